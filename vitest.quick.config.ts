@@ -14,7 +14,7 @@ const left = [
   'test/upkeep/migrate/**',
   'test/log/{files,read,scrub}.test.ts',
   'test/cli/{process,store-servers,commands,migrate,logs}.test.ts',
-  'test/server/{run-server,sockets,fuzz}.test.ts',
+  'test/server/{run-server,sockets,fuzz,leaked-link}.test.ts',
   'test/simulate/**',
   'test/import/{emission,import,round-trip}.test.ts',
   'test/apps/**',

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { folderIn, isMongoAddress } from './model/address.ts';
 import { MobilityError } from './model/errors.ts';
+import { networksOf } from './model/networks.ts';
 
 /** The settings of the program, checked and with defaults filled in. */
 export interface Config {
@@ -31,6 +32,8 @@ export interface Config {
   waitingEntries: number;
   /** People that figures of everybody stand for at least; 0: there are none. */
   leastPeople: number;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` names the caller, separated by commas. */
+  trustedProxies: string;
   /** Answers `GET /metrics`. */
   metrics: boolean;
   /** MiB that must be free on the disk of the store for `GET /readyz` to answer 200; 0: any. */
@@ -65,6 +68,11 @@ const flag = (value: string): boolean => {
   if (['1', 'true', 'yes', 'on'].includes(value.toLowerCase())) return true;
   if (['', '0', 'false', 'no', 'off'].includes(value.toLowerCase())) return false;
   throw new TypeError('true or false');
+};
+
+const networkList = (value: string): string => {
+  networksOf(value);
+  return value;
 };
 
 /** The table of settings, in the order of docs/configuration.md. */
@@ -173,6 +181,13 @@ export const settings: readonly Setting[] = [
     default: '0',
     meaning: 'fewest people behind a figure of everybody in the app, 5 or more; 0: no such figures',
     parse: (value) => (value === '0' ? 0 : integer(5, 1_000_000)(value)),
+  },
+  {
+    name: 'trustedProxies',
+    variable: 'MOBILITY_TRUSTED_PROXIES',
+    default: '',
+    meaning: 'addresses or networks of proxies whose X-Forwarded-For names the caller, separated by commas',
+    parse: networkList,
   },
   {
     name: 'metrics',

@@ -94,7 +94,8 @@ export async function writeArchive(
   await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));
   await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, days));
   await file('user.json', async (writer) => {
-    await writer.write(`${JSON.stringify({ ...user, profile: await store.profiles.get(uuid) }, null, 2)}\n`);
+    const { sent_ts: _, ...record } = user; // when this store got the first entries: another one finds out by itself
+    await writer.write(`${JSON.stringify({ ...record, profile: await store.profiles.get(uuid) }, null, 2)}\n`);
     return 1;
   });
   return { user, out, counts };

@@ -3,7 +3,7 @@ import { oneLine } from '../log/text.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { addDays, localDay } from '../model/time.ts';
-import type { UserRecord } from '../model/user.ts';
+import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { counted, table } from './output.ts';
@@ -12,8 +12,8 @@ import { agoText, distanceText, errorKeyText, minuteText } from './wording.ts';
 /** The state of a user; times are seconds since the epoch. */
 export type UserStatus = Awaited<ReturnType<typeof userStatus>>;
 
-/** Reads the state of a user. */
-export async function userStatus(store: Store, user: UserRecord) {
+/** Reads the state of a user at time `now`. */
+export async function userStatus(store: Store, user: UserRecord, now: number) {
   const { uuid } = user;
   const [waiting, errors, timeseries, pipeline, lease, trips, documents, tokens, profile] = await Promise.all([
     store.usercache.summary(uuid),
@@ -32,8 +32,9 @@ export async function userStatus(store: Store, user: UserRecord) {
     ...{ ...user, waiting, errors, timeseries, pipeline, lease },
     trips: { ...trips, recent: await recentDays(store, uuid, trips.end_ts) },
     documents: { count: documents.length, newest_key, newest_write_ts },
-    tokens: tokens.length,
+    tokens: tokens.filter((token) => refusalOf(token, now) === null).length,
     limit_met: limitMet(profile),
+    last_refusal: lastRefusal(profile),
   };
 }
 
@@ -41,6 +42,12 @@ export async function userStatus(store: Store, user: UserRecord) {
 export function limitMet(profile: JsonObject | null): { limit: string; ts: number } | null {
   const { last_limit: limit, last_limit_ts: ts } = profile ?? {};
   return typeof limit === 'string' && typeof ts === 'number' ? { limit, ts } : null;
+}
+
+/** The token with which the user, or somebody in their name, was refused last, as the server noted it; null: none. */
+export function lastRefusal(profile: JsonObject | null): { refusal: string; ts: number } | null {
+  const { last_refusal: refusal, last_refusal_ts: ts } = profile ?? {};
+  return typeof refusal === 'string' && typeof ts === 'number' ? { refusal, ts } : null;
 }
 
 /** The last seven days with trips, at most eight days before the newest trip. Distances in m. */
@@ -63,7 +70,7 @@ export function userStatusText(status: UserStatus, { zone, now }: CommandContext
     ts === null ? 'never' : `${minuteText(ts, zone)} (${agoText(ts, now())})`;
   const span = (first: number | null, last: number | null): string =>
     when(first) === when(last) ? when(first) : `${when(first)} to ${when(last)}`;
-  const { waiting, pipeline, lease, trips, documents, errors, limit_met, timeseries } = status;
+  const { waiting, pipeline, lease, trips, documents, errors, limit_met, last_refusal, timeseries } = status;
   const located = timeseries.find((row) => row.key === keys.location)?.last_ts ?? null;
   const failures = errors.map(({ key, reason, count }) => `${count} × ${errorKeyText(key)}: ${oneLine(reason)}`);
   const total = errors.reduce((sum, { count }) => sum + count, 0);
@@ -75,6 +82,7 @@ export function userStatusText(status: UserStatus, { zone, now }: CommandContext
     ['tokens', String(status.tokens)],
     ['waiting', waiting.count === 0 ? 'nothing' : written],
     ['errors', total === 0 ? 'none' : `${total}: ${failures.join('; ')}`],
+    ...(last_refusal === null ? [] : [['refused', `${last_refusal.refusal}; last ${when(last_refusal.ts)}`]]),
     ...(limit_met === null ? [] : [['limit met', `${limit_met.limit}, ${when(limit_met.ts)}`]]),
     ['last location', when(located)],
     ['last run', when(pipeline.last_run_ts)],

@@ -32,6 +32,9 @@ export const line = {
   called: (handler: string): string => `Called ${pathWord(handler)}`,
   foundEmail: (email: string): string => `Found user email ${email}`,
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
+  /** `state`: why the token is refused. The name comes last: it may hold anything, and an erasure searches it there. */
+  refusedToken: (token: string, state: string, relation: 'of' | 'sent as', email: string): string =>
+    `Refused token ${token}, ${state}, ${relation} ${email}`,
   entryStored: (user: string, key: string, writeTs: number, result: 'inserted' | 'updated'): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = ${result}`,
   /** An unknown key or `write_ts` is null. */
@@ -47,6 +50,11 @@ export const line = {
   /** Calls of unknown callers beyond the limit, whose lines are left out. */
   strangersLeftOut: (calls: number, since: string): string =>
     `Refused calls not logged = ${calls} since ${word(since)}`,
+  /** An account of somebody who joined a study and sent nothing was removed. */
+  accountExpired: (user: string, study: string): string =>
+    about(user, `account expired: joined study ${word(study)} and sent nothing`),
+  manyJoined: (study: string, people: number, most: number): string =>
+    `Study ${word(study)}: ${people} people joined within an hour, of at most ${most}; see mobility study show`,
   dropped: (what: 'Log lines' | 'Lines of standard output', count: number, since: string, reason: string): string =>
     `${what} dropped = ${count} since ${word(since)}: ${reason}`,
   stage: (user: string, stage: string): string => `**********UUID ${word(user)}: ${stage}**********`,

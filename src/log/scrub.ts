@@ -78,7 +78,7 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   return (line) =>
     line
       .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, scrubUuid)
-      .replace(/(?<=:Found user email )[^\n]*/, scrubName)
+      .replace(/(?<=:(?:Found user email |Refused token [^,\n]*, [^,\n]*, (?:of|sent as) ))[^\n]*/, scrubName)
       .replace(/[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName)
       .replace(/(?<=(?<!\w)')[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName); // quoted by '
 }

@@ -7,7 +7,7 @@ export const configFileName = (study: string): string => `${study}.nrel-op.json`
 
 /**
  * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; and always the address
- * of this server, the study's name and its subgroups. `version` grows by one if anything changed.
+ * of this server, the study's name and its subgroups, if it has any. `version` grows by one if anything changed.
  * `now`: seconds since the epoch.
  */
 export function studyConfig(
@@ -16,14 +16,16 @@ export function studyConfig(
 ): JsonObject {
   const before = study.config ?? {};
   const { version: _, ts: __, ...wanted } = merged(merged(usual(study), before), given);
+  const { subgroups: ___, ...opcode } = objectAt(wanted, 'opcode');
   const config: JsonObject = {
     ...wanted,
     url_abbreviation: study.name,
     server: { aggregate_call_auth: 'user_only', ...objectAt(wanted, 'server'), connectUrl: `${address}/` },
     opcode: {
-      ...objectAt(wanted, 'opcode'),
+      ...opcode,
       autogen: study.joining === 'open',
-      subgroups: [...study.subgroups],
+      // An empty list would keep everybody out: the app searches any list for the token's subgroup.
+      ...(study.subgroups.length > 0 && { subgroups: [...study.subgroups] }),
     },
   };
   const { version, ts, ...known } = before;
@@ -103,7 +105,7 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ['survey_info.trip-labels', 'MULTILABEL or ENKETO', oneOf('MULTILABEL', 'ENKETO')],
   ['survey_info.surveys', 'an object', isJsonObject],
   ['survey_info.buttons', 'an object', optional(isJsonObject)],
-  ['opcode.subgroups', 'a list of texts', (value) => Array.isArray(value) && value.every(text)],
+  ['opcode.subgroups', 'a list of texts', optional((value) => Array.isArray(value) && value.every(text))],
   ['opcode.autogen', 'true or false', oneOf(true, false)],
   ['label_options', 'an address', optional(text)],
   ['vehicle_identities', 'a list', optional(Array.isArray)],

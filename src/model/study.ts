@@ -1,17 +1,23 @@
 // A study whose app makes its own tokens: its settings, who may join, and the tokens' shape.
 import type { JsonObject } from './json.ts';
+import type { TokenRecord, UserRecord } from './user.ts';
 
 /** The settings of a study. */
 export interface StudySettings {
-  /** Lower case letters, digits and hyphens: it stands in tokens, links and the name of its configuration file. */
+  /** Lower case letters, digits and hyphens; it never changes. */
   name: string;
+  /**
+   * Names by which people join, in the form of `name`: they stand in links, tokens and the name of the configuration
+   * file. Only the last one admits people; members join a new phone to the study by the name in their token.
+   */
+  join_names: string[];
   /** Parts of the study that people join; empty: everybody is in `default`. */
   subgroups: string[];
   /** `open`: anybody with the link can join; `list`: only people with a token made here before. */
   joining: 'open' | 'list';
   /** False: new people cannot join; members are served as before. */
   open: boolean;
-  /** New people an hour, and in all. */
+  /** People who may join within an hour, and members in all. */
   hour_limit: number;
   total_limit: number;
   created_ts: number;
@@ -19,24 +25,17 @@ export interface StudySettings {
   config: JsonObject | null;
 }
 
-/** The number of people who joined: in total, and since the current hour began. */
-export interface JoinCount {
-  total: number;
-  /** Seconds since the epoch. */
-  hour_start: number;
-  hour: number;
-}
-
 /** A study as the store keeps it. */
 export interface StudyRecord extends StudySettings {
-  joined: JoinCount;
+  /** Times that somebody joined, also those who have left. */
+  joins: number;
 }
+
+/** The name by which people join now. */
+export const joinNameOf = ({ join_names }: StudySettings): string => join_names.at(-1)!;
 
 /** The subgroup of studies without subgroups. */
 export const defaultSubgroup = 'default';
-
-/** Nobody has joined yet. */
-export const nobodyJoined: JoinCount = { total: 0, hour_start: 0, hour: 0 };
 
 /** True for a name that a study, or with capitals a subgroup, can have: it stands between underscores in a token. */
 export function isStudyName(name: string): boolean {
@@ -50,6 +49,7 @@ export function isSubgroupName(name: string): boolean {
 
 /** What an app-made token says. */
 export interface StudyToken {
+  /** The name by which its owner joined. */
   study: string;
   subgroup: string;
 }
@@ -73,25 +73,74 @@ export function readStudyToken(token: string): StudyToken | null {
 /** Why somebody cannot join. */
 export type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 'hour_full' | 'all_full';
 
-const hour = 3600; // s
+/** A person who wants to join a study. */
+export interface Enrolment {
+  /** The name by which they join. */
+  study: string;
+  subgroup: string;
+  /** The name of the account, if one is created. */
+  email: string;
+  /** The token that opens it from then on. */
+  token: Omit<TokenRecord, 'user_id'>;
+  now: number;
+  /** True for a token that an operator made: a closed study, a list and the limits do not stop it. */
+  byOperator?: boolean;
+}
 
 /**
- * The count with one more person, or the reason for a refusal. `byOperator`: an operator makes the token; the study may
- * be closed and limits do not apply, but the subgroup must exist.
+ * What became of an enrolment. `known`: the token had been enrolled before. `lastHour`: people who joined in the last
+ * hour, the new one included. `expired`: accounts that made room.
  */
-export function admit(
+export type EnrolResult =
+  | { enrolled: UserRecord; study: StudyRecord; lastHour: number; expired: UserRecord[] }
+  | { known: UserRecord }
+  | { refused: JoinRefusal | 'name_taken' | 'token_taken' };
+
+/**
+ * Why a study does not admit somebody by `name` to `subgroup`; null: it does, within its limits. `byOperator`: an
+ * operator makes the token, also for a closed study.
+ */
+export function joinRefusal(
   study: StudyRecord | null,
-  { subgroup, now, byOperator = false }: { subgroup: string; now: number; byOperator?: boolean },
-): { joined: JoinCount } | { refused: JoinRefusal } {
-  if (study === null) return { refused: 'no_study' };
-  const known = study.subgroups.length === 0 ? subgroup === defaultSubgroup : study.subgroups.includes(subgroup);
-  if (!byOperator && !study.open) return { refused: 'closed' };
-  if (!known) return { refused: 'no_subgroup' };
-  if (!byOperator && study.joining === 'list') return { refused: 'list_only' };
-  const { total, hour_start, hour: inHour } = study.joined;
-  const same = inHour > 0 && now >= hour_start && now < hour_start + hour;
-  const next = { total: total + 1, hour_start: same ? hour_start : now, hour: same ? inHour + 1 : 1 };
-  if (byOperator) return { joined: { ...study.joined, total: next.total } };
-  if (next.total > study.total_limit) return { refused: 'all_full' };
-  return next.hour > study.hour_limit ? { refused: 'hour_full' } : { joined: next };
+  { study: name, subgroup, byOperator = false }: StudyToken & { byOperator?: boolean },
+): JoinRefusal | null {
+  if (study === null || joinNameOf(study) !== name) return 'no_study';
+  const isPart = study.subgroups.length === 0 ? subgroup === defaultSubgroup : study.subgroups.includes(subgroup);
+  if (!byOperator && !study.open) return 'closed';
+  if (!isPart) return 'no_subgroup';
+  return !byOperator && study.joining === 'list' ? 'list_only' : null;
+}
+
+/** s over which joins are counted for `hour_limit`. */
+export const joinWindow = 3600;
+
+/**
+ * s after which the account of somebody who joined and sent nothing expires: a phone pushes every hour that it is on.
+ */
+export const idleLife = 7 * 86_400;
+
+/** s from its first entries on for which an account that joined by itself has small limits. */
+const trialLength = 3 * 86_400;
+
+/** True for somebody who joined a study by its link and has not sent data for some days yet. */
+export function isNewMember({ joined_ts, sent_ts }: UserRecord, now: number): boolean {
+  return joined_ts !== undefined && (sent_ts === undefined || now < sent_ts + trialLength);
+}
+
+/** The members of a study, counted. */
+export interface MemberCount {
+  members: number;
+  joined_last_hour: number;
+  /** Members of whom no entry was ever stored. */
+  never_pushed: number;
+}
+
+/** Nobody is counted yet. */
+export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
+
+/** Counts a member. */
+export function countMember(count: MemberCount, { joined_ts, sent_ts }: UserRecord, now: number): void {
+  count.members += 1;
+  if (joined_ts !== undefined && joined_ts > now - joinWindow) count.joined_last_hour += 1;
+  if (sent_ts === undefined) count.never_pushed += 1;
 }

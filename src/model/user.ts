@@ -12,6 +12,10 @@ export interface UserRecord {
   /** The study and the part of it that the user joined; absent: none. */
   study?: string;
   subgroup?: string;
+  /** When they joined the study by its link; absent: an operator registered them. */
+  joined_ts?: number;
+  /** When their first entries were stored; absent: none ever were. */
+  sent_ts?: number;
 }
 
 /**
@@ -32,9 +36,32 @@ export interface TokenRecord {
   expires_ts: number | null;
   /** Absent: of a store from before kinds were kept. */
   kind?: TokenKind;
-  /** Last use, seconds since the epoch, to the hour; absent: not used yet. */
+  /** Start of the hour of the last use, seconds since the epoch; absent: not used yet. */
   used_ts?: number;
+  /**
+   * When and why it was revoked; absent: it was not. The record stays, so that the phone that still uses it has a name.
+   */
+  revoked_ts?: number;
+  revoked_why?: RevokedWhy;
 }
+
+/** `revoked`: by itself; `replaced`: with all others when the user got a new token. */
+export type RevokedWhy = 'revoked' | 'replaced';
+
+/** Why and since when a token is refused at time `now`; null: it is good. */
+export function refusalOf(
+  { expires_ts, revoked_ts, revoked_why = 'revoked' }: TokenRecord,
+  now: number,
+): { why: RevokedWhy | 'expired'; since: number } | null {
+  if (revoked_ts !== undefined) return { why: revoked_why, since: revoked_ts };
+  return expires_ts !== null && expires_ts <= now ? { why: 'expired', since: expires_ts } : null;
+}
+
+/** s; the last use of a token is recorded to the hour, so that calls of every minute write nothing. */
+export const useStep = 3600;
+
+/** The part of a token's hash by which it is listed, revoked and logged; nobody can log in with it. */
+export const tokenId = (hash: string): string => hash.slice(0, 8);
 
 /**
  * True for a name that can be registered: one to 254 visible characters in their composed form (NFC), single blanks

@@ -9,7 +9,7 @@ import type { CallFigures } from './metrics.ts';
 /** The settings that an app depends on. */
 type AppSettings =
   | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'leastPeople' | 'readyDiskMiB')
-  | ('mibPerDay' | 'waitingEntries');
+  | ('mibPerDay' | 'waitingEntries' | 'trustedProxies');
 
 /** What an app is made of. */
 export interface AppParts {

@@ -88,7 +88,7 @@ function logCalls(parts: AppParts, budget: BodyBudget): MiddlewareHandler<Server
     c.set('call', call);
     const started = performance.now();
     const finish = (): void => {
-      parts.metrics?.figures.ended(call.handler, c.res.status, (performance.now() - started) / 1000);
+      parts.metrics?.figures.ended(call, c.res.status, (performance.now() - started) / 1000);
       call.share.release();
       end(c.res.status);
       // An answer that is not sent yet still counts as an open call.

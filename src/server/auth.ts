@@ -1,12 +1,20 @@
 // Identifies the caller: the configured method maps a token to a user name or UUID, and the registry maps that to a
 // user.
-import { randomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
-import { type JoinRefusal, readStudyToken } from '../model/study.ts';
-import { isUserName, type TokenRecord, tokenHash, type UserRecord, userNameOf } from '../model/user.ts';
+import {
+  isUserName,
+  refusalOf,
+  type TokenRecord,
+  tokenHash,
+  tokenId,
+  type UserRecord,
+  userNameOf,
+  useStep,
+} from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { badRequest, forbidden, type Problem, tooManyCalls } from './problem.ts';
+import { type JoinedFrom, studyJoins } from './join-study.ts';
+import { badRequest, forbidden, type Problem } from './problem.ts';
 
 /** Whom a token names. */
 export type Named = { email: string } | { uuid: string };
@@ -21,7 +29,7 @@ export interface AuthMethod {
    * Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study lets
    * nobody in.
    */
-  join?(token: string): Promise<UserRecord | null>;
+  join?(token: string, from: JoinedFrom): Promise<UserRecord | null>;
 }
 
 /** The method that `config` asks for. `now`: seconds since the epoch. */
@@ -53,20 +61,23 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
   return {
     registers: false,
     identify: async (token) => {
-      const record = await store.tokens.byHash(tokenHash(token));
-      if (record === null) throw forbidden('this token is not known; ask the operator for a new one');
-      if (record.expires_ts !== null && record.expires_ts <= now()) {
-        throw forbidden('this token has expired; ask the operator for a new one');
+      const hash = tokenHash(token);
+      const record = await store.tokens.byHash(hash);
+      if (record === null) {
+        throw forbidden('this token is not known; ask the operator for a new one', { token: tokenId(hash) });
+      }
+      const refusal = refusalOf(record, now());
+      if (refusal !== null) {
+        const what = refusal.why === 'expired' ? 'has expired' : 'was revoked';
+        const details = { token: tokenId(hash), user: record.user_id, ...refusal };
+        throw forbidden(`this token ${what}; ask the operator for a new one`, details);
       }
       noteUse(store, record, now());
       return { uuid: record.user_id };
     },
-    join: (token) => joinStudy(store, token, now()),
+    join: studyJoins(store, now),
   };
 }
-
-/** s; uses are noted to the hour, so that calls of every minute write nothing. */
-const useStep = 3600;
 
 /** Nobody waits for the note, and no call fails for it. */
 function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
@@ -74,50 +85,22 @@ function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: Tok
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
 }
 
-const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
-
-/** The end of the name of a person who joined a study; it reveals nothing about the token. */
-const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
-
-/** The account of an app-made token that is new; null for any other token. */
-async function joinStudy(
-  store: Pick<Store, 'tokens' | 'studies'>,
-  token: string,
-  now: number,
-): Promise<UserRecord | null> {
-  const said = readStudyToken(token);
-  if (said === null || (await store.tokens.byHash(tokenHash(token))) !== null) return null;
-  const record = { hash: tokenHash(token), created_ts: now, expires_ts: null, kind: 'study' as const };
-  for (;;) {
-    const email = `${said.study}_${said.subgroup}_${shortId()}`;
-    const result = await store.studies.enrol({ ...said, email, token: record, now });
-    if ('enrolled' in result) return result.enrolled;
-    if ('known' in result) return result.known;
-    if (result.refused === 'token_taken') throw forbidden(refusals.no_study);
-    if (result.refused === 'hour_full') throw tooManyCalls(refusals.hour_full, useStep);
-    if (result.refused !== 'name_taken') throw forbidden(refusals[result.refused]);
-  }
-}
-
-const refusals: Readonly<Record<JoinRefusal, string>> = {
-  no_study: 'this token is of no study of this server',
-  closed: 'this study no longer accepts new people',
-  list_only: 'this study takes in only people whose token its operator made; ask for yours',
-  no_subgroup: 'this token is of no part of the study',
-  hour_full: 'too many people joined this study within the hour; try again later',
-  all_full: 'this study is full',
-};
-
 /** Characters: a signed token of another party is well below. */
 export const maxTokenLength = 8192;
 
-/** The tokens of a header `Authorization`: of Bearer, and the password of Basic, which may be meant for a proxy. */
-export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: string | null } {
+/** The token of Basic, its password, and the name beside it, which anybody can claim. */
+export interface BasicToken {
+  token: string;
+  name: string;
+}
+
+/** The tokens of a header `Authorization`: of Bearer, and of Basic, which may be meant for a proxy. */
+export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: BasicToken | null } {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
   const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];
   const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8');
-  const basic = pair.includes(':') ? pair.slice(pair.indexOf(':') + 1) : '';
-  return { bearer, basic: basic === '' ? null : basic };
+  const [, name = '', token = ''] = /^([^:]*):(.+)$/s.exec(pair) ?? [];
+  return { bearer, basic: token === '' ? null : { token, name } };
 }
 
 /** Where the token of a call may be. */
@@ -162,10 +145,10 @@ export async function registerCaller(
   method: AuthMethod,
   users: Store['users'],
   token: string,
-  now: number,
+  { now, ...from }: JoinedFrom & { now: number },
 ): Promise<UserRecord> {
   const named = method.registers ? await method.identify(token) : null;
   const known = named !== null && 'email' in named ? named.email : null;
-  const email = known ?? ((await method.join?.(token)) ?? (await findCaller(method, users, token))).user_email;
+  const email = known ?? ((await method.join?.(token, from)) ?? (await findCaller(method, users, token))).user_email;
   return (await users.register(email, { now })).user;
 }

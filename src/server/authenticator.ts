@@ -2,7 +2,7 @@
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { type AuthMethod, findCaller, maxTokenLength, registerCaller } from './auth.ts';
+import { type AuthMethod, type BasicToken, findCaller, maxTokenLength, registerCaller } from './auth.ts';
 import type { Call } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
@@ -22,15 +22,18 @@ export class Authenticator {
   readonly #parts: AuthParts;
   readonly #route: Route;
   readonly #call: Call;
+  readonly #origin: string | null;
   /** The accepted token; null before there is one. */
   token: string | null = null;
   /** Why `admitIfKnown` refused a token; null: it did not. */
   refusal: Problem | null = null;
 
-  constructor(parts: AuthParts, route: Route, call: Call) {
+  /** `origin`: the network of the caller; null: not known. */
+  constructor(parts: AuthParts, route: Route, call: Call, origin: string | null) {
     this.#parts = parts;
     this.#route = route;
     this.#call = call;
+    this.#origin = origin;
   }
 
   /**
@@ -44,24 +47,25 @@ export class Authenticator {
     if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
     const { method, users, now, counts } = this.#parts;
     const caller = await (this.#route.registers
-      ? registerCaller(method, users, token, now())
+      ? registerCaller(method, users, token, { now: now(), origin: this.#origin, log: call.log })
       : findCaller(method, users, token));
     this.token = token;
     call.authenticated(caller);
     call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
-    counts.call(caller.uuid);
+    counts.call(caller);
     call.leave.push(counts.enter(caller.uuid, 'calls'));
     call.share.belongsTo(caller.uuid);
     return caller;
   }
 
   /** Like `admit`, for a text that may be meant for somebody else: a 403 `Problem` becomes `refusal`. */
-  async admitIfKnown(token: string): Promise<void> {
+  async admitIfKnown({ token, name }: BasicToken): Promise<void> {
     try {
       await this.admit(token);
     } catch (error) {
       if (!(error instanceof Problem && error.status === 403)) throw error;
-      this.refusal = error;
+      const { refusal } = error.options;
+      this.refusal = forbidden(error.message, refusal && { ...refusal, claimed: name });
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { line } from '../log/messages.ts';
 import type { Everybody } from '../metrics/everybody.ts';
 import type { JsonObject } from '../model/json.ts';
+import { networksOf } from '../model/networks.ts';
 import { jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
@@ -11,6 +12,7 @@ import { Authenticator, type AuthParts } from './authenticator.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failures.ts';
 import { countingStore } from './metrics.ts';
+import { originFinder } from './origin.ts';
 import { forbidden, problemOf } from './problem.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
@@ -32,6 +34,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
   const limit = isLarge ? most : Math.min(most, mebibyte);
   const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallLimits;
   const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
+  const originOf = originFinder(networksOf(config.trustedProxies));
   const routeStore = metrics === undefined ? store : countingStore(store, metrics.figures);
   const { tokenField = 'user', tokenPlace = phonesPlace, tokenParameter, takesAnything = false } = route.dialect ?? {};
 
@@ -54,7 +57,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     call.log.write('INFO', line.called(call.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
     // 1. The caller, if the headers name them.
-    const authenticator = new Authenticator(auth, route, call);
+    const origin = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
+    const authenticator = new Authenticator(auth, route, call, origin);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
     const outside = bearer ?? (tokenParameter === undefined ? null : (query[tokenParameter] ?? null));
     if (outside !== null) await authenticator.admit(outside);
@@ -80,9 +84,9 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const caller = await authenticator.admit(
       isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }),
     );
-    auth.counts.bytes(caller.uuid, size);
-    await auth.counts.entries(caller.uuid, list.length, store.usercache);
-    const allowed = await auth.counts.keys(caller.uuid, list, store);
+    auth.counts.bytes(caller, size);
+    await auth.counts.entries(caller, list.length, store.usercache);
+    const allowed = await auth.counts.keys(caller, list, store);
 
     // 4. The route. An answer in pieces does not need the body.
     checkBody(body);

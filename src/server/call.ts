@@ -5,7 +5,7 @@ import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { BodyShare } from './body-budget.ts';
-import { type Problem, problemResponse } from './problem.ts';
+import { type Cause, type Problem, problemResponse } from './problem.ts';
 
 /** One call, from START to END. */
 export interface Call {
@@ -23,6 +23,8 @@ export interface Call {
   authenticated(caller: UserRecord): void;
   /** Why it failed, in a word; null: it did not. */
   failure: string | null;
+  /** Who has to act on its failure; null: nobody. */
+  cause: Cause | null;
   /** Bytes of the body that it holds. */
   readonly share: BodyShare;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
@@ -73,7 +75,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     let caller: UserRecord | null = null;
     const call: Call = {
       ...{ id: `${thread}-${count}`, method, path, share, leave: [] },
-      ...{ handler: '', failure: null, streaming: null, refuse: problemResponse },
+      ...{ handler: '', failure: null, cause: null, streaming: null, refuse: problemResponse },
       get log() {
         return callLog;
       },
@@ -90,8 +92,9 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     };
     const end = (status: number): void => {
       const seconds = (performance.now() - started) / 1000;
-      const level = status < 400 ? 'INFO' : status < 500 ? 'WARNING' : 'ERROR';
-      if (callLog !== ownLog && status < 500) strangers.leaveOut();
+      const isOurs = call.cause === 'server';
+      const level = status < 400 ? 'INFO' : isOurs ? 'ERROR' : 'WARNING';
+      if (callLog !== ownLog && !isOurs) strangers.leaveOut();
       else callLog = ownLog;
       callLog.write(level, line.answered(status, method, path, call.failure));
       write(line.endCall(method, path, caller?.uuid ?? null, seconds));

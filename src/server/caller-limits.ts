@@ -6,6 +6,8 @@ import { line } from '../log/messages.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
 import { keyTable } from '../model/keys.ts';
+import { isNewMember } from '../model/study.ts';
+import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
 
@@ -19,6 +21,8 @@ export interface CallerLimits {
   waitingEntries: number;
   /** Different keys that the service does not know. */
   unknownKeys: number;
+  /** Bytes a day that all new members of one study may send together. */
+  studyBytesPerDay: number;
 }
 
 const mebibyte = 1024 * 1024;
@@ -32,8 +36,15 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'
     ...{ callsPerMinute: 3_000, callsPerDay: 100_000 },
     ...{ bytesPerMinute: 512 * mebibyte, bytesPerDay: config.mibPerDay * mebibyte },
     ...{ waitingEntries: config.waitingEntries, unknownKeys: 1_000 },
+    studyBytesPerDay: 2_048 * mebibyte, // 5,000 phones on their first day, and no more than a disk can take
   };
 }
+
+/**
+ * Limits of somebody who joined a study by its link and has not sent data for some days yet: anybody can have any
+ * number of such accounts. They leave room for a phone that was offline for a month (32,000 entries, 11 MB).
+ */
+const newMemberLimits = { bytesPerDay: 16 * mebibyte, waitingEntries: 50_000, unknownKeys: 100 };
 
 /** The use by a caller in one window of time. */
 interface Used {
@@ -73,6 +84,8 @@ export class CallerCounts {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
+  /** Bytes that new members of a study sent today, by its name. */
+  readonly #studies = new Map<string, Used>();
 
   /** `now`: seconds since the epoch. */
   constructor(limits: CallerLimits, now: () => number) {
@@ -81,15 +94,21 @@ export class CallerCounts {
   }
 
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
-  call(userId: string): void {
-    const { callsPerMinute, callsPerDay, bytesPerMinute, bytesPerDay } = this.#limits;
-    const caller = this.#of(userId);
-    this.#check('calls_per_minute', caller.minute.calls, callsPerMinute, 'calls a minute', minute);
-    this.#check('calls_per_day', caller.day.calls, callsPerDay, 'calls a day', day);
-    this.#check('bytes_per_minute', caller.minute.bytes, bytesPerMinute, 'bytes a minute', minute);
-    this.#check('bytes_per_day', caller.day.bytes, bytesPerDay, 'bytes a day', day);
+  call(user: UserRecord): void {
+    const { callsPerMinute, callsPerDay, bytesPerMinute, bytesPerDay } = this.#limitsOf(user);
+    const caller = this.#of(user.uuid);
+    this.#check('calls_per_minute', caller.minute.calls, callsPerMinute, 'calls a minute of one caller', minute);
+    this.#check('calls_per_day', caller.day.calls, callsPerDay, 'calls a day of one caller', day);
+    this.#check('bytes_per_minute', caller.minute.bytes, bytesPerMinute, 'bytes a minute of one caller', minute);
+    this.#check('bytes_per_day', caller.day.bytes, bytesPerDay, 'bytes a day of one caller', day);
     const refused = callsPerMinute === 0 ? 0 : caller.minute.refused;
-    this.#check('refused_per_minute', refused, mostRefused, 'calls a minute whose body is refused', minute);
+    this.#check(
+      'refused_per_minute',
+      refused,
+      mostRefused,
+      'calls a minute whose body is refused of one caller',
+      minute,
+    );
     caller.minute.calls += 1;
     caller.day.calls += 1;
   }
@@ -114,22 +133,47 @@ export class CallerCounts {
     this.#of(userId).minute.refused += 1;
   }
 
-  /** Counts the bytes of a body. */
-  bytes(userId: string, bytes: number): void {
-    const caller = this.#of(userId);
+  /** Counts the bytes of a body. Throws a 429 `Problem` if new members of a study may not send as many. */
+  bytes(user: UserRecord, bytes: number): void {
+    const caller = this.#of(user.uuid);
     caller.minute.bytes += bytes;
+    if (isNewMember(user, this.#now())) this.#newBytes(user, caller.day.bytes, bytes);
     caller.day.bytes += bytes;
+  }
+
+  #newBytes({ study = '' }: UserRecord, used: number, more: number): void {
+    const { studyBytesPerDay } = this.#limits;
+    const window = Math.floor(this.#now() / day);
+    let all = this.#studies.get(study);
+    if (all?.window !== window) all = unused(window);
+    this.#studies.set(study, all);
+    const ofOne = used + more - 1;
+    this.#check('new_member_bytes_per_day', ofOne, newMemberLimits.bytesPerDay, 'bytes a day of a new member', day);
+    this.#check('study_bytes_per_day', all.bytes + more - 1, studyBytesPerDay, 'bytes a day of new members', day);
+    all.bytes += more;
+  }
+
+  #limitsOf(user: UserRecord): CallerLimits {
+    if (!isNewMember(user, this.#now())) return this.#limits;
+    const least = (limit: number, ofNew: number): number => (limit === 0 ? ofNew : Math.min(limit, ofNew));
+    const { bytesPerDay, waitingEntries, unknownKeys } = newMemberLimits;
+    return {
+      ...this.#limits,
+      bytesPerDay: least(this.#limits.bytesPerDay, bytesPerDay),
+      waitingEntries: least(this.#limits.waitingEntries, waitingEntries),
+      unknownKeys: least(this.#limits.unknownKeys, unknownKeys),
+    };
   }
 
   /**
    * Counts entries of a put. Throws a 429 `Problem` if more would wait than may. Asks the store only near the limit.
    */
-  async entries(userId: string, more: number, usercache: Pick<Store['usercache'], 'summary'>): Promise<void> {
-    const limit = this.#limits.waitingEntries;
+  async entries(user: UserRecord, more: number, usercache: Pick<Store['usercache'], 'summary'>): Promise<void> {
+    const limit = this.#limitsOf(user).waitingEntries;
     if (limit === 0 || more === 0) return;
-    const caller = this.#of(userId);
+    const caller = this.#of(user.uuid);
     if (caller.waiting === null || caller.waiting + more > limit) {
-      caller.waiting = (await usercache.summary(userId)).count;
+      caller.waiting = (await usercache.summary(user.uuid)).count;
     }
     if (caller.waiting + more > limit) {
       throw met('waiting_entries', `expected at most ${limit} entries to wait for the pipeline`, limit, 10 * minute);
@@ -142,17 +186,17 @@ export class CallerCounts {
    * when a key comes that this process has not seen: other processes and recoveries count too.
    */
   async keys(
-    userId: string,
+    user: UserRecord,
     list: readonly Taken[],
     store: { usercache: Pick<Store['usercache'], 'keys'>; timeseries: Pick<Store['timeseries'], 'summary'> },
   ): Promise<readonly Taken[]> {
-    const limit = this.#limits.unknownKeys;
-    const { keys } = this.#of(userId);
+    const limit = this.#limitsOf(user).unknownKeys;
+    const { keys } = this.#of(user.uuid);
     const isNew = (taken: Taken): taken is Entry =>
       isEntry(taken) && !knownKeys.has(taken.metadata.key) && !keys.has(taken.metadata.key);
     if (limit === 0 || !list.some(isNew)) return list;
-    const waiting = await store.usercache.keys(userId);
-    const moved = (await store.timeseries.summary(userId)).map(({ key }) => key);
+    const waiting = await store.usercache.keys(user.uuid);
+    const moved = (await store.timeseries.summary(user.uuid)).map(({ key }) => key);
     for (const key of [...waiting, ...moved]) if (!knownKeys.has(key)) keys.add(key);
     return list.map((taken) => {
       if (!isNew(taken)) return taken;
@@ -172,7 +216,7 @@ export class CallerCounts {
 
   #check(name: string, used: number, limit: number, what: string, length: number): void {
     if (limit === 0 || used < limit) return;
-    throw met(name, `expected at most ${limit} ${what} of one caller`, limit, length - (this.#now() % length));
+    throw met(name, `expected at most ${limit} ${what}`, limit, length - (this.#now() % length));
   }
 
   #of(userId: string): Caller {

@@ -2,11 +2,12 @@
 // is in them.
 import { AggregatorRegistry, Counter, Histogram, Registry } from 'prom-client';
 import type { Store } from '../store/store.ts';
+import type { Call } from './call.ts';
 
 /** What the calls of one process add up to. Without `/metrics` nothing is counted. */
 export interface CallFigures {
-  /** Counts an ended call; `handler` is the handler of its route, empty without a route. */
-  ended(handler: string, status: number, seconds: number): void;
+  /** Counts an ended call by the handler of its route, empty without a route, and the cause of its failure. */
+  ended(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
   /** Entries by what became of them. */
   entries(counts: { inserted: number; updated: number; rejected: number }): void;
   /** Somebody met a limit. */
@@ -18,9 +19,9 @@ export function countCalls(): { figures: CallFigures; text: () => Promise<string
   const registers = [new Registry()];
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `mobility_${name}_total`, help, labelNames, registers });
-  const calls = counter('calls', 'Calls by route and status', 'handler', 'status');
+  const calls = counter('calls', 'Calls by route, status and the cause of failures', 'handler', 'status', 'cause');
   const entries = counter('entries', 'Pushed entries by what became of them', 'verdict');
-  const limits = counter('limits_met', 'Calls refused because their caller met a limit', 'limit');
+  const limits = counter('limits_met', 'Calls refused because of a limit', 'limit');
   const seconds = new Histogram({
     name: 'mobility_call_seconds',
     help: 'Time from the start of a call to the end of its answer',
@@ -32,8 +33,8 @@ export function countCalls(): { figures: CallFigures; text: () => Promise<string
   new AggregatorRegistry(); // makes a worker answer when the primary collects
   return {
     figures: {
-      ended: (handler, status, took) => {
-        calls.inc({ handler, status: String(status) });
+      ended: ({ handler, cause }, status, took) => {
+        calls.inc({ handler, status: String(status), cause: cause ?? 'none' });
         seconds.observe({ handler }, took);
       },
       entries: (counts) => {

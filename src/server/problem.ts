@@ -14,7 +14,21 @@ export interface ProblemOptions {
   headers?: Record<string, string>;
   /** More members of the answer. */
   members?: Record<string, JsonValue>;
+  /** The token that was refused, for the operator: nothing of it goes to the caller. */
+  refusal?: TokenRefusal;
   cause?: unknown;
+}
+
+/** A refused token. */
+export interface TokenRefusal {
+  /** Its id, as `mobility users tokens` lists it. */
+  token: string;
+  /** UUID of the user whose token it was, and why and since when it is refused; absent: the token is not known. */
+  user?: string;
+  why?: string;
+  since?: number;
+  /** The name that the caller claimed beside it. */
+  claimed?: string;
 }
 
 /**
@@ -39,8 +53,8 @@ export function badRequest(detail: string): Problem {
 }
 
 /** 403: the caller is not known, or may not do this. */
-export function forbidden(detail: string): Problem {
-  return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN' });
+export function forbidden(detail: string, refusal?: TokenRefusal): Problem {
+  return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN', ...(refusal && { refusal }) });
 }
 
 /** 413, with the limit in the answer. */
@@ -69,6 +83,15 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
+
+/** Who has to act on a failed call: its caller, nobody but time (`limit`), or the operator (`server`). */
+export type Cause = 'caller' | 'limit' | 'server';
+
+/** The cause of a problem. The status of an answer does not say it: some apps take no 4xx. */
+export function causeOf({ status }: Problem): Cause {
+  if (status >= 500) return 'server';
+  return status === 429 ? 'limit' : 'caller';
+}
 
 /** The problem for any thrown value. An unexpected error is a 500 without details. */
 export function problemOf(error: unknown): Problem {

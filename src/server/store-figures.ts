@@ -1,5 +1,7 @@
-// The state of the store for whoever watches: counted at most once a minute, as Prometheus text. It names nobody.
+// The state of the store for whoever watches: counted at most once a minute, as Prometheus text. It names studies, and
+// no person.
 import { Gauge, Registry } from 'prom-client';
+import { countMember, type MemberCount, noMembers } from '../model/study.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { shared } from './shared.ts';
@@ -13,6 +15,8 @@ const noCounts = () => ({
   ...{ users: 0, waiting: 0, failed: 0, lastRun: 0 },
   /** How long ago the oldest waiting entry was received; of each user, that is the first by `write_ts`. */
   waitingAge: 0,
+  /** Members of each study. */
+  studies: new Map<string, MemberCount>(),
   /** Entries set aside, by reason. */
   unusable: new Map<string, number>(),
   /** Durations of runs that ended lately, by result. */
@@ -30,7 +34,12 @@ export function storeFigures(store: Store, now: () => number): () => Promise<str
 
 async function count(store: Store, now: number): Promise<string> {
   const figures = noCounts();
-  for await (const { uuid } of everyUser(store)) await addUser(figures, store, uuid, now);
+  for (const { name } of await store.studies.list()) figures.studies.set(name, noMembers());
+  for await (const user of everyUser(store)) {
+    await addUser(figures, store, user.uuid, now);
+    const study = user.study === undefined ? undefined : figures.studies.get(user.study);
+    if (study !== undefined) countMember(study, user, now);
+  }
   return textOf(figures, await store.disk());
 }
 
@@ -74,6 +83,14 @@ function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: num
   gauge('waiting_age_seconds', 'How long ago the oldest waiting entry was received').set(counts.waitingAge);
   const errors = gauge('set_aside_entries', 'Entries in the error timeseries', 'reason');
   for (const [reason, some] of unusable) errors.set({ reason }, some);
+  const members = gauge('study_members', 'Members of a study', 'study');
+  const joined = gauge('study_joined_last_hour', 'People who joined a study by its link in the last hour', 'study');
+  const idle = gauge('study_never_pushed', 'Members of a study of whom no entry was ever stored', 'study');
+  for (const [study, count] of counts.studies) {
+    members.set({ study }, count.members);
+    joined.set({ study }, count.joined_last_hour);
+    idle.set({ study }, count.never_pushed);
+  }
   gauge('failed_users', 'Users whose last run failed').set(counts.failed);
   gauge('last_run_timestamp_seconds', 'When the pipeline last did something').set(counts.lastRun);
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');

@@ -6,10 +6,10 @@ import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { Marked } from '../model/marks.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { ErrorRow } from '../model/set-aside.ts';
-import type { JoinCount, JoinRefusal, StudyRecord, StudySettings } from '../model/study.ts';
+import type { Enrolment, EnrolResult, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
-import type { TokenRecord, UserRecord } from '../model/user.ts';
+import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
 export type { Document } from '../model/document.ts';
 export type { Marked } from '../model/marks.ts';
@@ -103,43 +103,36 @@ export interface UserRegistry {
 export interface Tokens {
   add(token: TokenRecord): Promise<void>;
   byHash(hash: string): Promise<TokenRecord | null>;
+  /** The tokens of a user, also those that have expired or were revoked, by `created_ts`. */
   list(userId: string): Promise<TokenRecord[]>;
-  /** Removes one token of the user, or all; returns how many. */
-  remove(userId: string, hash?: string): Promise<number>;
-  /** Records the last use of the token. A removed token is not an error. */
+  /**
+   * Revokes a token of the user; its record stays until the user is erased. False: there is none that is not revoked.
+   */
+  revoke(userId: string, hash: string, revoked: { ts: number; why: RevokedWhy }): Promise<boolean>;
+  /** Records the last use of the token. An unknown token is not an error. */
   touch(hash: string, usedTs: number): Promise<void>;
-}
-
-/** A person who wants to join a study. */
-export interface Enrolment {
-  study: string;
-  subgroup: string;
-  /** The name of the account, if one is created. */
-  email: string;
-  /** The token that opens it from then on. */
-  token: Omit<TokenRecord, 'user_id'>;
-  now: number;
-  /** True for a token that an operator made: a closed study, a list and the limits do not stop it. */
-  byOperator?: boolean;
 }
 
 /** Studies that people can join without an operator. */
 export interface Studies {
-  /** Creates the study or replaces its settings. The number of members stays unless `joined` is given. */
-  put(settings: StudySettings, joined?: JoinCount): Promise<void>;
+  /** Creates the study or replaces its settings; the number of joins stays. */
+  put(settings: StudySettings): Promise<void>;
   byName(name: string): Promise<StudyRecord | null>;
+  /** The study that has this name among its `join_names`. */
+  byJoinName(name: string): Promise<StudyRecord | null>;
   /** By name. */
   list(): Promise<StudyRecord[]>;
   /**
-   * If `admit` accepts the person, creates account and token and counts them. Atomic, except that an interruption may
-   * count a person who did not join. A token of an existing account changes nothing. Two concurrent calls with one
-   * token create one account. `known`: the token had been enrolled before.
+   * If the study admits the person and neither has its members nor those who joined in the last hour, creates account
+   * and token. Removes some accounts first that expired, see `idleLife`. Atomic; a token of an existing account changes
+   * nothing, and two concurrent calls with one token create one account.
    */
-  enrol(
-    enrolment: Enrolment,
-  ): Promise<
-    { enrolled: UserRecord } | { known: UserRecord } | { refused: JoinRefusal | 'name_taken' | 'token_taken' }
-  >;
+  enrol(enrolment: Enrolment): Promise<EnrolResult>;
+  /**
+   * Removes accounts of people who joined the study by its link at a time in `[from, to)` and of whom the store has no
+   * entry, the first to join first. Returns them; empty: there are no more.
+   */
+  removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
 }
 
 /** What the app reports about itself, one object per user, without the user's id in it. */

@@ -134,8 +134,7 @@ function decode(table: string, row: AnyRow): void {
     else if (table === 'batches' && column === 'entries') entriesIn({ entries: value as Uint8Array });
     else if (value instanceof Uint8Array) unpackValue(value);
     else if (column === 'waiting') waitingIn({ waiting: value as string });
-    else if (['state', 'profile', 'settings', 'joined', 'outline'].includes(column))
-      JSON.parse((value as string) ?? 'null');
+    else if (['state', 'profile', 'settings', 'outline'].includes(column)) JSON.parse((value as string) ?? 'null');
   }
 }
 

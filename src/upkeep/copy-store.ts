@@ -169,7 +169,7 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
 /** Registers the person at the target as one whose rows are still arriving: nobody else writes them. */
 async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | null): Promise<void> {
   const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
-  const empty = { user: person.uuid, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, state: '{}' };
+  const empty = { user: person.uuid, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, sent: 0, state: '{}' };
   await to.write(there === null ? null : person.uuid, async (rows) => {
     await rows.put(people, [person]);
     await rows.put(accounts, [{ ...(there === null ? empty : released(there)), stage: 'arriving' }]);

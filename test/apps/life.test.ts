@@ -22,9 +22,13 @@ let kit: Kit;
 let store: Store;
 let serving: Serving;
 let clock: number;
+let link: string;
 
-/** A server with a study that everybody may join, on the embedded store or on the one that `open` gives. */
-function served(open?: () => Promise<Opened>): void {
+/**
+ * A server with a study with these subgroups that everybody may join, on the embedded store or on the one that `open`
+ * gives.
+ */
+function served(subgroups: string[], open?: () => Promise<Opened>): void {
   let other: Opened | undefined;
   beforeEach(async () => {
     other = await open?.();
@@ -33,11 +37,12 @@ function served(open?: () => Promise<Opened>): void {
     store = wrap(kit.store);
     serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
     const study: StudySettings = {
-      ...{ name: 'sunny', subgroups: ['west'], joining: 'open', open: true },
+      ...{ name: 'sunny', join_names: ['sunny'], subgroups, joining: 'open', open: true },
       ...{ hour_limit: 5, total_limit: 5, created_ts: 1, config: null },
     };
     const address = `http://127.0.0.1:${serving.port}`;
     await store.studies.put({ ...study, config: studyConfig(study, { address, now: 1 }) });
+    link = `emission://join?study_config=sunny&sub_group=${subgroups[0] ?? 'default'}`;
   });
   afterEach(async () => {
     await serving.close();
@@ -49,10 +54,7 @@ function served(open?: () => Promise<Opened>): void {
 /** Opens the link of the study on a phone whose app asks this server for configurations. */
 const joined = async (): Promise<PhoneApp> =>
   openPhoneApp({
-    ...(await joinByLink(
-      'emission://join?study_config=sunny&sub_group=west',
-      (study) => `http://127.0.0.1:${serving.port}/configs/${study}.nrel-op.json`,
-    )),
+    ...(await joinByLink(link, (study) => `http://127.0.0.1:${serving.port}/configs/${study}.nrel-op.json`)),
     zone,
     now: () => clock,
     onAnswer: (path, answer) => checkAnswer(path, 'POST', answer),
@@ -64,13 +66,16 @@ const run = async (): Promise<void> => {
   for (const { uuid } of await store.users.list({ limit: 10 })) await pipeline(store, uuid);
 };
 
-describe.each(['android', 'ios'] as const)('on %s', (platform) => {
-  served();
+describe.each([
+  ['android', ['west']],
+  ['ios', []],
+] as const)('on %s, in a study with the subgroups %j', (platform, subgroups) => {
+  served([...subgroups]);
   live(platform);
 });
 describeOnServers('a life on MongoDB', (server) => {
   vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 }); // the test server is no fast one
-  served(() => openOn(server()));
+  served(['west'], () => openOn(server()));
   live('android');
 });
 

@@ -56,7 +56,7 @@ export interface Phone {
 
 /**
  * Joins a study by its link, as the app does: makes a token of its own, fetches the configuration of the study, checks
- * the subgroup against it, and takes the server's address from it. `configAt`: where the app was built to ask.
+ * the token against it, and takes the server's address from it. `configAt`: where the app was built to ask.
  */
 export async function joinByLink(
   link: string,
@@ -71,9 +71,20 @@ export async function joinByLink(
   const response = await fetch(configAt(study));
   if (response.status !== 200) throw new Error(`no configuration of ${study}: ${response.status}`);
   const config = (await response.json()) as Untyped;
-  const known = config.opcode.subgroups.length === 0 ? ['default'] : config.opcode.subgroups;
-  if (!known.includes(token.split('_')[2])) throw new Error(`no subgroup ${subgroup} in ${study}`);
+  checkSubgroup(token, config);
   return { token, connectUrl: config.server.connectUrl };
+}
+
+/** The app's own check of a token, condition by condition: a list of subgroups counts, even if it is empty. */
+function checkSubgroup(token: string, config: Untyped): void {
+  if (!config.opcode) return;
+  const parts = token.split('_');
+  if (parts.length <= 3) throw new Error('config.not-enough-parts');
+  if (config.opcode.subgroups) {
+    if (config.opcode.subgroups.indexOf(parts[2]) === -1) throw new Error('config.invalid-subgroup');
+  } else if (parts[2] !== 'default') {
+    throw new Error('config.invalid-subgroup-no-default');
+  }
 }
 
 /** Opens the app: nothing is asked of the server yet. */

@@ -32,7 +32,7 @@ const writes = new Set([
   'erase',
   'users.register',
   'tokens.add',
-  'tokens.remove',
+  'tokens.revoke',
   'profiles.merge',
   'usercache.put',
   'usercache.move',

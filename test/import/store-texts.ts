@@ -11,7 +11,7 @@ export function withoutTimesOfRuns({ withStore }: Program): Promise<string> {
   });
 }
 
-const timesOfRuns: ReadonlySet<string> = new Set(['first_ts', 'last_ts', 'tries']);
+const timesOfRuns: ReadonlySet<string> = new Set(['first_ts', 'last_ts', 'tries', 'sent_ts']);
 
 async function ofUser(store: Store, id: string): Promise<object> {
   const query = { time: 'write_ts', limit: 100_000 } as const;

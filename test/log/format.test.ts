@@ -157,6 +157,7 @@ describe('the texts that operators look for', () => {
     [line.called('timeline.getTrips/2016-05-17'), 'Called timeline.getTrips/2016-05-17'],
     [line.foundEmail('ada@example.org'), 'Found user email ada@example.org'],
     [line.userUuid(user), `user_uuid ${user}`],
+    [line.refusedToken('1f6c02ab', 'not known', 'sent as', 'ada'), 'Refused token 1f6c02ab, not known, sent as ada'],
     [
       line.entryStored(user, 'background/location', 1_463_477_402.120934, 'inserted'),
       `Updated result for user = ${user}, key = background/location, write_ts = 1463477402.120934 = inserted`,

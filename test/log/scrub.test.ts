@@ -72,12 +72,17 @@ it('removes several people at once', async () => {
   expect(everything(dir)).toBe(text([...callsOf(erased), ...callsOf(kept), ...callsOf(eve)]));
 });
 
-it('replaces a name that is no address only where the server logged a caller', async () => {
+it('replaces a name that is no address only where the server logged a caller, also a refused one', async () => {
   const dir = newFolder();
-  const messages = [line.foundEmail('put'), line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
+  const refused = (name: string) => [
+    line.refusedToken('1f6c02ab', 'revoked on 2026-03-14T09:30:00.000+01:00', 'of', name),
+    line.refusedToken('1f6c02ab', 'not known', 'sent as', name),
+  ];
+  const rest = [line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
+  const messages = [line.foundEmail('put'), ...refused('put'), ...rest];
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
   await scrubLogs(dir, [{ ...ada, email: 'put' }]);
-  expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...messages.slice(1)]);
+  expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...refused('era'), ...rest]);
 });
 
 it('changes the file that a running process writes, and that process loses no line', async () => {

@@ -21,7 +21,8 @@ function examples(): { path: string; body: string; headers: Record<string, strin
 
 /** The study of the examples. */
 const sunny: StudySettings = {
-  ...{ name: 'sunny', subgroups: ['west'], joining: 'open', open: true, hour_limit: 5, total_limit: 5, created_ts: 1 },
+  ...{ name: 'sunny', join_names: ['sunny'], subgroups: ['west'], joining: 'open', open: true },
+  ...{ hour_limit: 5, total_limit: 5, created_ts: 1 },
   config: { version: 1 },
 };
 

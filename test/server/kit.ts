@@ -54,6 +54,7 @@ export const config: AppParts['config'] = {
   waitingEntries: 0,
   leastPeople: 0,
   readyDiskMiB: 0,
+  trustedProxies: '',
 };
 
 /** No limits for one caller. */

@@ -103,7 +103,11 @@ it('unknown keys beyond the limit are set aside, known ones never, and recovery 
   expect(await kit.store.errors.summary(ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
   // Another server of the same store counts what this one took.
   const other = new CallerCounts({ ...callerLimits(config), unknownKeys: 2 }, () => clock);
-  const [third, first] = await other.keys(ada, [takeEntry(entry('a/9', 20)), takeEntry(entry('a/1', 21))], kit.store);
+  const [third, first] = await other.keys(
+    await kit.user('ada'),
+    [takeEntry(entry('a/9', 20)), takeEntry(entry('a/1', 21))],
+    kit.store,
+  );
   expect([third, first]).toMatchObject([{ reason: 'too_many_keys' }, { metadata: { key: 'a/1' } }]);
   const report = await recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
   expect(report).toMatchObject({ recovered: 1 });
@@ -165,8 +169,8 @@ it('metrics count calls, entries and limits, and name no user', async () => {
   expect(answer.headers.get('Cache-Control')).toBe('no-store');
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain')]);
   for (const line of [
-    'mobility_calls_total{handler="userCache.put",status="200"} 1',
-    'mobility_calls_total{handler="userCache.get",status="429"} 1',
+    'mobility_calls_total{handler="userCache.put",status="200",cause="none"} 1',
+    'mobility_calls_total{handler="userCache.get",status="429",cause="limit"} 1',
     'mobility_entries_total{verdict="inserted"} 1',
     'mobility_entries_total{verdict="updated"} 1',
     'mobility_entries_total{verdict="rejected"} 1',

@@ -15,7 +15,15 @@ const random = 'aB3'.repeat(10).padEnd(32, 'x');
 const token = `nrelop_sunny_west_${random}`;
 const study = (fields: Partial<StudySettings> = {}) =>
   kit.store.studies.put({
-    ...{ name: 'sunny', subgroups: ['west', 'east'], joining: 'open', open: true, hour_limit: 5, total_limit: 7 },
+    ...{
+      name: 'sunny',
+      join_names: ['sunny'],
+      subgroups: ['west', 'east'],
+      joining: 'open',
+      open: true,
+      hour_limit: 5,
+      total_limit: 7,
+    },
     ...{ created_ts: 1, config: null },
     ...fields,
   });

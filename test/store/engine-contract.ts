@@ -55,8 +55,7 @@ const personOf = (name: string): PersonRow => ({
   uuid: newUser(),
   user_email: name,
   update_ts: 1,
-  study: null,
-  subgroup: null,
+  ...{ study: null, subgroup: null, joined_ts: null, sent_ts: null },
 });
 
 export const accountOf = (user: string, fence: number) => ({
@@ -70,6 +69,7 @@ export const accountOf = (user: string, fence: number) => ({
     due: 0,
     zoned: 0,
     zoneless: 0,
+    sent: 0,
     version: null,
     state: '{}',
   },

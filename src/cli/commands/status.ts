@@ -7,7 +7,7 @@ import { everyUser } from '../../store/pages.ts';
 import type { PipelineState, Store, Unfinished } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { limitMet, userStatus, userStatusText } from '../user-status.ts';
+import { lastRefusal, limitMet, userStatus, userStatusText } from '../user-status.ts';
 import { minuteText } from '../wording.ts';
 
 /** Totals of the store, and the users who need a look. */
@@ -27,6 +27,8 @@ interface StoreStatus {
   failed: (Named & { last_error: string })[];
   /** Users who met a limit for one caller within the last day. */
   limits_met: (Named & { limit: string; ts: number })[];
+  /** Users whose phone was refused within the last day and has pushed nothing since, with the token. */
+  refused: (Named & { refusal: string; ts: number })[];
   /** Users whose erasure, or copy from another store, has begun and not ended. */
   unfinished: Unfinished[];
   /** Users whose lease a process holds now. */
@@ -44,7 +46,7 @@ export function statusCommand(context: CommandContext): Command {
     .action(
       context.run(async ({ user }: { user?: string }) => {
         if (user === undefined) return showStore(context);
-        const status = await userStatus(await context.store(), await context.findUser(user));
+        const status = await userStatus(await context.store(), await context.findUser(user), context.now());
         await context.output.result(status, () => userStatusText(status, context));
       }),
     );
@@ -57,7 +59,7 @@ async function showStore(context: CommandContext): Promise<void> {
   const store = await context.store();
   const status: StoreStatus = {
     ...{ store: store.address, users: 0, waiting: 0, errors: 0, trips: 0, with_work: 0, outdated: 0 },
-    ...{ damaged: [], failed: [], limits_met: [], unfinished: [], at_work: [] },
+    ...{ damaged: [], failed: [], limits_met: [], refused: [], unfinished: [], at_work: [] },
   };
   const progress = context.output.progress('counting');
   try {
@@ -107,6 +109,9 @@ async function addUser(status: StoreStatus, store: Store, named: Named, now: num
   status.trips += trips?.count ?? 0;
   const met = limitMet(profile);
   if (met !== null && met.ts > now - 86_400) status.limits_met.push({ ...named, ...met });
+  const refused = lastRefusal(profile);
+  const since = Math.max(now - 86_400, Number(profile?.last_put_ts ?? 0));
+  if (refused !== null && refused.ts > since) status.refused.push({ ...named, ...refused });
   if (isOutdated(state)) status.outdated += 1;
   if (state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
   if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
@@ -135,6 +140,7 @@ function statusText(status: StoreStatus, { zone }: CommandContext): string {
       return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
     }),
     ...status.limits_met.map(({ user_email, limit }) => ['limit met', `${user_email}: ${limit}`]),
+    ...status.refused.map(({ user_email, refusal }) => ['refused', `${user_email}: ${refusal}`]),
     ...status.damaged.map(({ user_email, message }) => ['damaged', `${user_email}: ${message}`]),
     ...status.failed.map(({ user_email, last_error }) => ['failed', `${user_email}: ${last_error}`]),
   ]);

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { Command, Option } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
-import type { StudyRecord } from '../../model/study.ts';
+import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { tokenHash } from '../../model/user.ts';
 import { phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
@@ -44,7 +44,7 @@ async function printLink(context: CommandContext, name: string, options: LinkOpt
   const study = await findStudy(context, name);
   const subgroup = subgroupOf(study, options.subgroup);
   const tester = options.tester && { tester: 'true' };
-  const query = new URLSearchParams({ study_config: name, sub_group: subgroup, ...tester });
+  const query = new URLSearchParams({ study_config: joinNameOf(study), sub_group: subgroup, ...tester });
   const isWeb = options.scheme === 'https';
   const address = isWeb ? `${phoneAddress(options.server, context.config().publicUrl)}/join/` : '';
   const link = `${isWeb ? address : `${options.scheme}://join`}?${query.toString()}`;
@@ -52,6 +52,46 @@ async function printLink(context: CommandContext, name: string, options: LinkOpt
   await context.output.result({ study: name, subgroup, link }, options.qr ? `${link}\n${qrText(link)}` : link);
   if (study.joining === 'list') context.output.note('this study is by list: nobody can join with the link alone');
   if (!study.open) context.output.note('this study is closed: nobody can join');
+}
+
+/** Gives a study another name for joining. */
+export function newLinkCommand(context: CommandContext): Command {
+  return new Command('new-link')
+    .description('replace the link of a study: the one before admits nobody new, members stay')
+    .argument('<name>', 'name of the study')
+    .option('--as <name>', 'name that stands in the new link; default: the name of the study and 8 random characters')
+    .addHelpText('after', '\nExample:\n  mobility study new-link sunny')
+    .action(context.run((name: string, { as }: { as?: string }) => replaceLink(context, name, as)));
+}
+
+async function replaceLink(context: CommandContext, name: string, asked: string | undefined): Promise<void> {
+  const { joins: _, ...study } = await findStudy(context, name);
+  const join_name = asked ?? `${name.slice(0, 31)}-${randomText(8, lowerCase)}`;
+  if (!isStudyName(join_name)) {
+    const found = JSON.stringify(join_name.slice(0, 60));
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected up to 40 lower case letters, digits and hyphens, found ${found}`,
+    );
+  }
+  await refuseTakenName(context, join_name);
+  await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
+  await context.output.result({ name, join_name, before: joinNameOf(study) }, join_name);
+  context.output.note(
+    `the link by the name ${joinNameOf(study)} admits nobody any more; next: mobility study config, link`,
+  );
+}
+
+/**
+ * Throws `MOBILITY_USAGE` if people join, or joined before, a study by this name: its old links would lead elsewhere.
+ */
+export async function refuseTakenName(context: CommandContext, name: string): Promise<void> {
+  const taken = await (await context.store()).studies.byJoinName(name);
+  if (taken === null) return;
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    `expected a name by which nobody joined yet, found ${name}, of the study ${taken.name}`,
+  );
 }
 
 function subgroupOf(study: StudyRecord, asked: string | undefined): string {
@@ -64,9 +104,9 @@ function subgroupOf(study: StudyRecord, asked: string | undefined): string {
   );
 }
 
-const alphabet = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
-const randomText = (length: number): string =>
-  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
+const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const randomText = (length: number, letters = `${lowerCase}ABCDEFGHIJKLMNOPQRSTUVWXYZ`): string =>
+  Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
 interface TokensOptions {
   count: number;
@@ -85,15 +125,16 @@ export function studyTokensCommand(context: CommandContext): Command {
 }
 
 async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
-  const subgroup = subgroupOf(await findStudy(context, name), options.subgroup);
+  const study = await findStudy(context, name);
+  const [subgroup, joinName] = [subgroupOf(study, options.subgroup), joinNameOf(study)];
   const { studies } = await context.store();
   const made: { user_email: string; uuid: string; token: string }[] = [];
   while (made.length < options.count) {
     const now = context.now();
-    const text = `nrelop_${name}_${subgroup}_${randomText(32)}`;
+    const text = `nrelop_${joinName}_${subgroup}_${randomText(32)}`;
     const token = { hash: tokenHash(text), created_ts: now, expires_ts: null, kind: 'study' as const };
-    const email = `${name}_${subgroup}_${randomText(8).toLowerCase()}`;
-    const result = await studies.enrol({ study: name, subgroup, email, token, now, byOperator: true });
+    const email = `${name}_${subgroup}_${randomText(8, lowerCase)}`;
+    const result = await studies.enrol({ study: joinName, subgroup, email, token, now, byOperator: true });
     if (!('enrolled' in result)) continue; // the name is taken
     const { user_email, uuid } = result.enrolled;
     made.push({ user_email, uuid, token: text });

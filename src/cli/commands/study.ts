@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import {
+  countMember,
   defaultSubgroup,
   isStudyName,
   isSubgroupName,
+  joinNameOf,
+  noMembers,
   type StudyRecord,
   type StudySettings,
 } from '../../model/study.ts';
@@ -18,7 +21,7 @@ import { fileJson, replaceFile } from '../files.ts';
 import { table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../whom.ts';
 import { minuteText } from '../wording.ts';
-import { linkCommand, studyTokensCommand } from './study-access.ts';
+import { linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 
 /** Creates, shows, opens and closes studies, and writes what their phones need. */
 export function studyCommand(context: CommandContext): Command {
@@ -39,10 +42,11 @@ Examples:
     .addCommand(openCommand(context, 'open', true))
     .addCommand(configCommand(context))
     .addCommand(linkCommand(context))
+    .addCommand(newLinkCommand(context))
     .addCommand(studyTokensCommand(context));
 }
 
-const settingsOf = ({ joined: _, ...settings }: StudyRecord): StudySettings => settings;
+const settingsOf = ({ joins: _, ...settings }: StudyRecord): StudySettings => settings;
 
 /** How people can join. */
 const joiningOf = ({ open, joining }: StudySettings): string =>
@@ -75,8 +79,15 @@ async function create(context: CommandContext, name: string, options: CreateOpti
     throw nameError('a subgroup of up to 40 letters, digits and hyphens other than "test"', wrong);
   const { studies } = await context.store({ make: true });
   const before = await studies.byName(name);
+  if (before === null) await refuseTakenName(context, name);
   const settings: StudySettings = {
-    ...{ name, subgroups, joining: options.list ? 'list' : 'open', open: true },
+    ...{
+      name,
+      join_names: before?.join_names ?? [name],
+      subgroups,
+      joining: options.list ? 'list' : 'open',
+      open: true,
+    },
     ...{ hour_limit: options.hourLimit, total_limit: options.totalLimit },
     ...{ created_ts: before?.created_ts ?? context.now(), config: before?.config ?? null },
   };
@@ -106,14 +117,22 @@ function listCommand(context: CommandContext): Command {
     .addHelpText('after', '\nExample:\n  mobility study list --json')
     .action(
       context.run(async () => {
-        const studies = await (await context.store()).studies.list();
+        const store = await context.store();
+        const studies = await store.studies.list();
+        const counts = new Map(studies.map(({ name }) => [name, noMembers()]));
+        for await (const user of everyUser(store)) {
+          const count = counts.get(user.study ?? '');
+          if (count !== undefined) countMember(count, user, context.now());
+        }
         const rows = studies.map((study) => [
           ...[study.name, joiningOf(study), study.subgroups.join(', ') || defaultSubgroup],
-          ...[String(study.joined.total), String(study.config?.version ?? 'none')],
+          ...[String(counts.get(study.name)!.members), String(study.config?.version ?? 'none')],
         ]);
-        const header = ['NAME', 'JOINING', 'SUBGROUPS', 'JOINED', 'CONFIGURATION'];
+        const header = ['NAME', 'JOINING', 'SUBGROUPS', 'MEMBERS', 'CONFIGURATION'];
         await context.output.result(
-          studies.map(({ config, ...study }) => ({ ...study, config_version: config?.version ?? null })),
+          studies.map(({ config, ...study }) => {
+            return { ...study, ...counts.get(study.name)!, config_version: config?.version ?? null };
+          }),
           () => (rows.length === 0 ? '' : table([header, ...rows], [3])),
         );
         context.output.note(rows.length === 1 ? '1 study' : `${rows.length} studies`);
@@ -123,7 +142,7 @@ function listCommand(context: CommandContext): Command {
 
 function showCommand(context: CommandContext): Command {
   return new Command('show')
-    .description('show a study and the number of people in each subgroup')
+    .description('show a study, its members by subgroup, and who joined in the last hour')
     .argument('<name>', 'name of the study')
     .addHelpText('after', '\nExample:\n  mobility study show sunny')
     .action(context.run((name: string) => show(context, name)));
@@ -132,18 +151,23 @@ function showCommand(context: CommandContext): Command {
 async function show(context: CommandContext, name: string): Promise<void> {
   const study = await findStudy(context, name);
   const people: Record<string, number> = Object.fromEntries(subgroupsOf(study).map((subgroup) => [subgroup, 0]));
+  const count = noMembers();
   for await (const user of everyUser(await context.store())) {
+    if (user.study === name) countMember(count, user, context.now());
     const subgroup = user.subgroup ?? defaultSubgroup;
     if (user.study === name) people[subgroup] = (people[subgroup] ?? 0) + 1;
   }
   const rows = [
     ['joining', joiningOf(study)],
     ['created', minuteText(study.created_ts, context.zone)],
-    ['joined so far', `${study.joined.total} of ${study.total_limit}, at most ${study.hour_limit} an hour`],
+    ['name for joining', joinNameOf(study)],
+    ['members', `${count.members} of ${study.total_limit}; ${study.joins} joined so far`],
+    ['joined in the last hour', `${count.joined_last_hour} of ${study.hour_limit}`],
+    ['never pushed', String(count.never_pushed)],
     ['configuration', study.config === null ? 'none: mobility study config' : `version ${study.config.version}`],
     ...Object.entries(people).map(([subgroup, count]) => [`people in ${subgroup}`, String(count)]),
   ];
-  await context.output.result({ ...study, people }, table(rows));
+  await context.output.result({ ...study, ...count, people }, table(rows));
 }
 
 function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean): Command {
@@ -176,7 +200,7 @@ function configCommand(context: CommandContext): Command {
       'JSON with texts, surveys and labels for the configuration; fields that it leaves out keep their values',
     )
     .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
-    .option('--out <folder>', 'folder for the file <name>.nrel-op.json; default: standard output')
+    .option('--out <folder>', 'folder for the file <name for joining>.nrel-op.json; default: standard output')
     .addHelpText(
       'after',
       '\nExample:\n  mobility study config sunny --file texts.json --server https://mobility.example.org --out .',
@@ -194,7 +218,7 @@ async function configure(context: CommandContext, name: string, options: ConfigO
     throw new MobilityError('MOBILITY_USAGE', `this configuration would not work in the app: ${flaws.join('; ')}`);
   await (await context.store()).studies.put({ ...settingsOf(study), config });
   const text = `${JSON.stringify(config, null, 2)}\n`;
-  const file = options.out === undefined ? null : join(options.out, configFileName(name));
+  const file = options.out === undefined ? null : join(options.out, configFileName(joinNameOf(study)));
   if (file !== null) await replaceFile(file, text);
   await context.output.result(config, file ?? text);
   const change = config === study.config ? 'unchanged' : 'phones in the study get it with their next push';

@@ -1,7 +1,7 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
-import { type TokenKind, type TokenRecord, tokenHash } from '../../model/user.ts';
+import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -9,15 +9,12 @@ import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { qrText } from '../qr.ts';
 import { checkedToken, newToken } from '../tokens.ts';
-import { agoText, minuteText } from '../wording.ts';
+import { clockText, minuteText } from '../wording.ts';
 
 const day = 86_400; // s
 
 /** Days for which a token of a person or script is valid by default. */
 const usualDays = 365;
-
-/** The part of a token's hash by which it is listed and revoked; nobody can log in with it. */
-const idOf = ({ hash }: Pick<TokenRecord, 'hash'>): string => hash.slice(0, 8);
 
 interface Options {
   expires?: number;
@@ -79,18 +76,19 @@ async function createToken(context: CommandContext, name: string, options: Optio
       'MOBILITY_USAGE',
       'expected a token of this user, found one that belongs to another account',
     );
-  const others = replace ? (await tokens.list(user.uuid)).filter((other) => other.hash !== hash) : [];
   const created_ts = context.now();
+  const before = replace ? await tokens.list(user.uuid) : [];
+  const others = before.filter((other) => other.hash !== hash && refusalOf(other, created_ts) === null);
   const days = never ? undefined : (expires ?? (kind === 'made' ? usualDays : undefined));
   const expires_ts = days === undefined ? null : created_ts + days * day;
   await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind });
   for (const other of others) {
-    if (overlap === undefined) await tokens.remove(other.user_id, other.hash);
+    if (overlap === undefined) await tokens.revoke(other.user_id, other.hash, { ts: created_ts, why: 'replaced' });
     else await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, created_ts + overlap * day) });
   }
   const setup = app && appSetup(app, address!, user.user_email, token);
   const { user_email, uuid } = user;
-  const result = { user_email, uuid, id: idOf({ hash }), token, kind, expires_ts, replaced: others.length, ...setup };
+  const result = { user_email, uuid, id: tokenId(hash), token, kind, expires_ts, replaced: others.length, ...setup };
   const shown = setup === undefined ? token : `${table(Object.entries(setup.settings))}\n\n${setup.link}`;
   await context.output.result(result, `${shown}${options.qr ? `\n${qrText(setup?.link ?? token)}` : ''}`);
   const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
@@ -107,7 +105,7 @@ async function givenToken(given: string, { stdin }: CommandContext): Promise<str
 /** Lists the tokens of a user. */
 export function tokensCommand(context: CommandContext): Command {
   return new Command('tokens')
-    .description("list a user's tokens with kind, expiry and last use")
+    .description("list a user's tokens, also revoked ones, with kind, expiry and last use")
     .argument('<name>', 'name or UUID of the user')
     .addHelpText('after', '\nExample:\n  mobility users tokens ada')
     .action(
@@ -115,7 +113,7 @@ export function tokensCommand(context: CommandContext): Command {
         const user = await context.findUser(name);
         const { tokens } = await context.store();
         const found = await tokens.list(user.uuid);
-        const listed = found.map(({ hash, user_id: _, ...token }) => ({ id: idOf({ hash }), ...token }));
+        const listed = found.map(({ hash, user_id: _, ...token }) => ({ id: tokenId(hash), ...token }));
         await context.output.result(listed, () => tokensText(found, context));
         context.output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
       }),
@@ -124,13 +122,16 @@ export function tokensCommand(context: CommandContext): Command {
 
 function tokensText(tokens: readonly TokenRecord[], { now, zone }: CommandContext): string {
   if (tokens.length === 0) return '';
-  const until = (ts: number | null): string => (ts === null ? 'never' : ts <= now() ? 'expired' : minuteText(ts, zone));
+  const until = (token: TokenRecord): string => {
+    const refusal = refusalOf(token, now());
+    if (refusal !== null) return `${refusal.why} ${minuteText(refusal.since, zone)}`;
+    return token.expires_ts === null ? 'never' : minuteText(token.expires_ts, zone);
+  };
+  // The store knows the hour of the last use, no minute.
+  const hour = (ts: number): string => `${minuteText(ts, zone)} to ${clockText(ts + useStep, zone)}`;
   const rows = tokens.map((token) => [
-    idOf(token),
-    token.kind ?? 'made',
-    minuteText(token.created_ts, zone),
-    until(token.expires_ts),
-    token.used_ts === undefined ? 'never' : agoText(token.used_ts, now()),
+    ...[tokenId(token.hash), token.kind ?? 'made', minuteText(token.created_ts, zone), until(token)],
+    token.used_ts === undefined ? 'never' : hour(token.used_ts),
   ]);
   return table([['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED'], ...rows]);
 }
@@ -146,7 +147,7 @@ export function revokeCommand(context: CommandContext): Command {
       context.run(async (name: string, id: string) => {
         const user = await context.findUser(name);
         const { tokens } = await context.store();
-        const all = await tokens.list(user.uuid);
+        const all = (await tokens.list(user.uuid)).filter(({ revoked_ts }) => revoked_ts === undefined);
         const [token, ...others] = all.filter(({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()));
         if (token === undefined || others.length > 0) {
           throw new MobilityError(
@@ -154,8 +155,9 @@ export function revokeCommand(context: CommandContext): Command {
             `expected the id of one token of ${user.user_email}, found ${id}: see \`mobility users tokens ${name}\``,
           );
         }
-        await tokens.remove(user.uuid, token.hash);
-        await context.output.result({ id: idOf(token), revoked: true }, idOf(token));
+        await tokens.revoke(user.uuid, token.hash, { ts: context.now(), why: 'revoked' });
+        const shown = tokenId(token.hash);
+        await context.output.result({ id: shown, revoked: true }, shown);
         context.output.note('revoked');
       }),
     );

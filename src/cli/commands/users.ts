@@ -9,8 +9,9 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileText, streamText } from '../files.ts';
 import { checkedName, importUsers, uuidError } from '../import-users.ts';
+import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
-import { isMember, refuseUnknownStudy } from '../whom.ts';
+import { findStudy, isMember, refuseUnknownStudy } from '../whom.ts';
 import { agoText, minuteText } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand } from './user-tokens.ts';
 
@@ -84,15 +85,20 @@ interface ListOptions {
   silent?: number;
   study?: string;
   subgroup?: string;
+  joinedSince?: number;
+  neverPushed?: true;
 }
 
 function listCommand(context: CommandContext): Command {
+  const since = timeArgument(context, 'from');
   return new Command('list')
     .description('list the registered users, by UUID')
     .option('--counts', 'add waiting entries, errors, trips and newest entry of each user (slower)')
     .option('--silent <days>', 'only users without an entry in the last <days> days', wholeNumber(0, 100_000))
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
+    .option('--joined-since <time>', 'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30', since)
+    .option('--never-pushed', 'only users of whom no entry was ever stored')
     .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json')
     .action(context.run((options: ListOptions) => list(context, options)));
 }
@@ -105,13 +111,19 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   const since = silent === undefined ? Infinity : context.now() - silent * day;
   const listed: ListedUser[] = [];
   for await (const user of everyUser(store)) {
-    if (!isMember(user, options)) continue;
+    if (!isMember(user, options) || !isOfWave(user, options)) continue;
     const added = counts || silent !== undefined ? await countsOf(store, user.uuid) : undefined;
     if (added === undefined || (added.newest_ts ?? 0) <= since) listed.push({ ...user, ...added });
   }
   if (listed.length === 0) await refuseUnknownStudy(context, options);
   await context.output.result(listed, () => listText(listed, context));
   context.output.note(counted(listed.length, 'user'));
+}
+
+/** True for somebody who joined since then, or of whom nothing was ever stored, if that is asked for. */
+function isOfWave({ joined_ts, sent_ts }: UserRecord, { joinedSince, neverPushed }: ListOptions): boolean {
+  const isLate = joinedSince === undefined || (joined_ts !== undefined && joined_ts >= joinedSince);
+  return isLate && (!neverPushed || sent_ts === undefined);
 }
 
 interface Counts {
@@ -150,27 +162,56 @@ const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'tri
 
 function removeCommand(context: CommandContext): Command {
   return new Command('remove')
-    .description('remove a registered user who has no data')
-    .argument('<name>', 'name or UUID of the user')
+    .description('remove a registered user who has no data, or the members of a study who never sent any')
+    .argument('[name]', 'name or UUID of the user')
+    .option('--study <name>', 'with --never-pushed: members of this study who joined by its link')
+    .option('--joined-since <time>', 'with --study: only who joined since then', timeArgument(context, 'from'))
+    .option('--never-pushed', 'with --study: only who never sent any data')
     .addHelpText(
       'after',
-      '\nExample:\n  mobility users remove ada\n\nTo remove a user with data, use `mobility erase`.',
+      `
+Examples:
+  mobility users remove ada
+  mobility users remove --study sunny --joined-since 10:00 --never-pushed
+
+To remove users with data, use \`mobility erase\`.`,
     )
     .action(
-      context.run(async (name: string) => {
-        const user = await context.findUser(name);
-        const store = await context.store();
-        const counts = await store.counts(user.uuid);
-        const rows = dataOf.reduce((sum, collection) => sum + counts[collection], 0);
-        if (rows > 0) {
-          throw new MobilityError(
-            'MOBILITY_USAGE',
-            `${user.user_email} has ${counted(rows, 'row')} of data; to remove user and data, run \`mobility erase --user ${name}\``,
-          );
-        }
-        const removed = await store.erase(user.uuid);
-        await context.output.result({ ...user, removed }, `${user.uuid}  ${shownName(user.user_email)}`);
-        context.output.note('removed');
+      context.run(async (name: string | undefined, { study, joinedSince, neverPushed }: ListOptions) => {
+        if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
+        if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
+        throw new MobilityError('MOBILITY_USAGE', 'expected the name of a user, or --study NAME with --never-pushed');
       }),
     );
+}
+
+async function removeOne(context: CommandContext, name: string): Promise<void> {
+  const user = await context.findUser(name);
+  const store = await context.store();
+  const counts = await store.counts(user.uuid);
+  const rows = dataOf.reduce((sum, collection) => sum + counts[collection], 0);
+  if (rows > 0) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `${user.user_email} has ${counted(rows, 'row')} of data; to remove user and data, run \`mobility erase --user ${name}\``,
+    );
+  }
+  const removed = await store.erase(user.uuid);
+  await context.output.result({ ...user, removed }, `${user.uuid}  ${shownName(user.user_email)}`);
+  context.output.note('removed');
+}
+
+const removedAtOnce = 100; // accounts of one transaction
+
+async function removeIdle(context: CommandContext, study: string, from: number | undefined): Promise<void> {
+  await findStudy(context, study);
+  const { studies } = await context.store();
+  const removed: UserRecord[] = [];
+  for (;;) {
+    const some = await studies.removeIdle(study, { ...(from !== undefined && { from }), limit: removedAtOnce });
+    if (some.length === 0) break;
+    removed.push(...some);
+  }
+  await context.output.result({ study, removed }, removed.map((user) => `${user.uuid}  ${user.user_email}`).join('\n'));
+  context.output.note(`${counted(removed.length, 'account')} removed; a phone among them must join again`);
 }

@@ -14,7 +14,7 @@ const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINIT
 const serverFields: ReadonlySet<string> = new Set(
   (
     '_id user_id uuid user_email create_ts update_ts last_put_ts last_location_ts last_phone_data_ts last_limit ' +
-    'last_limit_ts pipeline_range total_trips labeled_trips __proto__'
+    'last_limit_ts last_refusal last_refusal_ts pipeline_range total_trips labeled_trips __proto__'
   ).split(' '),
 );
 

@@ -6,13 +6,25 @@ export const storeFormat = 1;
 
 /** A registered user, see `UserRecord`. */
 export const people = table('people', {
-  columns: { uuid: 'text', user_email: 'text', update_ts: 'number', study: 'text?', subgroup: 'text?' },
+  columns: {
+    uuid: 'text',
+    user_email: 'text',
+    update_ts: 'number',
+    study: 'text?',
+    subgroup: 'text?',
+    joined_ts: 'number?',
+    sent_ts: 'number?',
+  },
   key: ['uuid'],
-  indexes: [{ columns: ['user_email'], unique: true }],
+  indexes: [
+    { columns: ['user_email'], unique: true },
+    { columns: ['study', 'joined_ts'] },
+    { columns: ['study', 'sent_ts', 'joined_ts'] },
+  ],
   user: null,
 });
 
-/** A token, see `TokenRecord`. */
+/** A token, also one that was revoked, see `TokenRecord`. */
 export const tokens = table('tokens', {
   columns: {
     hash: 'text',
@@ -21,15 +33,17 @@ export const tokens = table('tokens', {
     expires_ts: 'number?',
     kind: 'text?',
     used_ts: 'number?',
+    revoked_ts: 'number?',
+    revoked_why: 'text?',
   },
   key: ['hash'],
   indexes: [{ columns: ['user', 'created_ts'] }],
   user: null,
 });
 
-/** A study: its settings and its count of members, both JSON. */
+/** A study: its settings, JSON; and how often somebody joined, so that two joins at once write the same row. */
 export const studies = table('studies', {
-  columns: { name: 'text', settings: 'text', joined: 'text' },
+  columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
   indexes: [],
   user: null,
@@ -57,6 +71,8 @@ export const accounts = table('accounts', {
     /** 1 if the timeseries had an entry that names a valid time zone; or one without that affects trips. */
     zoned: 'number',
     zoneless: 'number',
+    /** 1 when entries of the user were ever stored, see `UserRecord.sent_ts`: a put reads this row in any case. */
+    sent: 'number',
     /** JSON of the `PipelineState`. */
     state: 'text',
   },

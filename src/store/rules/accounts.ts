@@ -15,7 +15,7 @@ import {
 /** The row of a user who was registered just now. */
 export function newAccount(user: string, stage: AccountRow['stage'] = 'active'): AccountRow {
   const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
-  return { user, stage, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, state: '{}' };
+  return { user, stage, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, sent: 0, state: '{}' };
 }
 
 /** The row of a user; null if there is none. */

@@ -3,13 +3,23 @@ import { newUuid } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import { notFinished, userExists } from '../../model/refusals.ts';
-import { admit, nobodyJoined, type StudyRecord } from '../../model/study.ts';
-import type { TokenKind, TokenRecord, UserRecord } from '../../model/user.ts';
-import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import {
+  type Enrolment,
+  type EnrolResult,
+  idleLife,
+  joinRefusal,
+  joinWindow,
+  type StudyRecord,
+} from '../../model/study.ts';
+import type { TokenRecord, UserRecord } from '../../model/user.ts';
+import type { Engine, Rows, Table, WritableRows } from '../rows/rows.ts';
+import {
+  type AccountRow,
   accounts,
+  errors,
   type PersonRow,
   people,
+  profiles,
   studies as studyTable,
   type TokenRow,
   tokens as tokenTable,
@@ -53,18 +63,29 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
   return row === undefined ? null : userOf(row);
 }
 
-function userOf({ study, subgroup, ...user }: PersonRow): UserRecord {
-  return { ...user, ...(study !== null && { study }), ...(subgroup !== null && { subgroup }) };
+function userOf({ uuid, user_email, update_ts, ...others }: PersonRow): UserRecord {
+  return { uuid, user_email, update_ts, ...given(others) };
 }
 
-function personOf({ uuid, user_email, update_ts, study, subgroup }: UserRecord): PersonRow {
-  return { uuid, user_email, update_ts, study: study ?? null, subgroup: subgroup ?? null };
+function personOf(user: UserRecord): PersonRow {
+  return { study: null, subgroup: null, joined_ts: null, sent_ts: null, ...user };
 }
+
+/** The fields that are not null. */
+const given = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
 async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   if ((await accountOf(rows, user.uuid)) !== null) throw notFinished();
   await rows.put(people, [personOf(user)]);
   await rows.put(accounts, [newAccount(user.uuid)]);
+}
+
+/** Records that entries of the user are stored for the first time. */
+export async function noteFirst(rows: WritableRows, account: AccountRow, now: number): Promise<void> {
+  await rows.put(accounts, [{ ...account, sent: 1 }]);
+  const [person] = await rows.find(people, { where: { uuid: account.user } });
+  if (person !== undefined) await rows.put(people, [{ ...person, sent_ts: now }]);
 }
 
 // ---------------------------------------------------------------- tokens
@@ -83,8 +104,13 @@ export function tokens(engine: Engine): Tokens {
         const found = await rows.find(tokenTable, { where: { user: userId }, order: ['created_ts', 'hash'] });
         return found.map(tokenOf);
       }),
-    remove: (userId, hash) =>
-      engine.write(null, (rows) => rows.remove(tokenTable, { user: userId, ...(hash !== undefined && { hash }) })),
+    revoke: (userId, hash, { ts, why }) =>
+      engine.write(null, async (rows) => {
+        const token = await tokenBy(rows, hash);
+        if (token?.user_id !== userId || token.revoked_ts !== undefined) return false;
+        await rows.put(tokenTable, [rowOf({ ...token, revoked_ts: ts, revoked_why: why })]);
+        return true;
+      }),
     touch: (hash, usedTs) =>
       engine.write(null, async (rows) => {
         const token = await tokenBy(rows, hash);
@@ -98,13 +124,13 @@ async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
   return row === undefined ? null : tokenOf(row);
 }
 
-function tokenOf({ hash, user, created_ts, expires_ts, kind, used_ts }: TokenRow): TokenRecord {
-  const use = { ...(kind !== null && { kind: kind as TokenKind }), ...(used_ts !== null && { used_ts }) };
-  return { hash, user_id: user, created_ts, expires_ts, ...use };
+function tokenOf({ user, ...row }: TokenRow): TokenRecord {
+  const { hash, created_ts, expires_ts, ...others } = row;
+  return { hash, user_id: user, created_ts, expires_ts, ...given(others) };
 }
 
-function rowOf({ hash, user_id, created_ts, expires_ts, kind, used_ts }: TokenRecord): TokenRow {
-  return { hash, user: user_id, created_ts, expires_ts, kind: kind ?? null, used_ts: used_ts ?? null };
+function rowOf({ user_id: user, ...token }: TokenRecord): TokenRow {
+  return { kind: null, used_ts: null, revoked_ts: null, revoked_why: null, ...token, user };
 }
 
 // ---------------------------------------------------------------- studies
@@ -112,45 +138,80 @@ function rowOf({ hash, user_id, created_ts, expires_ts, kind, used_ts }: TokenRe
 /** The studies of a store. */
 export function studies(engine: Engine): Studies {
   return {
-    put: async (settings, joined) => {
+    put: async (settings) => {
       // Serialised at once: what the caller does to the object later has no effect.
       const text = jsonText(settings as unknown as JsonValue);
       await engine.write(null, async (rows) => {
-        const before = await studyBy(rows, settings.name);
-        const count = joined ?? before?.joined ?? nobodyJoined;
-        await rows.put(studyTable, [{ name: settings.name, settings: text, joined: JSON.stringify(count) }]);
+        const [before] = await rows.find(studyTable, { where: { name: settings.name } });
+        await rows.put(studyTable, [{ name: settings.name, settings: text, joins: before?.joins ?? 0 }]);
       });
     },
-    byName: (name) => engine.read((rows) => studyBy(rows, name)),
-    list: () => engine.read(async (rows) => (await rows.find(studyTable, { where: {}, order: ['name'] })).map(studyOf)),
-    enrol: ({ study: name, subgroup, email, token, now, byOperator = false }) => {
-      const user: UserRecord = { uuid: newUuid(), user_email: email, update_ts: now, study: name, subgroup };
-      return engine.write(null, async (rows) => {
-        const known = await tokenBy(rows, token.hash);
-        if (known !== null) {
-          const owner = await personBy(rows, { uuid: known.user_id });
-          return owner === null ? { refused: 'token_taken' as const } : { known: owner };
-        }
-        const study = await studyBy(rows, name);
-        const admission = admit(study, { subgroup, now, byOperator });
-        if ('refused' in admission) return admission;
-        if ((await personBy(rows, { user_email: email })) !== null) return { refused: 'name_taken' as const };
-        await addPerson(rows, user);
-        await rows.put(tokenTable, [rowOf({ ...token, user_id: user.uuid })]);
-        const { joined, ...settings } = study!;
-        const text = jsonText(settings as unknown as JsonValue);
-        await rows.put(studyTable, [{ name, settings: text, joined: JSON.stringify(admission.joined ?? joined) }]);
-        return { enrolled: user };
-      });
+    byName: (name) => engine.read(async (rows) => (await studiesIn(rows, { name }))[0] ?? null),
+    byJoinName: (name) => engine.read((rows) => studyJoinedBy(rows, name)),
+    list: () => engine.read((rows) => studiesIn(rows, {})),
+    enrol: (enrolment) => {
+      const uuid = newUuid();
+      return engine.write(null, (rows) => enrol(rows, uuid, enrolment));
     },
+    removeIdle: (name, range) => engine.write(null, (rows) => removeIdle(rows, name, range)),
   };
 }
 
-async function studyBy(rows: Rows, name: string): Promise<StudyRecord | null> {
-  const [row] = await rows.find(studyTable, { where: { name } });
-  return row === undefined ? null : studyOf(row);
+/**
+ * Accounts that expire when somebody joins: more than one, so that the study gets rid of a wave; few, as others wait.
+ */
+const expiredAtOnce = 20;
+
+async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Promise<EnrolResult> {
+  const { subgroup, email, token, now, byOperator = false } = enrolment;
+  const known = await tokenBy(rows, token.hash);
+  if (known !== null) {
+    const owner = known.revoked_ts === undefined ? await personBy(rows, { uuid: known.user_id }) : null;
+    return owner === null ? { refused: 'token_taken' } : { known: owner };
+  }
+  const study = await studyJoinedBy(rows, enrolment.study);
+  const refused = joinRefusal(study, enrolment);
+  if (study === null || refused !== null) return { refused: refused ?? 'no_study' };
+  const { name } = study;
+  const lastHour = await rows.total(people, { study: name, joined_ts: { gt: now - joinWindow } });
+  if (!byOperator && lastHour >= study.hour_limit) return { refused: 'hour_full' };
+  const expired = await removeIdle(rows, name, { to: now - idleLife, limit: expiredAtOnce });
+  if (!byOperator && (await rows.total(people, { study: name })) >= study.total_limit) return { refused: 'all_full' };
+  if ((await personBy(rows, { user_email: email })) !== null) return { refused: 'name_taken' };
+  const enrolled = { uuid, user_email: email, update_ts: now, study: name, subgroup };
+  const user: UserRecord = byOperator ? enrolled : { ...enrolled, joined_ts: now };
+  await addPerson(rows, user);
+  await rows.put(tokenTable, [rowOf({ ...token, user_id: uuid })]);
+  const { joins, ...settings } = study;
+  await rows.put(studyTable, [{ name, settings: jsonText(settings as unknown as JsonValue), joins: joins + 1 }]);
+  return { enrolled: user, study, lastHour: lastHour + 1, expired };
 }
 
-function studyOf({ settings, joined }: { settings: string; joined: string }): StudyRecord {
-  return { ...JSON.parse(settings), joined: JSON.parse(joined) } as StudyRecord;
+/** See `Studies.removeIdle`. */
+async function removeIdle(
+  rows: WritableRows,
+  study: string,
+  { from = 0, to = Number.MAX_VALUE, limit }: { from?: number; to?: number; limit: number },
+): Promise<UserRecord[]> {
+  const where = { study, sent_ts: null, joined_ts: { gte: from, lt: to } };
+  const idle: UserRecord[] = [];
+  for (const person of await rows.find(people, { where, order: ['joined_ts'], limit })) {
+    const user = person.uuid;
+    // An import may have brought what was set aside.
+    if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(errors, { user })) > 0) continue;
+    for (const table of [tokenTable, profiles, accounts]) await rows.remove(table as Table<{ user: string }>, { user });
+    await rows.remove(people, { uuid: user });
+    idle.push(userOf(person));
+  }
+  return idle;
+}
+
+async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRecord[]> {
+  const found = await rows.find(studyTable, { where, order: ['name'] });
+  return found.map(({ settings, joins }) => ({ ...JSON.parse(settings), joins }) as StudyRecord);
+}
+
+/** The study that people join, or joined before, by a name. A store has a few studies. */
+async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | null> {
+  return (await studiesIn(rows, {})).find(({ join_names }) => join_names.includes(name)) ?? null;
 }

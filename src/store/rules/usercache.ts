@@ -13,6 +13,7 @@ import type { ChunkCache } from './chunk-cache.ts';
 import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
 import { IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
+import { noteFirst } from './people.ts';
 import { mergeProfile } from './profiles.ts';
 import { failedRow, unusableRow } from './set-aside.ts';
 
@@ -27,7 +28,8 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       for (const { metadata } of entries) expectTime(metadata);
       let failure: unknown = null;
       const results = await engine.write(userId, async (rows) => {
-        await admitted(rows, userId);
+        const account = await admitted(rows, userId);
+        if (account.sent === 0 && entries.length + unusable.length > 0) await noteFirst(rows, account, now);
         await setAside(rows, cache, userId, unusable, now);
         const stored = await putEntries(rows, cache, userId, batch, now);
         failure = note === undefined ? null : await noteFailure(rows, userId, note);

@@ -82,7 +82,7 @@ export function peopleTests(use: Use): void {
     expect(await use.store.users.list({ after: all.at(-1)!, limit: 3 })).toEqual([]);
   });
 
-  use.it('tokens are found by hash, listed and removed by user', async (a, b) => {
+  use.it('tokens are found by hash and listed by user; a revoked one stays, with time and reason', async (a, b) => {
     const hash = () => `${newId()}${newId()}`.replaceAll('-', '');
     const tokens = [
       { hash: hash(), user_id: a.id, created_ts: 1.5, expires_ts: 10 },
@@ -94,13 +94,14 @@ export function peopleTests(use: Use): void {
     same(await use.store.tokens.byHash(tokens[1]!.hash), tokens[1]!);
     expect(await use.store.tokens.byHash(hash())).toBeNull();
     same(await use.store.tokens.list(a.id), tokens.slice(0, 2));
-    expect(await use.store.tokens.remove(a.id, tokens[2]!.hash)).toBe(0);
-    expect(await use.store.tokens.remove(a.id, tokens[0]!.hash)).toBe(1);
-    expect(await use.store.tokens.byHash(tokens[0]!.hash)).toBeNull();
+    const revoke = (hash: string, ts: number) => use.store.tokens.revoke(a.id, hash, { ts, why: 'replaced' });
+    expect(await revoke(tokens[2]!.hash, 4)).toBe(false);
+    expect([await revoke(tokens[0]!.hash, 5), await revoke(tokens[0]!.hash, 6)]).toEqual([true, false]);
+    const revoked = { ...tokens[0]!, revoked_ts: 5, revoked_why: 'replaced' as const };
+    same(await use.store.tokens.byHash(revoked.hash), revoked);
+    same(await use.store.tokens.list(a.id), [revoked, tokens[1]]);
     await use.store.tokens.add(tokens[0]!);
-    expect(await use.store.tokens.remove(a.id)).toBe(2);
-    expect(await use.store.tokens.remove(a.id)).toBe(0);
-    expect(await use.store.tokens.list(a.id)).toEqual([]);
+    same(await use.store.tokens.list(a.id), tokens.slice(0, 2));
     same(await use.store.tokens.list(b.id), [tokens[2]!]);
   });
 

@@ -6,8 +6,9 @@ import { newId, same, type Use } from './kit.ts';
 const hash = (): string => `${newId()}${newId()}`.replaceAll('-', '');
 
 function settings(fields: Partial<StudySettings> = {}): StudySettings {
+  const name = `s${newId().slice(0, 13)}`;
   return {
-    name: `s${newId().slice(0, 13)}`,
+    ...{ name, join_names: [name] },
     subgroups: ['a', 'B'],
     joining: 'open',
     open: true,
@@ -29,20 +30,15 @@ export function studyTests(use: Use): void {
     ...fields,
   });
 
-  it('a study keeps its settings, is found by name and listed, and keeps its count when its settings change', async () => {
+  it('a study keeps its settings, is found by name and listed, and keeps its number of joins when its settings change', async () => {
     const { studies } = use.store;
     const [first, second] = [settings(), settings({ config: null, subgroups: [] })];
     for (const study of [first, second]) await studies.put(study);
-    same(await studies.byName(first.name), { ...first, joined: { total: 0, hour_start: 0, hour: 0 } });
+    same(await studies.byName(first.name), { ...first, joins: 0 });
     expect(await studies.byName('nobody')).toBeNull();
     await studies.enrol(enrolment(first.name));
     await studies.put({ ...first, open: false });
-    expect(await studies.byName(first.name)).toMatchObject({
-      open: false,
-      joined: { total: 1, hour_start: 7, hour: 1 },
-    });
-    await studies.put(second, { total: 9, hour_start: 1, hour: 2 });
-    expect((await studies.byName(second.name))?.joined).toEqual({ total: 9, hour_start: 1, hour: 2 });
+    expect(await studies.byName(first.name)).toMatchObject({ open: false, joins: 1 });
     const names = (await studies.list()).map(({ name }) => name);
     expect(names).toEqual([...names].sort());
     expect(names).toEqual(expect.arrayContaining([first.name, second.name]));
@@ -61,12 +57,13 @@ export function studyTests(use: Use): void {
       update_ts: 7,
       study: study.name,
       subgroup: 'a',
+      joined_ts: 7,
     });
     same(await users.byEmail(request.email), user);
     same(await tokens.byHash(request.token.hash), { ...request.token, user_id: user!.uuid });
     const again = await studies.enrol({ ...request, email: `${request.email}2`, now: 99 });
     expect(again).toEqual({ known: user });
-    expect((await studies.byName(study.name))?.joined.total).toBe(1);
+    expect((await studies.byName(study.name))?.joins).toBe(1);
     expect(await users.byEmail(`${request.email}2`)).toBeNull();
   });
 
@@ -108,6 +105,45 @@ export function studyTests(use: Use): void {
     const later = await join(7 + 3600);
     expect(later.filter((one) => 'enrolled' in one)).toHaveLength(2);
     expect(later.filter((one) => 'refused' in one && one.refused === 'all_full').length).toBeGreaterThan(0);
+  });
+
+  it('people join by the last name for joining only; all names find the study', async () => {
+    const { studies } = use.store;
+    const study = settings();
+    const next = `${study.name}-2`;
+    await studies.put({ ...study, join_names: [study.name, next] });
+    expect(await studies.enrol(enrolment(study.name))).toEqual({ refused: 'no_study' });
+    const joined = await studies.enrol(enrolment(next));
+    expect('enrolled' in joined && joined.enrolled.study).toBe(study.name);
+    for (const name of [study.name, next]) expect((await studies.byJoinName(name))?.name).toBe(study.name);
+    expect(await studies.byJoinName('nobody')).toBeNull();
+  });
+
+  it('accounts without an entry are removed by the time of joining, and expire after a week when others join', async () => {
+    const { studies, users, tokens, usercache, profiles } = use.store;
+    const study = settings({ total_limit: 3 });
+    await studies.put(study);
+    const join = async (now: number, fields: object = {}) => {
+      const result = await studies.enrol(enrolment(study.name, { now, ...fields }));
+      return 'enrolled' in result ? result : null;
+    };
+    const made = (await join(1, { byOperator: true }))!.enrolled;
+    const [idle, busy] = [(await join(1))!.enrolled, (await join(2))!.enrolled];
+    await profiles.merge(idle.uuid, { a: 1 });
+    await usercache.put(busy.uuid, { entries: [], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 9);
+    expect(await users.byUuid(busy.uuid)).toEqual({ ...busy, sent_ts: 9 });
+    const week = 7 * 86_400;
+    expect(await join(1 + week)).toBeNull();
+    const late = (await join(1.5 + week))!;
+    expect([late.expired, late.lastHour]).toEqual([[idle], 1]);
+    expect([await users.byUuid(idle.uuid), await tokens.list(idle.uuid)]).toEqual([null, []]);
+    same(await profiles.get(idle.uuid), null);
+    expect(Object.values(await use.store.counts(idle.uuid)).every((rows) => rows === 0)).toBe(true);
+    expect(await studies.removeIdle(study.name, { from: 2 + week, limit: 9 })).toEqual([]);
+    expect(await studies.removeIdle(study.name, { from: 1.5 + week, limit: 9 })).toEqual([late.enrolled]);
+    expect(await studies.removeIdle(study.name, { limit: 9 })).toEqual([]);
+    expect(await users.byUuid(made.uuid)).toEqual(made);
+    expect((await studies.byName(study.name))?.joins).toBe(4);
   });
 
   it('one token that joins many times at once makes one account', async () => {

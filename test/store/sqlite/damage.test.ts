@@ -17,6 +17,7 @@ async function fill(store: Store, name: string): Promise<Person> {
   await store.users.register(name, { uuid, now: 1, study: 'sunny', subgroup: 'a' });
   await store.tokens.add({ hash: name, user_id: uuid, created_ts: 1, expires_ts: 9, kind: 'owntracks' });
   await store.tokens.touch(name, 5);
+  await store.tokens.revoke(uuid, name, { ts: 6, why: 'revoked' });
   await store.profiles.merge(uuid, { name });
   await person.moveIn([fix(1), fix(2)]);
   await person.putFailed([fix(3)]);
@@ -49,7 +50,7 @@ const tables = allTables as unknown as readonly Table<Record<string, unknown>>[]
 it.each(tables)('a row of $name with another value anywhere is refused', async ({ name, columns, key, indexes }) => {
   const { folder, store } = await places.newStore();
   const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
-  const settings = { name: 'sunny', subgroups: [], joining: 'open' as const, open: true };
+  const settings = { name: 'sunny', join_names: ['sunny'], subgroups: [], joining: 'open' as const, open: true };
   await store.studies.put({ ...settings, hour_limit: 1, total_limit: 1, created_ts: 1, config: null });
   const read = readers[name]!;
   const whole = await read(store, ben);

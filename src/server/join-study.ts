@@ -1,0 +1,105 @@
+// Joining a study with a token that the app made: who is admitted, and what the operator sees of it.
+import { randomBytes } from 'node:crypto';
+import type { Log } from '../log/log.ts';
+import { line } from '../log/messages.ts';
+import { type EnrolResult, type JoinRefusal, joinWindow, readStudyToken } from '../model/study.ts';
+import { tokenHash, type UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { forbidden, type Problem, tooManyCalls } from './problem.ts';
+
+/** Where a call to join comes from. */
+export interface JoinedFrom {
+  /** The network of the caller, see `origin.ts`; null: it is not known. */
+  origin: string | null;
+  log: Log;
+}
+
+/**
+ * People who may join from one network within an hour, at each process: a class behind one address joins at once, and a
+ * stranger needs several networks to reach the 200 an hour of a study.
+ */
+const joinsPerOrigin = 30;
+
+/**
+ * Returns the function that makes the account of an app-made token that is new, and returns null for any other token.
+ * It throws a `Problem` if the study does not admit its owner.
+ */
+export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
+  const origins = new OriginCount(now);
+  return async function join(token: string, from: JoinedFrom): Promise<UserRecord | null> {
+    const says = readStudyToken(token);
+    const hash = tokenHash(token);
+    if (says === null || (await store.tokens.byHash(hash)) !== null) return null;
+    origins.add(from.origin);
+    const record = { hash, created_ts: now(), expires_ts: null, kind: 'study' as const };
+    for (;;) {
+      const email = `${says.study}_${says.subgroup}_${shortId()}`;
+      const result = await store.studies.enrol({ ...says, email, token: record, now: now() });
+      if ('known' in result) return result.known;
+      if ('enrolled' in result) {
+        report(result, from.log);
+        return result.enrolled;
+      }
+      if (result.refused === 'name_taken') continue;
+      origins.remove(from.origin);
+      throw refusalOf(result.refused);
+    }
+  };
+}
+
+function refusalOf(refused: JoinRefusal | 'token_taken'): Problem {
+  if (refused === 'hour_full') return tooManyCalls(refusals.hour_full, joinWindow, { limit: 'joins_per_hour' });
+  return forbidden(refusals[refused === 'token_taken' ? 'no_study' : refused]);
+}
+
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
+
+/** The end of the name of a person who joined a study; it reveals nothing about the token. */
+const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
+
+const refusals: Readonly<Record<JoinRefusal, string>> = {
+  no_study: 'this token is of no study of this server',
+  closed: 'this study no longer accepts new people',
+  list_only: 'this study takes in only people whose token its operator made; ask for yours',
+  no_subgroup: 'this token is of no part of the study',
+  hour_full: 'too many people joined this study within the hour; try again later',
+  all_full: 'this study is full',
+};
+
+type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
+
+/**
+ * Logs accounts that expired, and a wave: the join that makes half of what the study admits in an hour, and the last.
+ */
+function report({ study, lastHour, expired }: Enrolled, log: Log): void {
+  for (const { uuid } of expired) log.write('INFO', line.accountExpired(uuid, study.name));
+  if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
+  log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));
+}
+
+/** Counts joins by their network, hour by hour. */
+class OriginCount {
+  readonly #now: () => number;
+  #hour = 0;
+  #joins = new Map<string, number>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Counts a join. Throws a 429 `Problem` if as many as may have joined from there. */
+  add(origin: string | null): void {
+    if (origin === null) return;
+    const hour = Math.floor(this.#now() / joinWindow);
+    if (hour !== this.#hour) [this.#hour, this.#joins] = [hour, new Map()];
+    const joins = this.#joins.get(origin) ?? 0;
+    if (joins < joinsPerOrigin) return void this.#joins.set(origin, joins + 1);
+    const detail = 'too many people joined from this network within the hour; try again later';
+    throw tooManyCalls(detail, joinWindow - (this.#now() % joinWindow), { limit: 'joins_per_origin' });
+  }
+
+  /** A join that was counted was refused. */
+  remove(origin: string | null): void {
+    if (origin !== null) this.#joins.set(origin, Math.max(0, (this.#joins.get(origin) ?? 0) - 1));
+  }
+}

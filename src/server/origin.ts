@@ -1,0 +1,40 @@
+// Where a call comes from: the network of its caller, also behind a proxy that the operator trusts.
+import { type BlockList, isIP } from 'node:net';
+import { networksOf } from '../model/networks.ts';
+
+/** Addresses that many people share, or that no caller from outside has: nothing can be counted by them. */
+const privateNetworks = '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,::1,fc00::/7,fe80::/10';
+
+const noOrigins = networksOf(privateNetworks);
+
+const isIn = (networks: BlockList, address: string): boolean =>
+  networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+
+/**
+ * Returns the function that names the network of a caller: of the connection's other end, or, if that is a trusted
+ * proxy, of the address that it appended to `X-Forwarded-For`. Null for an address that is private or cannot be read.
+ */
+export function originFinder(trusted: BlockList) {
+  return function originOf(peer: string | undefined, forwarded = ''): string | null {
+    const hops = forwarded.split(',').map((hop) => hop.trim());
+    let address: string | undefined = peer;
+    while (address !== undefined && isIP(address) !== 0 && isIn(trusted, address)) address = hops.pop();
+    if (address === undefined || isIP(address) === 0 || isIn(noOrigins, address)) return null;
+    return networkOf(address.replace(/^::ffff:(?=\d+\.)/i, ''));
+  };
+}
+
+/** The network that one customer has: the first 24 bits of IPv4, 48 of IPv6. */
+function networkOf(address: string): string {
+  if (isIP(address) === 4) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
+  const [head = '', tail] = address
+    .toLowerCase()
+    .split('::')
+    .map((half) => (half === '' ? [] : half.split(':')));
+  const zeros = tail === undefined ? 0 : 8 - head.length - tail.length;
+  const groups = [...head, ...new Array<string>(Math.max(0, zeros)).fill('0'), ...(tail ?? [])];
+  return `${groups
+    .slice(0, 3)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/48`;
+}

@@ -1,0 +1,100 @@
+// Phones whose token is refused: what the log, `mobility status` and the metrics say about them.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { countCalls } from '../../src/server/metrics.ts';
+import { run as runOn } from '../cli/kit.ts';
+import { until } from '../support/until.ts';
+import { androidLocation, config, type Kit, now, openKit } from './kit.ts';
+
+let kit: Kit;
+let ada: string;
+let clock: number;
+beforeEach(async () => {
+  clock = now;
+  kit = await openKit({ config: { ...config, auth: 'token' }, metrics: countCalls(), now: () => clock });
+  ada = (await kit.user('ada, of Berlin')).uuid;
+});
+afterEach(() => kit.close());
+
+const run = async (...args: string[]) => {
+  const said = await runOn(args, { env: { MOBILITY_STORE: kit.store.address }, now: clock });
+  expect(said.stderr).not.toContain('MOBILITY_');
+  return said.stdout;
+};
+const makeToken = async (...flags: string[]): Promise<{ id: string; token: string }> =>
+  JSON.parse(await run('users', 'token', ada, '--json', ...flags));
+const push = (user: string) => kit.post('/usercache/put', { user, phone_to_server: [androidLocation(5)] });
+const pushOwnTracks = (name: string, password: string) => {
+  const Authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+  return kit.post('/pub', { _type: 'location', tst: 1, lat: 1, lon: 1 }, { Authorization });
+};
+const messages = (): string[] => kit.log.map((line) => line.replace(/:w1-\d+:/, ': ').replace(/\+\d\d:\d\d/, ''));
+const refusalOf = async (): Promise<string> => {
+  await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
+  return /^refused +(.*)$/m.exec(await run('status', '--user', ada))?.[1] ?? 'none';
+};
+
+it('the log and the status of the user name a token that was revoked, replaced or has expired', async () => {
+  const pass = (seconds: number): void => {
+    clock += seconds;
+  };
+  for (const [why, flags, end] of [
+    ['revoked', [], (id: string) => run('users', 'revoke', ada, id)],
+    ['replaced', [], () => run('users', 'token', ada, '--replace')],
+    ['expired', ['--expires', '1'], () => pass(86_400)],
+  ] as const) {
+    const { id, token } = await makeToken(...flags);
+    expect((await push(token)).status).toBe(200);
+    await end(id);
+    pass(120);
+    kit.log.length = 0;
+    const { status, json } = await push(token);
+    expect([status, json.detail]).toEqual([403, expect.stringMatching(/^this token (was revoked|has expired)/)]);
+    expect(JSON.stringify(json)).not.toContain(id);
+    const refused = expect.stringMatching(`^WARNING: Refused token ${id}, ${why} on \\S+, of ada, of Berlin$`);
+    expect(messages()).toEqual(expect.arrayContaining([refused, `INFO: user_uuid ${ada}`]));
+    expect(await refusalOf()).toMatch(new RegExp(`^token ${id}, ${why} on \\S+; last .*\\(0 s ago\\)$`));
+    expect(await run('status')).toMatch(new RegExp(`refused +ada, of Berlin: token ${id}`));
+    expect(await run('users', 'tokens', ada)).toMatch(new RegExp(`^${id} .* ${why} 2016-05-`, 'm'));
+  }
+  expect(await run('status', '--user', ada)).toMatch(/^tokens +1$/m);
+  const { token } = await makeToken();
+  pass(1);
+  await push(token);
+  expect(await run('status')).not.toContain('refused');
+});
+
+it('so do they for a wrong password beside the name of a user, and for no other name', async () => {
+  await pushOwnTracks('nobody', 'wrong');
+  expect(messages()).toContainEqual(expect.stringMatching(/^WARNING: Refused: this token is not known/));
+  const answer = await pushOwnTracks('ada, of Berlin', 'wrong');
+  expect(answer.text).not.toMatch(/ada|Berlin/);
+  const refused = /^WARNING: Refused token [\da-f]{8}, not known, sent as ada, of Berlin$/;
+  expect(messages()).toContainEqual(expect.stringMatching(refused));
+  expect(await refusalOf()).toMatch(/^token [\da-f]{8}, not known; last /);
+});
+
+it('the metrics and the level of the log tell a refused phone from a server that fails, whatever the status', async () => {
+  expect((await pushOwnTracks('ada', 'wrong')).status).toBe(503);
+  const { text } = await kit.request('/metrics');
+  expect(text).toContain('mobility_calls_total{handler="pub",status="503",cause="caller"} 1');
+  expect(messages().filter((line) => line.startsWith('ERROR'))).toEqual([]);
+  expect(messages()).toContain('WARNING: Answered 503 POST /pub MOBILITY_FORBIDDEN');
+  expect(kit.errors).toEqual([]);
+});
+
+it('the last use of a token is shown as the hour that the store knows', async () => {
+  const { id, token } = await makeToken();
+  clock += 10;
+  await push(token);
+  await until(async () => (await kit.store.tokens.list(ada))[0]?.used_ts !== undefined);
+  expect(await run('users', 'tokens', ada)).toMatch(new RegExp(`^${id} .* 2016-05-18 03:00 to 04:00$`, 'm'));
+});
+
+it('an erasure removes the records of revoked tokens too', async () => {
+  const { id, token } = await makeToken();
+  await run('users', 'revoke', ada, id);
+  await run('erase', '--user', ada, '--yes');
+  kit.log.length = 0;
+  expect((await push(token)).json.detail).toMatch(/^this token is not known/);
+  expect(messages().filter((line) => line.includes(id))).toEqual([]);
+});
