@@ -146,3 +146,10 @@ function dayOf(
   const times = { moving_s: sum('moving'), staying_s: sum('staying'), unobserved_s: sum('unobserved') };
   return { day, from, to, spans, ...times };
 }
+
+/** How long each reason held on the day, s, the longest first. */
+export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: UnobservedReason, seconds: number][] {
+  const sums = new Map<UnobservedReason, number>();
+  for (const { reason, from, to } of spans) if (reason !== null) sums.set(reason, (sums.get(reason) ?? 0) + to - from);
+  return [...sums].sort(([, a], [, b]) => b - a);
+}
