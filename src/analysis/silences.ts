@@ -13,11 +13,13 @@ export interface SilenceOptions {
   longest: number;
   /** m; farther away than this after a silence, the user has moved in it: phones notice an exit late */
   near: number;
+  /** s after which a silence that seemed to be a stay is one, unless the phone's next word says that it moved */
+  settled: number;
   /** A phone that sent so many locations at rest, none later than `longest` after the one before, reports at rest. */
   reports: number;
 }
 
-const silenceDefaults: SilenceOptions = { longest: 900, near: 1000, reports: 3 };
+const silenceDefaults: SilenceOptions = { longest: 900, near: 1000, settled: 2700, reports: 3 };
 
 /** What a phone sent, each list ascending by `ts`. */
 export interface Signs {
@@ -45,13 +47,18 @@ export function silencesUntil(
     const [location, motion, event] = [locations[l], motions[m], events[e]];
     const ts = Math.min(location?.ts ?? Infinity, motion?.ts ?? Infinity, event?.ts ?? Infinity);
     if (ts > until || ts === Infinity) return { silences, seen: state };
-    let now: LastSeen = { ...(state ?? { phone: 'unknown', at: null, reports: 0 }), ts };
+    let now: LastSeen = { ...(state ?? { phone: 'unknown', at: null, reports: 0, stay: null }), ts };
     if (state !== null && ts - state.ts > options.longest) {
       const reason = reasonOf(state, location, event?.ts === ts ? event : undefined, options);
       if (reason !== null) silences.push({ from: state.ts, to: ts, reason });
-      now.reports = 0;
+      now = { ...now, reports: 0, stay: reason === null ? { from: state.ts, to: ts } : null };
     }
-    for (; events[e]?.ts === ts; e += 1) now = { ...now, ...phoneAfter(events[e]!, now) };
+    if (now.stay && ts - now.stay.to > options.settled) now.stay = null;
+    for (; events[e]?.ts === ts; e += 1) {
+      // It was on the way again: it left the place, and came back or not, without a word.
+      if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
+      now = { ...now, ...phoneAfter(events[e]!, now), stay: null };
+    }
     for (; motions[m]?.ts === ts; m += 1);
     for (; locations[l]?.ts === ts; l += 1) {
       now = { ...now, at: positionOf(locations[l]!), reports: now.phone === 'waits' ? now.reports + 1 : 0 };

@@ -139,6 +139,8 @@ export interface LastSeen {
   at: Position | null;
   /** Locations that it sent since it waits. */
   reports: number;
+  /** A silence that seems to have been a stay; the phone's next word decides. */
+  stay: { from: number; to: number } | null;
 }
 
 /** The state that the analysis needs after one link to derive the next. */

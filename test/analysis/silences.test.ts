@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Location, PhoneEvent } from '../../src/analysis/observations.ts';
 import { type Signs, silencesUntil } from '../../src/analysis/silences.ts';
-import { transitions } from '../../src/model/payloads.ts';
+import { states, transitions } from '../../src/model/payloads.ts';
 
 const minute = 60;
 const everything = Number.POSITIVE_INFINITY;
@@ -51,6 +51,18 @@ describe('a time without anything from the phone', () => {
   it('is silent at rest, too, if the phone reports there every few minutes otherwise', () => {
     const locations = [0, 1, 2, 3, 4, 5, 100, 101].map((n) => location(n * 5 * minute));
     expect(reasons({ locations, events: [event(0, 'STOPPED_MOVING')] })).toEqual(['1500-30000 silent']);
+  });
+
+  it('is silent if the next word of the phone is that it was on the way', () => {
+    const stopped = { ...event(late + 300, 'STOPPED_MOVING'), state: states.ONGOING_TRIP };
+    const events = [event(60, 'STOPPED_MOVING'), stopped];
+    expect(reasons({ locations: [location(0), location(late), location(late + 600)], events })).toEqual([
+      `60-${late} silent`,
+    ]);
+    const left = { ...event(late + 300, 'EXITED_GEOFENCE'), state: states.WAITING_FOR_TRIP_START };
+    expect(reasons({ locations: [location(0), location(late)], events: [event(60, 'STOPPED_MOVING'), left] })).toEqual(
+      [],
+    );
   });
 
   it('of a quarter of an hour is none', () => {

@@ -53,7 +53,7 @@ const midnight = noon - 43_200;
 
 /** The day, observed from midnight on but for these silences. */
 function observedOf(links: TripRecord[], silences: Silence[] = []): ObservedDay {
-  const seen = { phone: 'waits', at: null, reports: 0, ts: noon + 86_400 } as const;
+  const seen = { phone: 'waits', at: null, reports: 0, stay: null, ts: noon + 86_400 } as const;
   return observedDays({ links, observed: { from: midnight, silences, seen }, zone: 'UTC' }, day, day)[0]!;
 }
 

@@ -5,7 +5,7 @@ import { observedDays } from '../../src/diary/observed-time.ts';
 import { addDays, localDay, startOfDay } from '../../src/model/time.ts';
 import type { Silence, TripRecord } from '../../src/model/trip.ts';
 
-const seen = { phone: 'waits', at: null, reports: 0 } as const;
+const seen = { phone: 'waits', at: null, reports: 0, stay: null } as const;
 
 /** A link with the parts that days are made of. */
 function link(start_ts: number, end_ts: number, zones: [string, string], silences: Silence[] = []): TripRecord {
