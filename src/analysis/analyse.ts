@@ -1,9 +1,10 @@
 // The analysis at a glance: a stretch of one user's data -> trips (the segmenter) -> links of their chain.
-import type { Carry, TripRecord } from '../model/trip.ts';
+import type { Carry, LastSeen, Silence, TripRecord } from '../model/trip.ts';
 import { nextLink } from './links.ts';
 import { locationOf } from './places.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
 import { type Models, segmenterWith, shippedSegmenter } from './sequence/segment.ts';
+import { silencesUntil } from './silences.ts';
 
 /** A user's stretch of observations and the state with which its analysis begins. */
 export interface AnalyseInput extends Stretch {
@@ -17,6 +18,8 @@ export interface AnalyseOutput {
   records: TripRecord[];
   /** What the next stretch begins with: the last link's state, moved on to the open trip or to the last location. */
   goOn: Carry | null;
+  /** Silences since the last link, and what the phone said last; null: it never said anything. */
+  latest: { silences: Silence[]; seen: LastSeen } | null;
   /** Trips that could not be built, by start: they are left out and reported. */
   failed: { chainTs: number; error: unknown }[];
 }
@@ -38,10 +41,22 @@ export function analyse(input: AnalyseInput, options: AnalyseOptions = {}): Anal
   const stay = carry?.raw_place ? { ...carry.raw_place, location: locationOf(carry.raw_place.location) } : null;
   const { trips, goOn } = segmenter.segment(input, carry, stay);
   for (const trip of trips) {
+    const { seen, silences } = silencesSince(input, carry, trip.resume.resume_ts);
     const { record, error } = nextLink(userId, trip, carry);
     if (error !== undefined) failed.push({ chainTs: record.chain_ts, error });
-    records.push(record);
-    carry = record.carry;
+    carry = { ...record.carry, ...(seen && { seen }) };
+    records.push({ ...record, ...(silences.length > 0 && { silences }), carry });
   }
-  return { records, goOn: goOn && { ...(carry ?? { raw_place: null, place: null }), ...goOn }, failed };
+  const { seen: last, silences: open } = silencesSince(input, carry, Number.POSITIVE_INFINITY);
+  const latest = last && { seen: last, silences: open };
+  if (goOn === null) return { records, goOn, latest, failed };
+  const { seen, silences } = silencesSince(input, carry, goOn.resume_ts);
+  const before = carry ?? { raw_place: null, place: null };
+  return { records, goOn: { ...before, ...goOn, ...(seen && { seen }), silences }, latest, failed };
+}
+
+/** The silences since the last link up to `until`, and what the phone said until then. */
+function silencesSince(stretch: Stretch, carry: Carry | null, until: number): ReturnType<typeof silencesUntil> {
+  const { seen, silences } = silencesUntil(stretch, carry?.seen ?? null, until);
+  return { seen, silences: [...(carry?.silences ?? []), ...silences] };
 }

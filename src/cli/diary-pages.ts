@@ -1,5 +1,6 @@
 // All days of a user as HTML pages with links to their neighbours, and an index.
 import { join } from 'node:path';
+import { readObservedDays } from '../diary/observed-time.ts';
 import { type Labels, noLabels, readLabels } from '../labels/labels-of.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { MobilityError } from '../model/errors.ts';
@@ -84,7 +85,10 @@ async function* daysWithTrips(store: Store, userId: string): AsyncGenerator<Trip
   for (let from = addDays(localDay(start_ts, 'UTC'), -1); from <= last; from = addDays(from, daysAtOnce)) {
     const records = await store.trips.byDay(userId, { from, to: addDays(from, daysAtOnce - 1) });
     const labels = await labelTexts(store, userId, records);
-    const days = new Set(records.filter(({ trip }) => trip !== null).map(({ day }) => day));
-    for (const day of [...days].sort()) yield { day, records: records.filter((one) => one.day === day), labels };
+    for (const observed of await readObservedDays(store, userId, { from, to: addDays(from, daysAtOnce - 1) })) {
+      const { day } = observed;
+      const ofDay = records.filter((record) => record.day === day);
+      if (ofDay.length > 0) yield { day, records: ofDay, observed, labels };
+    }
   }
 }

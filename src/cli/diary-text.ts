@@ -1,4 +1,5 @@
 // One day of one user as people read it in a terminal.
+import { type ObservedDay, reasonsOf } from '../diary/observed-time.ts';
 import { lettersOf } from '../diary/place-letters.ts';
 import { type Labels, noLabels } from '../labels/labels-of.ts';
 import type { Said } from '../labels/said.ts';
@@ -25,6 +26,8 @@ export interface DiaryDay {
   records: readonly TripRecord[];
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
+  /** What is known of the day. */
+  observed: ObservedDay;
   /** What the user said about the trips; absent: nothing. */
   labels?: Labels;
   /** Shows the id of each trip. */
@@ -33,13 +36,13 @@ export interface DiaryDay {
 
 /** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
 export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): string {
-  const { name, day, records, completeUntil, labels = noLabels, ids = false } = shown;
+  const { name, day, records, observed, completeUntil, labels = noLabels, ids = false } = shown;
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
   const first = trips[0];
-  if (first === undefined) return `${bold(name)}  ${day}: no trips`;
+  if (first === undefined) return `${bold(name)}  ${day}: no trips\n${observedText(observed)}`;
   const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesOf(trips))}`;
   const letters = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
-  const lines = [title, '', dayBar(trips, tint), ''];
+  const lines = [title, '', dayBar(observed, trips, tint), ''];
   for (const [i, record] of records.entries()) {
     if (record.trip === null) continue;
     const before = records[i - 1]?.trip ?? null;
@@ -53,7 +56,13 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
       placeLine(record.trip.end_loc, record.trip, 'end', letters, nextOf(records, i)),
     );
   }
-  return [...lines, '', totalsText(trips, tint), dim(finalText(trips.at(-1)!, completeUntil))].join('\n');
+  return [
+    ...lines,
+    '',
+    totalsText(trips, tint),
+    observedText(observed),
+    dim(finalText(trips.at(-1)!, completeUntil)),
+  ].join('\n');
 }
 
 function zonesOf(trips: readonly Trip[]): string {
@@ -140,8 +149,11 @@ function unseenLine({ start_ts, end_ts }: { start_ts: number; end_ts: number }, 
 const cells = 72;
 const minutesOfCell = 20;
 
-/** The 24 hours as one line; a cell on the way has the character and colour of the mode that takes most of it. */
-function dayBar(trips: readonly Trip[], tint: DiaryMarks['tint']): string {
+/**
+ * The 24 hours as one line; a cell on the way has the character and colour of the mode that takes most of it. One that
+ * was mostly not observed is blank.
+ */
+function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: DiaryMarks['tint']): string {
   const bar = Array.from({ length: cells }, () => ({ isOnTheWay: false, minutes: new Map<ModeStyle, number>() }));
   for (const trip of trips) {
     for (const [cell] of cellsOf(trip, trip)) bar[cell]!.isOnTheWay = true;
@@ -153,7 +165,15 @@ function dayBar(trips: readonly Trip[], tint: DiaryMarks['tint']): string {
       }
     }
   }
-  const line = bar.map(({ isOnTheWay, minutes }) => {
+  const unknown = Array.from({ length: cells }, (_, cell) => {
+    const [begin, end] = [from + cell * minutesOfCell * 60, from + (cell + 1) * minutesOfCell * 60];
+    const seconds = spans.map((span) =>
+      span.kind === 'unobserved' ? Math.max(0, Math.min(end, span.to) - Math.max(begin, span.from)) : 0,
+    );
+    return seconds.reduce((sum, one) => sum + one, 0) > (end - begin) / 2;
+  });
+  const line = bar.map(({ isOnTheWay, minutes }, cell) => {
+    if (unknown[cell] && minutes.size === 0) return ' ';
     const [longest] = [...minutes].sort(([, a], [, b]) => b - a);
     if (longest === undefined) return isOnTheWay ? '┄' : '─'; // a wait, or a stay
     return tint(longest[0].character, longest[0].terminal);
@@ -169,6 +189,14 @@ function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Gener
   const to = Math.max(from + 0.1, from + (part.end_ts - part.start_ts) / 60);
   for (let cell = Math.floor(from / minutesOfCell); cell < cells && cell * minutesOfCell < to; cell++)
     yield [cell, Math.min(to, (cell + 1) * minutesOfCell) - Math.max(from, cell * minutesOfCell)];
+}
+
+/** How much of the day was observed, and why the rest was not. */
+function observedText(day: ObservedDay): string {
+  const observed = `  observed ${durationText(day.moving_s + day.staying_s)}`;
+  if (day.unobserved_s < 60) return observed;
+  const reasons = reasonsOf(day).map(([reason, seconds]) => `${reason} ${durationText(seconds)}`);
+  return `${observed}, not observed ${durationText(day.unobserved_s)}: ${reasons.join(', ')}`;
 }
 
 /** Lengths by mode are the legend of the bar too. */

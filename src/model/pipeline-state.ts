@@ -1,5 +1,6 @@
 // The state of the pipeline for a user, and the right to work on one.
 import type { TimeRange } from './time.ts';
+import type { LastSeen, Silence } from './trip.ts';
 
 /** The pipeline's state for one user. Times are seconds since the epoch. */
 export interface PipelineState {
@@ -13,6 +14,8 @@ export interface PipelineState {
   complete_lost: boolean;
   /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
+  /** The first location, the silences behind the last trip, and what the phone said last; null before the first run. */
+  observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
   /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
@@ -28,6 +31,7 @@ export const initialPipelineState: PipelineState = {
   complete_until: null,
   complete_lost: false,
   locations_from: null,
+  observed: null,
   analysis_version: null,
   last_run_ts: null,
   last_run_seconds: null,

@@ -120,8 +120,35 @@ export interface Resume {
   left_out?: number[];
 }
 
+/** Why nothing is known of a time: `silent` where the phone did not say. */
+export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent';
+
+/** Time in which the phone sent nothing, and which was no stay. */
+export interface Silence {
+  from: number;
+  to: number;
+  reason: SilenceReason;
+}
+
+/** What the phone last said about itself. */
+export interface LastSeen {
+  ts: number;
+  /** `waits`: it is at rest and waits for the user to leave. `error`: it must not, or cannot, measure. */
+  phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
+  /** Its last location. */
+  at: Position | null;
+  /** Locations that it sent since it waits. */
+  reports: number;
+  /** A silence that seems to have been a stay; the phone's next word decides. */
+  stay: { from: number; to: number } | null;
+}
+
 /** The state that the analysis needs after one link to derive the next. */
 export interface Carry extends Resume {
+  /** What the phone said up to `resume_ts`. */
+  seen?: LastSeen;
+  /** Silences since the link before; within a run only, where none follows yet. */
+  silences?: Silence[];
   /** The next links are derived from data from this time on; absent in links of older versions: from `resume_ts`. */
   needs_from?: number;
   /** The place after this link according to the segmentation; null before the first trip. */
@@ -165,6 +192,8 @@ export interface TripRecord {
   trip: Trip | null;
   /** Untracked time right before the link; null: none. */
   untracked: Untracked | null;
+  /** Silences that end after the `resume_ts` of the link before and not after that of this link; absent: none. */
+  silences?: Silence[];
   carry: Carry;
 }
 

@@ -1,5 +1,6 @@
 // A diary as one page of HTML that needs nothing else: the bar of each day, a map, a table, totals. No script, no
 // network.
+import { type ObservedDay, reasonsOf } from '../diary/observed-time.ts';
 import { lettersOf } from '../diary/place-letters.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import { formatForPeople, localDay, startOfDay } from '../model/time.ts';
@@ -15,6 +16,8 @@ export interface PageDay {
   day: string;
   /** Trips that start on the day, in order. */
   records: readonly TripRecord[];
+  /** What is known of the day. */
+  observed: ObservedDay;
 }
 
 /** What a page shows. */
@@ -52,19 +55,22 @@ const tripsIn = (records: readonly TripRecord[]): Trip[] =>
   records.flatMap(({ trip }) => (trip === null ? [] : [trip]));
 
 function daySection(
-  { day, records }: PageDay,
+  { day, records, observed }: PageDay,
   completeUntil: number | null,
   labels: ReadonlyMap<string, string>,
 ): string {
   const trips = tripsIn(records);
   const heading = `<h2 id="d${day}"><time datetime="${day}">${html(longDay(day))}</time></h2>`;
-  if (trips.length === 0) return `<section>${heading}<p class="soft">No trips.</p></section>`;
+  if (trips.length === 0) {
+    const words = `<p class="soft">No trips. ${observedText(observed)}</p>`;
+    return `<section>${heading}${words}${dayBar(day, observed, trips)}</section>`;
+  }
   const letterOf = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
   const last = trips.at(-1)!;
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, trips)}${dayMap(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${dayMap(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
 }
 
 const longDay = (day: string): string => formatForPeople(startOfDay(day, 'UTC') + 43_200, 'UTC', 'dddd D MMMM YYYY');
@@ -73,8 +79,11 @@ const longDay = (day: string): string => formatForPeople(startOfDay(day, 'UTC') 
 
 const barWidth = 640;
 
-/** The 24 hours of a local day. Its colours are those of the map, its patterns tell modes apart too. */
-function dayBar(day: string, trips: readonly Trip[]): string {
+/**
+ * The 24 hours of a local day. Its colours are those of the map, its patterns tell modes apart too. Time that was not
+ * observed is blank.
+ */
+function dayBar(day: string, { from: start, spans }: ObservedDay, trips: readonly Trip[]): string {
   const x = (share: number): number => Math.round(share * barWidth * 10) / 10;
   const hours = [0, 3, 6, 9, 12, 15, 18, 21].map((hour) => {
     const at = x(hour / 24);
@@ -93,9 +102,14 @@ function dayBar(day: string, trips: readonly Trip[]): string {
       return `${clock(trip.start_ts, trip.start_zone)} to ${clock(trip.end_ts, trip.end_zone)}, ${[...modes].join(', ')}`;
     })
     .join('; ');
+  const seen = spans.flatMap(({ kind, from, to }) => {
+    if (kind === 'unobserved') return [];
+    const [left, right] = [x((from - start) / 86_400), x(Math.min(1, (to - start) / 86_400))];
+    return `<rect class="still" x="${left}" y="10" width="${Math.max(0, right - left)}" height="6"/>`;
+  });
   return (
-    `<svg class="bar" viewBox="0 0 ${barWidth} 42" role="img" aria-label="On the way: ${words}">` +
-    `<rect class="still" x="0" y="10" width="${barWidth}" height="6"/>${parts.join('')}${hours.join('')}</svg>`
+    `<svg class="bar" viewBox="0 0 ${barWidth} 42" role="img" aria-label="On the way: ${words || 'never'}">` +
+    `${seen.join('')}${parts.join('')}${hours.join('')}</svg>`
   );
 }
 
@@ -104,6 +118,14 @@ function shareOfDay(ts: number, zone: string, day: string): number {
   if (localDay(ts, zone) > day) return 1;
   const [hour, minute] = clock(ts, zone).split(':').map(Number) as [number, number];
   return (hour * 60 + minute) / 1440;
+}
+
+/** How much of the day was observed, and why the rest was not. */
+function observedText(day: ObservedDay): string {
+  const observed = `Observed ${minutesText(day.moving_s + day.staying_s)}`;
+  if (day.unobserved_s < 60) return `${observed}.`;
+  const reasons = reasonsOf(day).map(([reason, seconds]) => `${reason} ${minutesText(seconds)}`);
+  return `${observed}; not observed ${minutesText(day.unobserved_s)}: ${reasons.join(', ')}.`;
 }
 
 const clock = (ts: number, zone: string): string => formatForPeople(ts, zone, 'HH:mm');

@@ -1,16 +1,17 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
 
-import { analyse } from '../analysis/analyse.ts';
+import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/choose-sources.ts';
 import { errorText } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
+import { plainMode } from '../model/plain-mode.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
-import type { Carry, TripRecord } from '../model/trip.ts';
+import type { Carry, Trip, TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store, Trips } from '../store/store.ts';
 import { readStretch } from './read-stretch.ts';
-import type { RunContext, Stage, StageResult, TripChange } from './stage.ts';
+import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
 /** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */
 const defaultStretchSize = 5000;
@@ -74,6 +75,8 @@ class Analysis {
   private readonly completeBefore: number | null;
   private readonly changes: TripChange[] = [];
   private pending: TripRecord[] = [];
+  /** The first location of all. */
+  private firstTs: number | null;
   private readonly problems: string[] = [];
   /** Links are compared more than once. */
   private readonly texts = new WeakMap<TripRecord, string>();
@@ -89,6 +92,7 @@ class Analysis {
     this.changed = changed;
     this.source = source;
     this.completeBefore = completeBefore;
+    this.firstTs = context.state.observed?.from ?? null;
   }
 
   result(): StageResult {
@@ -103,12 +107,13 @@ class Analysis {
     let size = Math.min(firstStretchSize, stretchSize);
     for (;;) {
       const stretch = await readStretch(store, userId, this.source, carry, size);
+      if (carry === null) this.firstTs = stretch.locations[0]?.ts ?? null;
       const found = analyse({ userId, ...stretch, carry }, { segmenter });
       this.report(found.failed);
       const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
       const last = found.records.at(-1);
       this.counts.locations += stretch.locations.length;
-      if ((last || atEnd) && (await this.write(from, found.records, atEnd, carry))) return;
+      if ((last || atEnd) && (await this.write(from, found, atEnd, carry))) return;
       if (last) from = justAfter(last.chain_ts);
       const stuck = !last && found.goOn?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
       size = stuck ? size * 2 : Math.min(size * 2, stretchSize);
@@ -117,7 +122,12 @@ class Analysis {
   }
 
   /** Stores the links from `from` on; true when nothing behind them can differ. */
-  private async write(from: number, records: TripRecord[], atEnd: boolean, carry: Carry | null): Promise<boolean> {
+  private async write(
+    from: number,
+    { records, latest }: Pick<AnalyseOutput, 'records' | 'latest'>,
+    atEnd: boolean,
+    carry: Carry | null,
+  ): Promise<boolean> {
     const { store, userId, lease } = this.context;
     const to = atEnd ? Number.MAX_VALUE : justAfter(Math.max(records.at(-1)!.chain_ts, records.at(-1)!.settled_ts!));
     const stored = await storedLinks(store, userId, { from, to });
@@ -134,6 +144,8 @@ class Analysis {
         }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
     if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
+    const behind = met === null && atEnd ? latest : done ? this.context.state.observed : null;
+    if (behind !== null) state.observed = { ...behind, from: this.firstTs ?? behind.seen.ts };
     const replaced = stored.filter((link) => link.chain_ts < end);
     await store.trips.apply(userId, this.differences(replaced, links), state, lease());
     Object.assign(this.context.state, state);
@@ -230,14 +242,21 @@ class Analysis {
 
 /** What became of the trip of one link. */
 function tripChange(before: TripRecord | undefined, after: TripRecord | undefined): TripChange[] {
-  if (!before?.trip && !after?.trip) return [];
-  if (!after?.trip) return [change('removed', before!)];
-  if (!before?.trip) return [change('added', after)];
-  return JSON.stringify(before.trip) === JSON.stringify(after.trip) ? [] : [change('changed', after)];
+  const [was, is] = [before?.trip ?? null, after?.trip ?? null];
+  if (JSON.stringify(was) === JSON.stringify(is)) return [];
+  const { day, start_ts, end_ts } = (is === null ? before : after)!;
+  const what = was === null ? 'added' : is === null ? 'removed' : 'changed';
+  return [{ what, day, start_ts, end_ts, before: was && byMode(was), after: is && byMode(is) }];
 }
 
-function change(what: TripChange['what'], { day, start_ts, end_ts }: TripRecord): TripChange {
-  return { what, day, start_ts, end_ts };
+function byMode({ sections }: Trip): ByMode {
+  const modes: ByMode = {};
+  for (const { sensed_mode, distance, duration } of sections) {
+    const mode = plainMode(sensed_mode);
+    const sum = modes[mode] ?? { distance_m: 0, duration_s: 0 };
+    modes[mode] = { distance_m: sum.distance_m + distance, duration_s: sum.duration_s + duration };
+  }
+  return modes;
 }
 
 /** The stored links of a range. */

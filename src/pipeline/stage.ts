@@ -57,7 +57,13 @@ export interface TripChange {
   day: string;
   start_ts: number;
   end_ts: number;
+  /** Its sections by mode before and after; null: there was, or is, no such trip. */
+  before: ByMode | null;
+  after: ByMode | null;
 }
+
+/** m and s of the sections of each mode. */
+export type ByMode = Record<string, { distance_m: number; duration_s: number }>;
 
 /** What a stage did and how long it took. */
 export interface StageReport extends StageResult {

@@ -1,7 +1,8 @@
 // One day as text: places, ways, and what is unusual about days.
 import { expect, it } from 'vitest';
 import { diaryText, modeText } from '../../src/cli/diary-text.ts';
-import type { Position, Section, Trip, TripRecord } from '../../src/model/trip.ts';
+import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
+import type { Position, Section, Silence, Trip, TripRecord } from '../../src/model/trip.ts';
 
 const same = (text: string): string => text;
 const marks = { bold: same, dim: same, tint: same };
@@ -47,8 +48,32 @@ function record(
   };
 }
 
-const text = (records: TripRecord[], completeUntil: number | null = null): string =>
-  diaryText({ name: 'ada', day: '2024-03-12', records, completeUntil }, marks);
+const day = '2024-03-12';
+const midnight = noon - 43_200;
+
+/** The day, observed from midnight on but for these silences. */
+function observedOf(links: TripRecord[], silences: Silence[] = []): ObservedDay {
+  const seen = { phone: 'waits', at: null, reports: 0, stay: null, ts: noon + 86_400 } as const;
+  return observedDays({ links, observed: { from: midnight, silences, seen }, zone: 'UTC' }, day, day)[0]!;
+}
+
+const text = (records: TripRecord[], completeUntil: number | null = null, silences: Silence[] = []): string =>
+  diaryText({ name: 'ada', day, records, observed: observedOf(records, silences), completeUntil }, marks);
+
+it('time that was not observed is blank in the bar, and its reasons stand below', () => {
+  const silences: Silence[] = [
+    { from: midnight, to: midnight + 6 * 3600, reason: 'phone off' },
+    { from: noon + 3600, to: noon + 7200, reason: 'silent' },
+  ];
+  const shown = text([record(noon, noon + 600, [home, work])], null, silences);
+  expect(shown).toMatch(/\n {2} {18}─{18}•─{2} {3}─{30}\n/);
+  expect(shown).toContain(
+    '\n  observed 17 h 00 min, not observed 7 h 00 min: phone off 6 h 00 min, silent 1 h 00 min\n',
+  );
+  expect(text([], null, silences)).toContain(
+    'ada  2024-03-12: no trips\n  observed 17 h 00 min, not observed 7 h 00 min',
+  );
+});
 
 it('a place that the user returns to keeps its letter, and a stay its length', () => {
   const shown = text([
@@ -125,7 +150,7 @@ it('each part of the bar has the character and colour of its mode; a wait has no
   expect(shown).toMatch(/\n {2}─{24}•┄▒┄█┄▓┄═┄═┄┃─{35}\n/);
   expect(shown).toContain('\n  • walking 1.0 km  ▒ bicycling 1.0 km  █ car 1.0 km  ▓ bus 1.0 km  ═ train 1.0 km');
   const tinted = diaryText(
-    { name: 'ada', day: '2024-03-12', records, completeUntil: null },
+    { name: 'ada', day, records, observed: observedOf(records), completeUntil: null },
     { ...marks, tint: (piece, colour) => `<${colour}${piece}>` },
   );
   expect(tinted).toContain('<29•>┄<69▒>┄<202█>┄<163▓>┄<92═>┄<92═>┄<246┃>');
@@ -139,7 +164,7 @@ it('a day of which nothing is final yet says so', () => {
 
 it('trips too short to keep are not counted as trips', () => {
   const dropped: TripRecord = { ...record(noon, noon + 60, [home, home]), kind: 'dropped', trip: null };
-  expect(text([dropped])).toBe('ada  2024-03-12: no trips');
+  expect(text([dropped])).toMatch(/^ada {2}2024-03-12: no trips\n/);
 });
 
 it('modes read as words', () => {

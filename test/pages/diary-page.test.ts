@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { observedDays } from '../../src/diary/observed-time.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { diaryPage } from '../../src/pages/day-page.ts';
 import { type ModeStyle, modeStyles } from '../../src/pages/mode-styles.ts';
@@ -53,9 +54,10 @@ it('a name or label cannot act as HTML', () => {
     end_loc: [1, 2],
   };
   const record = { trip: { ...trip, duration: 60, distance: 5, sections: [], stops: [] }, day: '1970-01-01' };
+  const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
   const page = diaryPage({
     name: hostile,
-    days: [{ day: '1970-01-01', records: [record as unknown as TripRecord] }],
+    days: [{ day: '1970-01-01', records: [record as unknown as TripRecord], observed: observed! }],
     completeUntil: null,
     labels: new Map([['t', hostile]]),
   });

@@ -1,7 +1,8 @@
 // Rebuild: trips derived anew, and what came out differently.
 import { expect, it } from 'vitest';
 import type { TripRecord } from '../../src/model/trip.ts';
-import { rebuild } from '../../src/upkeep/rebuild.ts';
+import { previewRebuild, rebuild } from '../../src/upkeep/rebuild.ts';
+import { addUser, dayChanges, emptySummary } from '../../src/upkeep/rebuild-summary.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { releaseLease } from '../faults/kit.ts';
 import { chainAfter, chainOf, derived, memoryLog, pipeline } from '../support/diary.ts';
@@ -84,4 +85,39 @@ it('from a time on keeps the trips that were settled before it', async () => {
     ['changed', '2023-11-17'],
   ]);
   expect((await chainOf(store, user)).map((link) => link.trip!.distance === 1)).toEqual([true, false, false, false]);
+});
+
+it('a preview reports what the rebuild then does, and writes nothing', async () => {
+  const user = await userWithDays();
+  await tamper(user, ([first, second, ...rest]) => [
+    { ...first!, trip: { ...first!.trip!, distance: 1 } },
+    { ...second!, id: 'ghost', chain_ts: second!.chain_ts + 4000, start_ts: second!.start_ts + 4000 },
+    ...rest,
+  ]);
+  const before = [await derived(store, user), await store.pipeline.get(user), await store.leases.get(user)];
+  for (const from of [undefined, t0 + 2 * day]) {
+    const since = from === undefined ? {} : { from };
+    expect(await previewRebuild(store, user, { ...options, ...since })).not.toEqual([]);
+  }
+  const preview = await previewRebuild(store, user, options);
+  expect([await derived(store, user), await store.pipeline.get(user), await store.leases.get(user)]).toEqual(before);
+  expect((await rebuild(store, user, options)).changes).toEqual(preview);
+  expect(await previewRebuild(store, user, options)).toEqual([]);
+});
+
+it('sums changes by day and mode, and names the days of which most changed', () => {
+  const car = { car: { distance_m: 4000, duration_s: 600 } };
+  const bus = { bus: { distance_m: 4100, duration_s: 600 } };
+  const change = { what: 'changed', day: '2024-03-12', start_ts: 0, end_ts: 600, before: car, after: bus } as const;
+  const days = dayChanges('u', [
+    { ...change, day: '2024-03-13', what: 'added', before: null },
+    change,
+    { ...change, what: 'removed', after: null },
+  ]);
+  const summary = emptySummary();
+  addUser(summary, days);
+  addUser(summary, []);
+  expect(summary).toMatchObject({ users: 2, users_changed: 1, days_changed: 2, added: 1, removed: 1, changed: 1 });
+  expect([summary.before.car!.distance_m, summary.after.bus!.distance_m]).toEqual([8000, 8200]);
+  expect(summary.worst.map((one) => one.day)).toEqual(['2024-03-12', '2024-03-13']);
 });

@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
+import { readObservedDays } from '../../diary/observed-time.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
@@ -98,7 +99,9 @@ async function showDay({ output, store }: CommandContext, user: UserRecord, day:
   const records = await trips.byDay(user.uuid, { from: day, to: day });
   const { complete_until: completeUntil } = await pipeline.get(user.uuid);
   const labels = await labelsOf(await store(), user.uuid, records);
-  await output.line(diaryText({ name: user.user_email, day, records, labels, completeUntil, ids }, output));
+  const [observed] = await readObservedDays(await store(), user.uuid, { from: day, to: day });
+  const shown = { name: user.user_email, day, records, observed: observed!, labels, completeUntil, ids };
+  await output.line(diaryText(shown, output));
   return records.length;
 }
 
@@ -122,9 +125,12 @@ function daysOf(day: string, { week, month }: Options): { from: string; to: stri
 async function writePage(context: CommandContext, user: UserRecord, file: string, from: string, to: string) {
   const store = await context.store();
   const records = await store.trips.byDay(user.uuid, { from, to });
-  const days = [];
-  for (let day = from; day <= to; day = addDays(day, 1))
-    days.push({ day, records: records.filter((record) => record.day === day) });
+  const observed = await readObservedDays(store, user.uuid, { from, to });
+  const days = observed.map((one) => ({
+    day: one.day,
+    records: records.filter(({ day }) => day === one.day),
+    observed: one,
+  }));
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
   const labels = await labelTexts(store, user.uuid, records);
   const trips = records.filter(({ trip }) => trip !== null).length;

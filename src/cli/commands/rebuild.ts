@@ -1,48 +1,181 @@
-// `mobility rebuild`: derives the diary of one user again and shows the differences.
+// `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
 import { Command } from 'commander';
-import { MobilityError } from '../../model/errors.ts';
+import { stringify } from 'csv-stringify/sync';
+import { errorText, MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
-import { type RebuildReport, rebuild } from '../../upkeep/rebuild.ts';
-import { dayArgument } from '../arguments.ts';
-import type { CommandContext } from '../context.ts';
+import type { UserRecord } from '../../model/user.ts';
+import type { TripChange } from '../../pipeline/stage.ts';
+import { previewRebuild, rebuild } from '../../upkeep/rebuild.ts';
+import {
+  addUser,
+  type DayChange,
+  dayChanges,
+  emptySummary,
+  modesOf,
+  type RebuildSummary,
+} from '../../upkeep/rebuild-summary.ts';
+import { dayArgument, wholeNumber } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { writeNewFile } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { clockText, workTimeText } from '../wording.ts';
+import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { distanceText, durationText, workTimeText } from '../wording.ts';
+
+interface Options extends Whom {
+  from?: string;
+  sample?: number;
+  dryRun?: true;
+  csv?: string;
+}
+
+interface Report extends RebuildSummary {
+  seconds: number;
+  failures: { user_email: string; message: string }[];
+}
 
 const farthestEast = 50_400; // s that the first zone is ahead of UTC
 
-/** Analyses a user's entries again. */
+/** Analyses entries again. */
 export function rebuildCommand(context: CommandContext): Command {
-  return new Command('rebuild')
-    .description('derive the trips of a user again and report what changed')
-    .requiredOption('--user <name>', 'name or UUID of the user')
+  return withWhom(new Command('rebuild'))
+    .description('derive trips again and report what changed')
     .option('--from <day>', 'first local day to derive again, YYYY-MM-DD; default: all days', dayArgument)
-    .addHelpText('after', '\nExamples:\n  mobility rebuild --user ada@example.org --from 2024-03-01')
-    .action(context.run((options: { user: string; from?: string }) => run(context, options)));
+    .option('--sample <n>', 'only so many of these users', wholeNumber(1, 1_000_000))
+    .option('--dry-run', 'report what would change, change nothing')
+    .option('--csv <file>', 'write a row for each changed day and mode')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility rebuild --user ada@example.org --from 2024-03-01
+  mobility rebuild --all --sample 50 --dry-run
+  mobility rebuild --all --dry-run --csv changes.csv
+
+--sample takes the first users by UUID: UUIDs are random, and the same command reads the same users again.
+Exit code 3: some users could not be processed; the others are done.`,
+    )
+    .action(context.run((options: Options) => run(context, options)));
 }
 
-async function run(context: CommandContext, { user, from }: { user: string; from?: string }): Promise<void> {
-  const { uuid, user_email } = await context.findUser(user);
-  const store = await context.store();
-  const progress = context.output.progress(`${user_email}: starting`);
-  const onStage = (stage: string): void => progress.update(`${user_email}: ${stage}`);
-  const options = { ...(await pipelineOptions(context)), onStage };
+async function run(
+  context: CommandContext,
+  { from, sample = Infinity, dryRun, csv, ...whom }: Options,
+): Promise<Outcome> {
+  const started = context.now();
   // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
   const since = from === undefined ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
-  giveBackWhenStopped(context, store, options.owner)(uuid);
-  const report = await rebuild(store, uuid, { ...options, ...since }).finally(() => progress.done());
-  await context.output.result({ user_email, ...report }, () => rebuildText(user_email, report));
-  if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user_email}: ${report.message}`);
-  if (report.status === 'failed') throw new Error(`the rebuild failed for ${user_email}: ${report.message}`);
+  const changesOf = dryRun ? await reader(context, since) : await rebuilder(context, since);
+  const report: Report = { ...emptySummary(), seconds: 0, failures: [] };
+  const rows: Row[] = [];
+  const progress = context.output.progress('looking for users');
+  try {
+    for await (const user of usersMeant(context, whom)) {
+      if (context.signal.aborted || report.users + report.failures.length >= sample) break;
+      progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
+      try {
+        const days = dayChanges(user.uuid, await changesOf(user));
+        addUser(report, days);
+        if (csv !== undefined) rows.push(...days.flatMap((day) => csvRows(user, day)));
+      } catch (error) {
+        report.failures.push({ user_email: user.user_email, message: errorText(error) });
+        if (whom.user?.length === 1) throw error;
+      }
+    }
+  } finally {
+    progress.done();
+  }
+  if (csv !== undefined)
+    await writeNewFile(csv, stringify(rows, { header: true, columns: csvColumns, escape_formulas: true }));
+  report.seconds = context.now() - started;
+  const names = await namesOf(context, report.worst);
+  await context.output.result(report, () => reportText(report, names, dryRun === true));
+  return report.failures.length > 0 ? { exitCode: 3 } : {};
 }
 
-function rebuildText(name: string, { changes, seconds }: RebuildReport): string {
-  const count = (what: string): number => changes.filter((change) => change.what === what).length;
-  const head = `${name}: ${counted(count('added'), 'trip')} added, ${count('removed')} removed, ${count('changed')} changed, in ${workTimeText(seconds)}`;
-  const rows = changes.map(({ what, day, start_ts, end_ts }) => [
-    `  ${what}`,
-    day,
-    `${clockText(start_ts, 'UTC')}-${clockText(end_ts, 'UTC')} UTC`,
-  ]);
-  return rows.length === 0 ? head : `${head}\n${table(rows)}`;
+type ChangesOf = (user: UserRecord) => Promise<TripChange[]>;
+
+async function reader(context: CommandContext, since: { from?: number }): Promise<ChangesOf> {
+  const store = await context.store();
+  return ({ uuid }) => previewRebuild(store, uuid, { now: context.now, ...since });
+}
+
+async function rebuilder(context: CommandContext, since: { from?: number }): Promise<ChangesOf> {
+  const store = await context.store();
+  const options = { ...(await pipelineOptions(context)), ...since };
+  const inWork = giveBackWhenStopped(context, store, options.owner);
+  return async ({ uuid, user_email }) => {
+    inWork(uuid);
+    const { status, message, changes } = await rebuild(store, uuid, options);
+    if (status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user_email}: ${message}`);
+    if (status === 'failed') throw new Error(`the rebuild failed for ${user_email}: ${message}`);
+    return changes;
+  };
+}
+
+// ---------------------------------------------------------------- texts
+
+const csvColumns = [
+  ...['user_id', 'user_email', 'day', 'added', 'removed', 'changed', 'mode'],
+  ...['distance_before_m', 'distance_after_m', 'duration_before_s', 'duration_after_s'],
+] as const;
+type Row = Record<(typeof csvColumns)[number], string | number>;
+
+function csvRows({ user_email }: UserRecord, { before, after, ...day }: DayChange): Row[] {
+  return modesOf({ before, after }).map((mode) => ({
+    ...day,
+    user_email,
+    mode,
+    distance_before_m: Math.round(before[mode]?.distance_m ?? 0),
+    distance_after_m: Math.round(after[mode]?.distance_m ?? 0),
+    duration_before_s: Math.round(before[mode]?.duration_s ?? 0),
+    duration_after_s: Math.round(after[mode]?.duration_s ?? 0),
+  }));
+}
+
+async function namesOf(context: CommandContext, days: readonly DayChange[]): Promise<Map<string, string>> {
+  const { users } = await context.store();
+  const names = new Map<string, string>();
+  for (const { user_id } of days) names.set(user_id, (await users.byUuid(user_id))?.user_email ?? user_id);
+  return names;
+}
+
+function reportText(report: Report, names: ReadonlyMap<string, string>, dryRun: boolean): string {
+  const { users, users_changed, days_changed, seconds, failures } = report;
+  const lines = [
+    `${counted(users, 'user')}, ${dryRun ? 'nothing written' : 'derived again'}, in ${workTimeText(seconds)}`,
+    `${dryRun ? 'would change' : 'changed'}: ${counted(days_changed, 'day')} of ${counted(users_changed, 'user')}: ${tripsText(report)}`,
+  ];
+  const modes = modesOf(report);
+  if (modes.length > 0)
+    lines.push(
+      '',
+      table(
+        modes.map((mode) => modeRow(report, mode)),
+        [1, 2],
+      ),
+    );
+  if (report.worst.length > 0)
+    lines.push('', 'days that change most', table(report.worst.map((day) => dayRow(day, names))));
+  for (const { user_email, message } of failures) lines.push(`failed: ${user_email}: ${message}`);
+  return lines.join('\n');
+}
+
+const tripsText = ({ added, removed, changed }: Pick<DayChange, 'added' | 'removed' | 'changed'>): string =>
+  `${counted(added, 'trip')} added, ${removed} removed, ${changed} changed`;
+
+function modeRow({ before, after }: RebuildSummary, mode: string): string[] {
+  const figures = (modes: RebuildSummary['before']): string => {
+    const { distance_m, duration_s } = modes[mode] ?? { distance_m: 0, duration_s: 0 };
+    return `${distanceText(distance_m)}, ${durationText(duration_s)}`;
+  };
+  return [`  ${mode.replaceAll('_', ' ')}`, figures(before), `-> ${figures(after)}`];
+}
+
+function dayRow(day: DayChange, names: ReadonlyMap<string, string>): string[] {
+  const moved = modesOf(day).map((mode) => {
+    const [was, is] = [day.before[mode]?.distance_m ?? 0, day.after[mode]?.distance_m ?? 0];
+    return `${mode.replaceAll('_', ' ')} ${distanceText(was)} -> ${distanceText(is)}`;
+  });
+  return [`  ${day.day}`, names.get(day.user_id)!, tripsText(day), moved.join(', ')];
 }

@@ -1,9 +1,10 @@
 // `mobility status`: the state of one user or of the whole store.
 import { Command } from 'commander';
+import { shippedSegmenter } from '../../analysis/sequence/segment.ts';
 import { isMobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
-import type { Store, Unfinished } from '../../store/store.ts';
+import type { PipelineState, Store, Unfinished } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { lastRefusal, limitMet, userStatus, userStatusText } from '../user-status.ts';
@@ -18,6 +19,8 @@ interface StoreStatus {
   trips: number;
   /** Users with entries or changes that the pipeline has not seen. */
   with_work: number;
+  /** Users whose trips are of another version of the analysis; the next run derives them again. */
+  outdated: number;
   /** Users with a row that cannot be read, and the problem. */
   damaged: (Named & { message: string })[];
   /** Users whose last run failed. */
@@ -55,7 +58,7 @@ const pageSize = 50;
 async function showStore(context: CommandContext): Promise<void> {
   const store = await context.store();
   const status: StoreStatus = {
-    ...{ store: store.address, users: 0, waiting: 0, errors: 0, trips: 0, with_work: 0 },
+    ...{ store: store.address, users: 0, waiting: 0, errors: 0, trips: 0, with_work: 0, outdated: 0 },
     ...{ damaged: [], failed: [], limits_met: [], refused: [], unfinished: [], at_work: [] },
   };
   const progress = context.output.progress('counting');
@@ -80,7 +83,7 @@ async function showStore(context: CommandContext): Promise<void> {
 
 async function addUsers(status: StoreStatus, store: Store, users: readonly UserRecord[], now: number): Promise<void> {
   const ids = users.map(({ uuid }) => uuid);
-  status.with_work += (await store.pipeline.withWork(ids, now)).size;
+  status.with_work += (await store.pipeline.withWork(ids, now, shippedSegmenter.version)).size;
   status.users += users.length;
   const added = users.map(async ({ user_email, uuid }) => {
     await addUser(status, store, { user_email, uuid }, now).catch((error) => {
@@ -109,16 +112,26 @@ async function addUser(status: StoreStatus, store: Store, named: Named, now: num
   const refused = lastRefusal(profile);
   const since = Math.max(now - 86_400, Number(profile?.last_put_ts ?? 0));
   if (refused !== null && refused.ts > since) status.refused.push({ ...named, ...refused });
+  if (isOutdated(state)) status.outdated += 1;
   if (state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
   if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
 }
 
+const isOutdated = ({ analysis_version }: PipelineState): boolean =>
+  analysis_version !== null && analysis_version !== shippedSegmenter.version;
+
 const unfinishedWork = { erasing: '`mobility erase`', arriving: '`mobility migrate`' };
+
+/** What to do before the next run derives trips again. */
+function outdatedText(count: number): string {
+  return `changed: the next run derives the trips of ${counted(count, 'user')} again; see before: \`mobility rebuild --all --dry-run\``;
+}
 
 function statusText(status: StoreStatus, { zone }: CommandContext): string {
   return table([
     ['store', status.store],
-    ['users', `${status.users}, ${status.with_work} with new data for the pipeline`],
+    ['users', `${status.users}, ${status.with_work} with work for the pipeline`],
+    ...(status.outdated > 0 ? [['analysis', outdatedText(status.outdated)]] : []),
     ['waiting', counted(status.waiting, 'entry', 'entries')],
     ['errors', String(status.errors)],
     ['trips', String(status.trips)],

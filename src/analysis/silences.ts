@@ -1,0 +1,119 @@
+// Step "silences": time in which a phone sent nothing, and which is no stay either. A phone at rest may be silent: if it
+// said that it waits for the user to leave, and is still there when it speaks again, the silence was a stay.
+import { distance } from '../geo/distance.ts';
+import { states, transitions } from '../model/payloads.ts';
+import type { LastSeen, Silence, SilenceReason } from '../model/trip.ts';
+import { firstAtOrAfter } from './in-time.ts';
+import type { Location, Motion, PhoneEvent } from './observations.ts';
+import { locationOf, positionOf } from './places.ts';
+
+/** Thresholds of silences, all set by hand. */
+export interface SilenceOptions {
+  /** s; phones on the way, and those that report at rest, send something more often than this */
+  longest: number;
+  /** m; farther away than this after a silence, the user has moved in it: phones notice an exit late */
+  near: number;
+  /** s after which a silence that seemed to be a stay is one, unless the phone's next word says that it moved */
+  settled: number;
+  /** A phone that sent so many locations at rest, none later than `longest` after the one before, reports at rest. */
+  reports: number;
+}
+
+const silenceDefaults: SilenceOptions = { longest: 900, near: 1000, settled: 2700, reports: 3 };
+
+/** What a phone sent, each list ascending by `ts`. */
+export interface Signs {
+  locations: readonly Location[];
+  motions: readonly Motion[];
+  events: readonly PhoneEvent[];
+}
+
+/**
+ * The silences that end in `(seen.ts, until]`, and what the phone last said at `until`, a location's time or infinite.
+ * Folding to a time and on from there gives the same as folding at once.
+ */
+export function silencesUntil(
+  signs: Signs,
+  seen: LastSeen | null,
+  until: number,
+  options = silenceDefaults,
+): { silences: Silence[]; seen: LastSeen | null } {
+  const { locations, motions, events } = signs;
+  const from = seen?.ts ?? Number.NEGATIVE_INFINITY;
+  let [l, m, e] = [after(locations, from), after(motions, from), after(events, from)];
+  const silences: Silence[] = [];
+  let state = seen;
+  for (;;) {
+    const [location, motion, event] = [locations[l], motions[m], events[e]];
+    const ts = Math.min(location?.ts ?? Infinity, motion?.ts ?? Infinity, event?.ts ?? Infinity);
+    if (ts > until || ts === Infinity) return { silences, seen: state };
+    let now: LastSeen = { ...(state ?? { phone: 'unknown', at: null, reports: 0, stay: null }), ts };
+    if (state !== null && ts - state.ts > options.longest) {
+      const reason = reasonOf(state, location, event?.ts === ts ? event : undefined, options);
+      if (reason !== null) silences.push({ from: state.ts, to: ts, reason });
+      now = { ...now, reports: 0, stay: reason === null ? { from: state.ts, to: ts } : null };
+    }
+    if (now.stay && ts - now.stay.to > options.settled) now.stay = null;
+    for (; events[e]?.ts === ts; e += 1) {
+      // It was on the way again: it left the place, and came back or not, without a word.
+      if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
+      now = { ...now, ...phoneAfter(events[e]!, now), stay: null };
+    }
+    for (; motions[m]?.ts === ts; m += 1);
+    for (; locations[l]?.ts === ts; l += 1) {
+      now = { ...now, at: positionOf(locations[l]!), reports: now.phone === 'waits' ? now.reports + 1 : 0 };
+    }
+    state = now;
+  }
+}
+
+const after = (sorted: readonly { ts: number }[], ts: number): number => {
+  let i = firstAtOrAfter(sorted, ts);
+  while (sorted[i]?.ts === ts) i += 1;
+  return i;
+};
+
+/** Why a silence was no stay; null: it was. `next`: the first location after it; `event`: the phone's word that ends it. */
+function reasonOf(
+  { phone, at, reports }: LastSeen,
+  next: Location | undefined,
+  event: PhoneEvent | undefined,
+  options: SilenceOptions,
+): SilenceReason | null {
+  if (phone === 'off' || phone === 'error') return phone === 'off' ? 'tracking off' : 'no permission';
+  if (event?.transition === transitions.BOOTED) return 'phone off';
+  const isThere = at !== null && next !== undefined && distance(locationOf(at), next) <= options.near;
+  return phone === 'waits' && isThere && reports < options.reports ? null : 'silent';
+}
+
+const waits = new Set<number | null>([
+  transitions.STOPPED_MOVING,
+  transitions.TRIP_END_DETECTED,
+  transitions.END_TRIP_TRACKING,
+  transitions.INIT_COMPLETE,
+]);
+const moves = new Set<number | null>([
+  transitions.EXITED_GEOFENCE,
+  transitions.TRIP_STARTED,
+  transitions.TRIP_RESTARTED,
+  transitions.VISIT_ENDED,
+]);
+const stops = new Set<number | null>([transitions.STOP_TRACKING, transitions.TRACKING_STOPPED]);
+const begins = new Set<number | null>([transitions.INITIALIZE, transitions.BOOTED, transitions.START_TRACKING]);
+
+/** What the phone does after a step of its state machine. */
+function phoneAfter({ transition, state }: PhoneEvent, before: LastSeen): Pick<LastSeen, 'phone' | 'reports'> {
+  const phone = phoneOf(transition, state) ?? before.phone;
+  return { phone, reports: phone === before.phone ? before.reports : 0 };
+}
+
+function phoneOf(transition: number | null, state: number | null): LastSeen['phone'] | null {
+  if (waits.has(transition)) return 'waits';
+  if (moves.has(transition)) return 'moves';
+  if (stops.has(transition)) return 'off';
+  if (begins.has(transition)) return 'unknown';
+  if (transition === transitions.TRACKING_ERROR) return 'error';
+  if (state === states.WAITING_FOR_TRIP_START) return 'waits';
+  if (state === states.ONGOING_TRIP) return 'moves';
+  return state === states.TRACKING_STOPPED ? 'off' : null;
+}

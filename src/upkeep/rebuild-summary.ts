@@ -1,0 +1,81 @@
+// What the rebuilds of many users change, by day and in sum.
+import type { ByMode, TripChange } from '../pipeline/stage.ts';
+
+/** What changed on one local day of one user. */
+export interface DayChange {
+  user_id: string;
+  day: string;
+  added: number;
+  removed: number;
+  changed: number;
+  /** The sections of the changed trips, before and after. */
+  before: ByMode;
+  after: ByMode;
+}
+
+/** What changed for everybody. Its size does not depend on the number of users. */
+export interface RebuildSummary {
+  users: number;
+  users_changed: number;
+  days_changed: number;
+  added: number;
+  removed: number;
+  changed: number;
+  before: ByMode;
+  after: ByMode;
+  /** The days of which most metres changed or have another mode, the first the most. */
+  worst: DayChange[];
+}
+
+/** The summary of no user. */
+export function emptySummary(): RebuildSummary {
+  const none = { users: 0, users_changed: 0, days_changed: 0, added: 0, removed: 0, changed: 0 };
+  return { ...none, before: {}, after: {}, worst: [] };
+}
+
+const longestList = 10;
+
+/** Adds the changed days of one more user. */
+export function addUser(summary: RebuildSummary, days: readonly DayChange[]): void {
+  summary.users += 1;
+  summary.users_changed += days.length > 0 ? 1 : 0;
+  summary.days_changed += days.length;
+  for (const day of days) {
+    for (const what of ['added', 'removed', 'changed'] as const) summary[what] += day[what];
+    addModes(summary.before, day.before);
+    addModes(summary.after, day.after);
+  }
+  summary.worst = [...summary.worst, ...days].sort((a, b) => metresMoved(b) - metresMoved(a)).slice(0, longestList);
+}
+
+/** A user's changes by local day, ascending. */
+export function dayChanges(userId: string, changes: readonly TripChange[]): DayChange[] {
+  const days = new Map<string, DayChange>();
+  for (const { day, what, before, after } of changes) {
+    const sum = days.get(day) ?? { user_id: userId, day, added: 0, removed: 0, changed: 0, before: {}, after: {} };
+    days.set(day, sum);
+    sum[what] += 1;
+    addModes(sum.before, before ?? {});
+    addModes(sum.after, after ?? {});
+  }
+  return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
+}
+
+/** Modes before or after, the one with most metres first. */
+export function modesOf({ before, after }: Pick<DayChange, 'before' | 'after'>): string[] {
+  const most = (mode: string): number => Math.max(before[mode]?.distance_m ?? 0, after[mode]?.distance_m ?? 0);
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort((a, b) => most(b) - most(a));
+}
+
+function addModes(sum: ByMode, added: ByMode): void {
+  for (const [mode, { distance_m, duration_s }] of Object.entries(added)) {
+    const total = sum[mode] ?? { distance_m: 0, duration_s: 0 };
+    sum[mode] = { distance_m: total.distance_m + distance_m, duration_s: total.duration_s + duration_s };
+  }
+}
+
+function metresMoved(day: DayChange): number {
+  const difference = (mode: string): number =>
+    Math.abs((day.after[mode]?.distance_m ?? 0) - (day.before[mode]?.distance_m ?? 0));
+  return modesOf(day).reduce((sum, mode) => sum + difference(mode), 0);
+}

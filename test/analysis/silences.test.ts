@@ -1,0 +1,106 @@
+// Silences: time in which a phone sent nothing, and whether that was a stay.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Location, PhoneEvent } from '../../src/analysis/observations.ts';
+import { type Signs, silencesUntil } from '../../src/analysis/silences.ts';
+import { states, transitions } from '../../src/model/payloads.ts';
+
+const minute = 60;
+const everything = Number.POSITIVE_INFINITY;
+
+function location(ts: number, metres = 0): Location {
+  const fix = { ts, latitude: 50 + metres / 111_195, longitude: 8, altitude: null, accuracy: 10, speed: null };
+  return { ...fix, sampling: 'time', zone: 'UTC', zoneGuessed: false };
+}
+
+function event(ts: number, name: keyof typeof transitions): PhoneEvent {
+  return { ts, transition: transitions[name], state: null };
+}
+
+function signs({ locations = [], motions = [], events = [] }: Partial<Signs>): Signs {
+  return { locations, motions, events };
+}
+
+const reasons = (of: Partial<Signs>): string[] =>
+  silencesUntil(signs(of), null, everything).silences.map(({ from, to, reason }) => `${from}-${to} ${reason}`);
+
+describe('a time without anything from the phone', () => {
+  const late = 8 * 3600;
+
+  it('is a stay if the phone waited for the user to leave and is still there', () => {
+    const events = [event(60, 'STOPPED_MOVING'), event(late, 'EXITED_GEOFENCE')];
+    expect(reasons({ locations: [location(0), location(late + 30, 400)], events })).toEqual([]);
+  });
+
+  it.for([
+    ['is silent if the phone is elsewhere afterwards', [event(60, 'STOPPED_MOVING')], 5000, 'silent'],
+    ['is silent if the phone was on the way', [event(60, 'EXITED_GEOFENCE')], 0, 'silent'],
+    ['is silent if the phone said nothing about itself', [event(60, 'NOP')], 0, 'silent'],
+    ['is off if the user turned tracking off', [event(60, 'STOP_TRACKING')], 0, 'tracking off'],
+    ['has no permission if the phone said so', [event(60, 'TRACKING_ERROR')], 0, 'no permission'],
+    [
+      'is a phone that was off if it boots afterwards',
+      [event(60, 'EXITED_GEOFENCE'), event(late, 'BOOTED')],
+      0,
+      'phone off',
+    ],
+  ] as const)('%s', ([, events, metres, reason]) => {
+    expect(reasons({ locations: [location(0), location(late, metres)], events })).toEqual([`60-${late} ${reason}`]);
+  });
+
+  it('is silent at rest, too, if the phone reports there every few minutes otherwise', () => {
+    const locations = [0, 1, 2, 3, 4, 5, 100, 101].map((n) => location(n * 5 * minute));
+    expect(reasons({ locations, events: [event(0, 'STOPPED_MOVING')] })).toEqual(['1500-30000 silent']);
+  });
+
+  it('is silent if the next word of the phone is that it was on the way', () => {
+    const stopped = { ...event(late + 300, 'STOPPED_MOVING'), state: states.ONGOING_TRIP };
+    const events = [event(60, 'STOPPED_MOVING'), stopped];
+    expect(reasons({ locations: [location(0), location(late), location(late + 600)], events })).toEqual([
+      `60-${late} silent`,
+    ]);
+    const left = { ...event(late + 300, 'EXITED_GEOFENCE'), state: states.WAITING_FOR_TRIP_START };
+    expect(reasons({ locations: [location(0), location(late)], events: [event(60, 'STOPPED_MOVING'), left] })).toEqual(
+      [],
+    );
+  });
+
+  it('of a quarter of an hour is none', () => {
+    expect(reasons({ locations: [location(0), location(900)] })).toEqual([]);
+    expect(reasons({ locations: [location(0), location(901)] })).toEqual(['0-901 silent']);
+  });
+});
+
+it('silences are the same in one look and from one location to the next', () => {
+  const names = Object.keys(transitions) as (keyof typeof transitions)[];
+  const time = fc.integer({ min: 0, max: 40_000 });
+  const made = fc.record({
+    locations: fc.array(fc.tuple(time, fc.integer({ min: 0, max: 3000 })), { minLength: 1, maxLength: 30 }),
+    motions: fc.array(time, { maxLength: 10 }),
+    events: fc.array(fc.tuple(time, fc.constantFrom(...names)), { maxLength: 20 }),
+  });
+  const byTime = (a: { ts: number }, b: { ts: number }): number => a.ts - b.ts;
+  fc.assert(
+    fc.property(made, ({ locations, motions, events }) => {
+      const places = new Map(locations.map(([ts, metres]) => [ts, location(ts, metres)]));
+      const all: Signs = {
+        locations: [...places.values()].sort(byTime),
+        motions: motions.map((ts) => ({ ts, type: 7, confidence: 100 })).sort(byTime),
+        events: events.map(([ts, name]) => event(ts, name)).sort(byTime),
+      };
+      const whole = silencesUntil(all, null, everything);
+      let seen: typeof whole.seen = null;
+      const found: typeof whole.silences = [];
+      for (const until of [...all.locations.map(({ ts }) => ts), everything]) {
+        const part = silencesUntil(all, seen, until);
+        found.push(...part.silences);
+        seen = part.seen;
+      }
+      expect({ silences: found, seen }).toEqual(whole);
+      for (const [i, { from, to }] of found.entries()) {
+        expect(to).toBeGreaterThan(from);
+        expect(from).toBeGreaterThanOrEqual(found[i - 1]?.to ?? 0);
+      }
+    }),
+  );
+});

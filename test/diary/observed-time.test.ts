@@ -1,0 +1,82 @@
+// The kinds of time of local days.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { observedDays } from '../../src/diary/observed-time.ts';
+import { addDays, localDay, startOfDay } from '../../src/model/time.ts';
+import type { Silence, TripRecord } from '../../src/model/trip.ts';
+
+const seen = { phone: 'waits', at: null, reports: 0, stay: null } as const;
+
+/** A link with the parts that days are made of. */
+function link(start_ts: number, end_ts: number, zones: [string, string], silences: Silence[] = []): TripRecord {
+  const trip = { start_ts, end_ts, start_zone: zones[0], end_zone: zones[1] };
+  return { kind: 'trip', chain_ts: start_ts, start_ts, end_ts, trip, silences } as unknown as TripRecord;
+}
+
+const noon = startOfDay('2024-03-12', 'Europe/Berlin') + 12 * 3600;
+
+describe('a day', () => {
+  it('is moving in trips, staying between them, and unobserved where the phone was silent', () => {
+    const zones: [string, string] = ['Europe/Berlin', 'Europe/Berlin'];
+    const silence = { from: noon + 7200, to: noon + 9000, reason: 'silent' } as const;
+    const links = [link(noon, noon + 3600, zones), link(noon + 9000, noon + 9600, zones, [silence])];
+    const observed = { from: noon - 600, silences: [], seen: { ...seen, ts: noon + 10_800 } };
+    const [day] = observedDays({ links, observed, zone: 'UTC' }, '2024-03-12', '2024-03-12');
+    expect(day!.spans.map(({ from, to, kind, reason }) => [from - noon, to - noon, kind, reason])).toEqual([
+      [-43_200, -600, 'unobserved', 'before the first location'],
+      [-600, 0, 'staying', null],
+      [0, 3600, 'moving', null],
+      [3600, 7200, 'staying', null],
+      [7200, 9000, 'unobserved', 'silent'],
+      [9000, 9600, 'moving', null],
+      [9600, 10_800, 'staying', null],
+      [10_800, 43_200, 'unobserved', 'nothing received'],
+    ]);
+    expect([day!.moving_s, day!.staying_s, day!.unobserved_s]).toEqual([
+      4200,
+      600 + 3600 + 1200,
+      42_600 + 1800 + 32_400,
+    ]);
+  });
+
+  it('says that tracking was off after the last word of the phone', () => {
+    const observed = { from: noon, silences: [], seen: { ...seen, phone: 'off', ts: noon + 60 } as const };
+    const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');
+    expect(day!.spans.at(-1)).toMatchObject({ kind: 'unobserved', reason: 'tracking off' });
+  });
+});
+
+it('the kinds of time of each day sum to its length, and days follow each other, over clock changes and zones', () => {
+  const zone = fc.constantFrom('Europe/Berlin', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Honolulu', 'UTC');
+  const first = startOfDay('2024-03-29', 'UTC');
+  const trips = fc.array(
+    fc.tuple(fc.integer({ min: 1, max: 50_000 }), fc.integer({ min: 1, max: 40_000 }), zone, fc.boolean()),
+    {
+      maxLength: 8,
+    },
+  );
+  fc.assert(
+    fc.property(zone, trips, fc.integer({ min: 0, max: 400_000 }), (home, made, known) => {
+      let [at, here] = [first, home];
+      const links = made.map(([stay, way, there, isSilent]) => {
+        const silences: Silence[] = isSilent ? [{ from: at, to: at + stay, reason: 'silent' }] : [];
+        const made = link(at + stay, at + stay + way, [here, there], silences);
+        [at, here] = [made.end_ts, there];
+        return made;
+      });
+      const observed = { from: first, silences: [], seen: { ...seen, ts: first + known } };
+      const to = addDays(localDay(at, here), 1);
+      const days = observedDays({ links, observed, zone: home }, '2024-03-27', to);
+      for (const [i, day] of days.entries()) {
+        expect(day.from).toBe(days[i - 1]?.to ?? day.from);
+        expect(day.moving_s + day.staying_s + day.unobserved_s).toBeCloseTo(day.to - day.from, 6);
+        let end = day.from;
+        for (const span of day.spans) {
+          expect(span.from).toBe(end);
+          end = span.to;
+        }
+        if (day.spans.length > 0) expect(end).toBe(day.to);
+      }
+    }),
+  );
+});
