@@ -26,7 +26,9 @@ const pause = 25; // ms between two small calls, so that their caller meets no l
 const latencyTarget = 0.15; // s, beside one push at a time, and beside a pipeline
 const memoryTarget = 600; // MiB of all processes together
 
-/** Prints p99 of getTrips idle and beside pushes, and the peak memory of all processes; p99 of puts beside a pipeline. */
+/**
+ * Prints p99 of getTrips idle and beside pushes, and the peak memory of all processes; p99 of puts beside a pipeline.
+ */
 export async function beside({ duration = 12, workers = 2 } = {}) {
   await besidePushes(duration, workers);
   await besidePipeline(workers);

@@ -1,4 +1,5 @@
-// Puts and runs recorded days by one build, in its own process, and reports the CPU of each. Started by scale.js: `days.js BUILD STORE CASES [plain]`.
+// Puts and runs recorded days by one build, in its own process, and reports the CPU of each. Started by scale.js:
+// `days.js BUILD STORE CASES [plain]`.
 import { existsSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// A durable put of 10,000 entries over HTTP as a ratio to JSON.parse, append and fsync of the same bytes, in time and in
-// CPU; with another build, in turns with the same put by that one.
+// A durable put of 10,000 entries over HTTP as a ratio to JSON.parse, append and fsync of the same bytes, in time and
+// in CPU; with another build, in turns with the same put by that one.
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';

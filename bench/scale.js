@@ -1,5 +1,6 @@
-// What people cost: CPU of hourly runs in processes as a timer starts them, bytes on disk an entry, CPU of a day with the model and without, of a day in hourly parts, of
-// a day after a long history, of small pushes; or of `pipeline --all` for as many users as are asked for.
+// What people cost: CPU of hourly runs in processes as a timer starts them, bytes on disk an entry, CPU of a day with
+// the model and without, of a day in hourly parts, of a day after a long history, of small pushes; or of `pipeline
+// --all` for as many users as are asked for.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -254,8 +255,8 @@ function endedCpu() {
 }
 
 /**
- * A run of the command each hour, in a process of its own, after each of `people` pushed the entries of an hour: what an
- * operator's timer costs, with the start of the process. The first hours are not measured: they are a history.
+ * A run of the command each hour, in a process of its own, after each of `people` pushed the entries of an hour: what
+ * an operator's timer costs, with the start of the process. The first hours are not measured: they are a history.
  */
 async function measureCold(place, cases, people, hours = 8, history = 4) {
   const anHour = 57; // entries of a recorded day and hour, on average

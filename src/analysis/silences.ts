@@ -1,5 +1,5 @@
-// Step "silences": time in which a phone sent nothing, and which is no stay either. A phone at rest may be silent: if it
-// said that it waits for the user to leave, and is still there when it speaks again, the silence was a stay.
+// Step "silences": time in which a phone sent nothing, and which is no stay either. A phone at rest may be silent: if
+// it said that it waits for the user to leave, and is still there when it speaks again, the silence was a stay.
 import { distance } from '../geo/distance.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { LastSeen, Silence, SilenceReason } from '../model/trip.ts';
@@ -73,7 +73,9 @@ const after = (sorted: readonly { ts: number }[], ts: number): number => {
   return i;
 };
 
-/** Why a silence was no stay; null: it was. `next`: the first location after it; `event`: the phone's word that ends it. */
+/**
+ * Why a silence was no stay; null: it was. `next`: the first location after it; `event`: the phone's word that ends it.
+ */
 function reasonOf(
   { phone, at, reports }: LastSeen,
   next: Location | undefined,

@@ -195,8 +195,9 @@ function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Gener
 function observedText(day: ObservedDay): string {
   const observed = `  observed ${durationText(day.moving_s + day.staying_s)}`;
   if (day.unobserved_s < 60) return observed;
-  const reasons = reasonsOf(day).map(([reason, seconds]) => `${reason} ${durationText(seconds)}`);
-  return `${observed}, not observed ${durationText(day.unobserved_s)}: ${reasons.join(', ')}`;
+  const reasons = reasonsOf(day).map(([reason, seconds]) => `${durationText(seconds)} ${reason}`);
+  const head = `${observed}, not observed ${durationText(day.unobserved_s)}: `;
+  return head + reasons.join(`,\n${' '.repeat(head.length)}`);
 }
 
 /** Lengths by mode are the legend of the bar too. */

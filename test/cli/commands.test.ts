@@ -79,7 +79,7 @@ describe('diary', () => {
     expect(stdout).toMatch(/^sim-t-1@example.org {2}Tuesday 12 March 2024 {2}[A-Z]\w+\/\w+/);
     expect(stdout).toMatch(/\n {2}07:\d\d {2}● A {2}-?\d+\.\d{4}, -?\d+\.\d{4}\n/);
     expect(stdout).toMatch(/│ 07:\d\d-0[78]:\d\d {2}(walking|on foot) +\d{3} m {2}\d+ min\n/);
-    expect(stdout).toMatch(/\d trips, \d+\.\d km, .* on the way\n/);
+    expect(stdout).toMatch(/\d trips, \d+\.\d km( \(.* estimated\))?, .* on the way\n/);
     for (const line of stdout.split('\n')) expect([...line].length).toBeLessThanOrEqual(80);
   });
 

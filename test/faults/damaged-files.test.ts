@@ -1,5 +1,5 @@
-// The file of a store with flipped bits, overwritten pages or a lost end: whatever was hit, the check finds it, or nothing
-// that is stored has changed; and whose data were not hit is served as before.
+// The file of a store with flipped bits, overwritten pages or a lost end: whatever was hit, the check finds it, or
+// nothing that is stored has changed; and whose data were not hit is served as before.
 import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// Malformed requests over all routes: each is answered, none with a 5xx. `MOBILITY_MALFORMED_REQUESTS` sets their number.
+// Malformed requests over all routes: each is answered, none with a 5xx. `MOBILITY_MALFORMED_REQUESTS` sets their
+// number.
 import { expect, it } from 'vitest';
 import { routes } from '../../src/server/routes/index.ts';
 import { isRefusal, malformedRequests } from '../faults/malformed-requests.js';

@@ -1,4 +1,5 @@
-// The engine on MongoDB: the contract of the engines, and what only MongoDB has: its layout, its commands and its faults.
+// The engine on MongoDB: the contract of the engines, and what only MongoDB has: its layout, its commands and its
+// faults.
 import type { Document, MongoClient } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';
 import type { ErrorCode } from '../../src/model/errors.ts';

@@ -64,7 +64,7 @@ it('that died between two stretches is continued by the next run', async () => {
   await tamper(user, (chain) => chain.map((link) => ({ ...link, trip: { ...link.trip!, distance: 1 } })));
   let stretches = 0;
   const dying = interposedStore(store, (call) => {
-    if (call === 'trips.replace') stretches += 1;
+    if (call === 'trips.apply') stretches += 1;
     if (stretches > 1) throw new Error('it died');
   });
   await rebuild(dying, user, { ...options, stretchSize: 40 });
