@@ -196,8 +196,7 @@ function observedText(day: ObservedDay): string {
   const observed = `  observed ${durationText(day.moving_s + day.staying_s)}`;
   if (day.unobserved_s < 60) return observed;
   const reasons = reasonsOf(day).map(([reason, seconds]) => `${durationText(seconds)} ${reason}`);
-  const head = `${observed}, not observed ${durationText(day.unobserved_s)}: `;
-  return head + reasons.join(`,\n${' '.repeat(head.length)}`);
+  return `${observed}, not observed ${durationText(day.unobserved_s)}:\n    ${reasons.join('\n    ')}`;
 }
 
 /** Lengths by mode are the legend of the bar too. */

@@ -50,8 +50,9 @@ export interface Store {
   /**
    * Removes the user from every collection; returns the rows that there were in each. Repeatable after an interruption.
    * `keepRecord`: the row in `users` stays, so that a name finds the user until the caller has done the rest.
+   * `keepTraces`: bytes of what was removed may stay in files until the next erasure without it, of anybody or nobody.
    */
-  erase(userId: string, how?: { keepRecord?: boolean }): Promise<Record<Collection, number>>;
+  erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
   /** Users whose erasure, or copy from another store, has begun and not ended, by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
   /** Resolves when a small write and a small read work. */
@@ -60,6 +61,12 @@ export interface Store {
   disk(): Promise<{ bytes: number; free: number | null }>;
   /** Finishes running calls and releases all resources. A second close does nothing. */
   close(): Promise<void>;
+}
+
+/** How much of an erasure is left to a later one; see `Store.erase`. */
+export interface Erasure {
+  keepRecord?: boolean;
+  keepTraces?: boolean;
 }
 
 /** Every collection that holds rows of users. `erase` and `counts` cover exactly these. */

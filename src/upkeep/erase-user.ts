@@ -1,20 +1,16 @@
 // Erasing everything of one user, until nothing is left.
 import { isMobilityError } from '../model/errors.ts';
 import { withLease } from '../pipeline/lease.ts';
-import type { Collection, Store } from '../store/store.ts';
+import type { Collection, Erasure, Store } from '../store/store.ts';
 
 /** All erasures have the same owner, so that the next one continues an erasure that was killed. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
  * Removes everything of a user; returns the rows removed from each collection. It continues an interrupted erasure at
- * once. Throws `MOBILITY_LEASE_HELD` if a run has the user. `keepRecord`: as in `Store.erase`.
+ * once. Throws `MOBILITY_LEASE_HELD` if a run has the user. `how`: as in `Store.erase`.
  */
-export async function eraseUser(
-  store: Store,
-  uuid: string,
-  how: { keepRecord?: boolean } = {},
-): Promise<Record<Collection, number>> {
+export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Record<Collection, number>> {
   try {
     return await withLease(store, uuid, lease, () => store.erase(uuid, how));
   } catch (error) {

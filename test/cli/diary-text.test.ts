@@ -68,7 +68,7 @@ it('time that was not observed is blank in the bar, and its reasons stand below'
   const shown = text([record(noon, noon + 600, [home, work])], null, silences);
   expect(shown).toMatch(/\n {2} {18}─{18}•─{2} {3}─{30}\n/);
   expect(shown).toContain(
-    `\n  observed 17 h 00 min, not observed 7 h 00 min: 6 h 00 min phone off,\n${' '.repeat(49)}1 h 00 min silent\n`,
+    '\n  observed 17 h 00 min, not observed 7 h 00 min:\n    6 h 00 min phone off\n    1 h 00 min silent\n',
   );
   expect(text([], null, silences)).toContain(
     'ada  2024-03-12: no trips\n  observed 17 h 00 min, not observed 7 h 00 min',

@@ -354,7 +354,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     it('has a clock that other engines share, answers a ping, and says what it takes on disk', async () => {
       const before = await other.now();
       const now = await engine.now();
-      expect(now).toBeGreaterThanOrEqual(before);
+      expect(now).toBeGreaterThan(before - 1); // each engine asked the server for itself
       expect(Math.abs(now - Date.now() / 1000)).toBeLessThan(60);
       await engine.ping();
       await engine.forget();

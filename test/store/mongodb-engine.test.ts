@@ -69,7 +69,7 @@ describeOnServers('MongoDB', (server) => {
           expect(await missing()).toEqual([]);
           await client.db().collection('people').dropIndexes();
           await (await openMongoEngine(address)).close();
-          expect(await missing()).toEqual(['people', 'people']);
+          expect(new Set(await missing())).toEqual(new Set(['people']));
           await (await openMongoEngine(address, { make: true })).close();
           expect(await missing()).toEqual([]);
         }),

@@ -201,7 +201,7 @@ async function eraseRows(store: Store, person: Person): Promise<Erased> {
 /** Removes the record of a user, and counts what is left of them. */
 async function eraseRecord(store: Store, user: Erased): Promise<void> {
   if (user.uuid === null) return;
-  await eraseUser(store, user.uuid);
+  await eraseUser(store, user.uuid, { keepTraces: true });
   user.remaining = await store.counts(user.uuid);
   const left = totalOf(user.remaining);
   if (left > 0)

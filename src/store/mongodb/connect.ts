@@ -49,8 +49,8 @@ export async function connect(fullAddress: string, options: MongoOptions): Promi
   try {
     const hello = await client.db('admin').command({ hello: 1 });
     const isSharded = hello.msg === 'isdbgrid';
-    const clock = (hello.localTime.getTime() - performance.now()) / 1000;
     refuseUnsupported(hello, isSharded, address);
+    const clock = (hello.localTime.getTime() - performance.now()) / 1000;
     const writeConcern = { w: 'majority' as const, journal: true, wtimeoutMS: retryMs };
     const db = client.db(database, { readConcern: new ReadConcern('majority'), writeConcern });
     return { address, client, db, isSharded, retryMs, clock, writeConcern };

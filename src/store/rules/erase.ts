@@ -1,7 +1,7 @@
 // Erasing a user, and counting what the store has of one.
 import type { Engine, Rows, Table } from '../rows/rows.ts';
 import { accounts, batches, chunks, documents, errors, people, profiles, tokens, trips } from '../rows/tables.ts';
-import type { Collection, Unfinished } from '../store.ts';
+import type { Collection, Erasure, Unfinished } from '../store.ts';
 import { accountOf, released } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 
@@ -37,7 +37,12 @@ export function countsOf(engine: Engine, userId: string): Promise<Counts> {
  * Removes a user: first the tokens, so that no phone has access any more, the registry last, so that an interrupted
  * erasure can be repeated. From the first step on nothing is written about the user.
  */
-export async function erase(engine: Engine, cache: ChunkCache, userId: string, keepRecord: boolean): Promise<Counts> {
+export async function erase(
+  engine: Engine,
+  cache: ChunkCache,
+  userId: string,
+  { keepRecord = false, keepTraces = false }: Erasure = {},
+): Promise<Counts> {
   const removed = await countsOf(engine, userId);
   await engine.write(userId, async (rows) => {
     const account = await accountOf(rows, userId);
@@ -53,7 +58,7 @@ export async function erase(engine: Engine, cache: ChunkCache, userId: string, k
     await rows.remove(people, { uuid: userId });
     await rows.remove(accounts, { user: userId });
   });
-  await engine.forget();
+  if (!keepTraces) await engine.forget();
   return removed;
 }
 

@@ -1,7 +1,7 @@
 // The store over an engine: every rule once, for SQLite and MongoDB alike.
 import { doorOf } from '../door.ts';
 import type { Engine } from '../rows/rows.ts';
-import type { Store } from '../store.ts';
+import type { Erasure, Store } from '../store.ts';
 import { leases, pipelineStates } from './accounts.ts';
 import { ChunkCache } from './chunk-cache.ts';
 import { documents } from './documents.ts';
@@ -33,7 +33,7 @@ export function storeOver(engine: Engine): Store {
     leases: door.guard(leases(engine)),
     ...door.guard({
       counts: (userId: string) => countsOf(engine, userId),
-      erase: (userId: string, how?: { keepRecord?: boolean }) => erase(engine, cache, userId, how?.keepRecord ?? false),
+      erase: (userId: string, how?: Erasure) => erase(engine, cache, userId, how),
       unfinished: () => engine.read(unfinished),
       ping: () => engine.ping(),
       disk: () => engine.disk(),
