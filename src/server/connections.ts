@@ -34,8 +34,11 @@ export interface ConnectionLimits {
 
 /** Tracks connections and their calls. */
 export class Connections {
-  /** Of each connection with a call that is not answered: the calls that wait for it. The oldest connection first. */
-  readonly #busy = new Map<Socket, (() => void)[]>();
+  /**
+   * Of each connection with a call that is not answered: the calls that wait for it, and how many were sent ahead since
+   * it was without a call. The oldest connection first.
+   */
+  readonly #busy = new Map<Socket, { waiting: (() => void)[]; ahead: number }>();
   /** Connections without a call, the oldest first. */
   readonly #idle = new Set<Socket>();
   /** Connections by address. */
@@ -54,16 +57,17 @@ export class Connections {
   /** Starts a call when the calls of its connection before it have been answered. */
   start(incoming: IncomingMessage, outgoing: ServerResponse, call: () => void): void {
     const { socket } = incoming;
-    const ahead = this.#busy.get(socket);
+    const busy = this.#busy.get(socket);
     outgoing.on('close', () => this.#next(socket));
-    if (ahead === undefined) {
+    if (busy === undefined) {
       this.#idle.delete(socket);
-      this.#busy.set(socket, []);
+      this.#busy.set(socket, { waiting: [], ahead: 0 });
       call();
-    } else if (ahead.length >= mostAhead) {
+    } else if (busy.ahead >= mostAhead) {
       socket.destroy();
     } else {
-      ahead.push(call);
+      busy.ahead += 1;
+      busy.waiting.push(call);
       socket.pause();
     }
   }
@@ -110,14 +114,14 @@ export class Connections {
   }
 
   #next(socket: Socket): void {
-    const ahead = this.#busy.get(socket);
-    if (ahead === undefined) return;
-    const next = ahead.shift();
+    const busy = this.#busy.get(socket);
+    if (busy === undefined) return;
+    const next = busy.waiting.shift();
     if (next === undefined) {
       this.#busy.delete(socket);
       if (!socket.destroyed) this.#idle.add(socket);
     }
-    if (ahead.length === 0) socket.resume();
+    if (busy.waiting.length === 0) socket.resume();
     next?.();
   }
 }
