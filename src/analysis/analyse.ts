@@ -1,5 +1,5 @@
 // The analysis at a glance: a stretch of one user's data -> trips (the segmenter) -> links of their chain.
-import type { Carry, LastSeen, Silence, TripRecord } from '../model/trip.ts';
+import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip.ts';
 import { nextLink } from './links.ts';
 import { locationOf } from './places.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
@@ -47,12 +47,15 @@ export function analyse(input: AnalyseInput, options: AnalyseOptions = {}): Anal
     carry = { ...record.carry, ...(seen && { seen }) };
     records.push({ ...record, ...(silences.length > 0 && { silences }), carry });
   }
-  const { seen: last, silences: open } = silencesSince(input, carry, Number.POSITIVE_INFINITY);
-  const latest = last && { seen: last, silences: open };
-  if (goOn === null) return { records, goOn, latest, failed };
-  const { seen, silences } = silencesSince(input, carry, goOn.resume_ts);
-  const before = carry ?? { raw_place: null, place: null };
-  return { records, goOn: { ...before, ...goOn, ...(seen && { seen }), silences }, latest, failed };
+  const next = goOn === null ? null : goOnWith(input, carry, goOn);
+  const { seen, silences } = silencesSince(input, next ?? carry, Number.POSITIVE_INFINITY);
+  return { records, goOn: next, latest: seen && { seen, silences }, failed };
+}
+
+/** The state before the next stretch. */
+function goOnWith(stretch: Stretch, carry: Carry | null, goOn: Resume): Carry {
+  const { seen, silences } = silencesSince(stretch, carry, goOn.resume_ts);
+  return { ...(carry ?? { raw_place: null, place: null }), ...goOn, ...(seen && { seen }), silences };
 }
 
 /** The silences since the last link up to `until`, and what the phone said until then. */

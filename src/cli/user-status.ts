@@ -26,10 +26,11 @@ export async function userStatus(store: Store, user: UserRecord, now: number) {
     store.tokens.list(uuid),
     store.profiles.get(uuid),
   ]);
+  const { observed: _, ...state } = pipeline; // holds the last location of the phone
   const newest = documents.at(-1);
   const { key: newest_key = null, write_ts: newest_write_ts = null } = newest ?? {};
   return {
-    ...{ ...user, waiting, errors, timeseries, pipeline, lease },
+    ...{ ...user, waiting, errors, timeseries, pipeline: state, lease },
     trips: { ...trips, recent: await recentDays(store, uuid, trips.end_ts) },
     documents: { count: documents.length, newest_key, newest_write_ts },
     tokens: tokens.filter((token) => refusalOf(token, now) === null).length,

@@ -1,6 +1,6 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
-import { addDays, justAfter, startOfDay } from '../model/time.ts';
+import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 
@@ -88,11 +88,7 @@ function dayStarts(trips: readonly Trip[], zone: string): (day: string) => numbe
   };
 }
 
-interface Unobserved {
-  from: number;
-  to: number;
-  reason: UnobservedReason;
-}
+type Unobserved = TimeRange & { reason: UnobservedReason };
 
 /** Unobserved time in order of its end, from the beginning to the end of time. */
 function silencesOf({ links, observed }: ObservedSource): Unobserved[] {
@@ -116,25 +112,17 @@ function dayOf(
   trips: readonly Trip[],
   silences: readonly Unobserved[],
 ): ObservedDay {
-  const within = <T>(parts: readonly T[], begin: (part: T) => number, end: (part: T) => number): T[] =>
-    parts.filter((part) => begin(part) < to && end(part) > from);
-  const moves = within(
-    trips,
-    ({ start_ts }) => start_ts,
-    ({ end_ts }) => end_ts,
-  );
-  const gaps = within(
-    silences,
-    (gap) => gap.from,
-    (gap) => gap.to,
-  );
-  const bounds = [from, to, ...moves.flatMap((t) => [t.start_ts, t.end_ts]), ...gaps.flatMap((g) => [g.from, g.to])];
+  const onDay = (part: TimeRange): boolean => part.from < to && part.to > from;
+  const moves = trips.map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts })).filter(onDay);
+  const gaps = silences.filter(onDay);
+  const bounds = [from, to, ...[...moves, ...gaps].flatMap((part) => [part.from, part.to])];
   const cuts = [...new Set(bounds)].filter((ts) => ts >= from && ts <= to).sort((a, b) => a - b);
   const spans: TimeSpan[] = [];
   for (const [i, start] of cuts.slice(0, -1).entries()) {
     const end = cuts[i + 1]!;
-    const gap = gaps.find((one) => one.from <= start && one.to >= end);
-    const isMoving = moves.some((trip) => trip.start_ts <= start && trip.end_ts >= end);
+    const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
+    const gap = gaps.find(isAround);
+    const isMoving = moves.some(isAround);
     const kind = gap ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const reason = gap?.reason ?? null;
     const last = spans.at(-1);

@@ -1,4 +1,4 @@
-// Lists of IP addresses and networks, as settings name them.
+// Lists of IP addresses and networks: those that settings name, and the private ones.
 import { BlockList, isIP } from 'node:net';
 
 /** The networks of a text such as `127.0.0.1, 10.0.0.0/8`. Throws a `TypeError` that says what was expected. */
@@ -14,3 +14,8 @@ export function networksOf(text: string): BlockList {
   }
   return networks;
 }
+
+/** This machine and private networks: callers from outside do not have such addresses, but a proxy may. */
+export const privateNetworks = networksOf(
+  '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,::1,fc00::/7,fe80::/10',
+);

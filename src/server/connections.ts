@@ -1,27 +1,12 @@
 // The connections of a server: one call of each at a time, and room for those that send.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { BlockList, type Socket } from 'node:net';
+import type { BlockList, Socket } from 'node:net';
 
 /** Calls that a connection may send ahead while its first one is not answered: no phone or proxy sends any. */
 const mostAhead = 8;
 
 // ms for the headers of a request, and when more than half of the connections are taken.
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
-
-/** This machine and private networks: a proxy may be there, which calls for everybody. */
-export const proxyNetworks = new BlockList();
-for (const network of [
-  '127.0.0.0/8',
-  '10.0.0.0/8',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  '::1/128',
-  'fc00::/7',
-  'fe80::/10',
-]) {
-  const [address = '', bits] = network.split('/');
-  proxyNetworks.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4');
-}
 
 /** How many connections may be open. */
 export interface ConnectionLimits {

@@ -1,11 +1,6 @@
 // Where a call comes from: the network of its caller, also behind a proxy that the operator trusts.
 import { type BlockList, isIP } from 'node:net';
-import { networksOf } from '../model/networks.ts';
-
-/** Addresses that many people share, or that no caller from outside has: nothing can be counted by them. */
-const privateNetworks = '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,::1,fc00::/7,fe80::/10';
-
-const noOrigins = networksOf(privateNetworks);
+import { privateNetworks } from '../model/networks.ts';
 
 const isIn = (networks: BlockList, address: string): boolean =>
   networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
@@ -19,7 +14,7 @@ export function originFinder(trusted: BlockList) {
     const hops = forwarded.split(',').map((hop) => hop.trim());
     let address: string | undefined = peer;
     while (address !== undefined && isIP(address) !== 0 && isIn(trusted, address)) address = hops.pop();
-    if (address === undefined || isIP(address) === 0 || isIn(noOrigins, address)) return null;
+    if (address === undefined || isIP(address) === 0 || isIn(privateNetworks, address)) return null;
     return networkOf(address.replace(/^::ffff:(?=\d+\.)/i, ''));
   };
 }

@@ -4,8 +4,9 @@ import type { AddressInfo, BlockList } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/errors.ts';
+import { privateNetworks } from '../model/networks.ts';
 import type { ServerEnv } from './call.ts';
-import { Connections, proxyNetworks } from './connections.ts';
+import { Connections } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
@@ -45,7 +46,7 @@ export interface Serving {
 /** Resolves when the server listens. Throws `MOBILITY_CONFIG` if it cannot listen on that host and port. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const { app, drainSeconds, maxConnections: most = 5_000, stallSeconds = 60 } = options;
-  const { maxPerAddress: mostPerAddress = Math.ceil(most / 10), proxies = proxyNetworks } = options;
+  const { maxPerAddress: mostPerAddress = Math.ceil(most / 10), proxies = privateNetworks } = options;
   const running = new Set<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {

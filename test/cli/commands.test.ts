@@ -321,6 +321,21 @@ it('purge-keys shows which documents it would remove and why, then removes docum
   expect(await withStore((store) => store.counts(uuid))).toEqual({ ...before, documents: before.documents - 1 });
 });
 
+it('status of a user names no place, also as JSON', async () => {
+  const { stdout } = await shared.run(['status', '--user', ada, '--json']);
+  expect(stdout).toContain('"complete_until"');
+  expect(stdout).not.toMatch(/"observed"|longitude|coordinates/);
+});
+
+it('a preview of a rebuild lists changed days in a file, and refuses one that exists', async () => {
+  const { run, folder } = shared;
+  const csv = join(folder, 'changes.csv');
+  const preview = ['rebuild', '--all', '--sample', '1', '--dry-run', '--csv', csv];
+  expect((await run(preview)).stdout).toMatch(/^1 user, nothing written, in .*\nwould change: 0 days of 0 users/);
+  expect(await readFile(csv, 'utf8')).toMatch(/^user_id,user_email,day,added,removed,changed,mode,.*\n$/);
+  expect(await run(preview)).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
+});
+
 it('rebuild of an unchanged diary changes nothing', async () => {
   const { code, stdout } = await shared.run(['rebuild', '--user', ada, '--from', day]);
   expect([code, stdout]).toEqual([

@@ -1,3 +1,4 @@
+// Metrics of sections by mode.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { figuresOfTrip, metricByMode, metricNames, type SectionFigures } from '../../src/metrics/metrics.ts';

@@ -1,3 +1,4 @@
+// Periods that sections fall into: bins of UTC, and local days, months and years.
 import { describe, expect, it } from 'vitest';
 import type { SectionFigures } from '../../src/metrics/metrics.ts';
 import { localPeriods, summarize, utcPeriods } from '../../src/metrics/periods.ts';

@@ -1,3 +1,4 @@
+// Sections of trips as metrics read them from a store.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

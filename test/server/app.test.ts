@@ -1,3 +1,4 @@
+// What holds for every call: logs, errors, limits, hosts.
 import { rename, rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { folderIn } from '../../src/model/address.ts';

@@ -1,3 +1,4 @@
+// docs/api.md and docs/errors.md against the program.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/model/errors.ts';

@@ -1,3 +1,4 @@
+// Random calls: no failure of the server, and an answer to each.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../src/server/routes/index.ts';

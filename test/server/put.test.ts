@@ -1,3 +1,4 @@
+// `/usercache/put` and what it stores, answers and logs.
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { maxTransactionEntries } from '../../src/intake/put-batch.ts';

@@ -1,3 +1,4 @@
+// The routes but put: what each reads and answers.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';

@@ -13,6 +13,7 @@ import { urlOf } from '../../src/server/run-server.ts';
 import { openStore } from '../../src/store/open.ts';
 import { type RunningServer, start, startServer } from '../faults/program.ts';
 import { buildProgram } from '../support/build.ts';
+import { until } from '../support/until.ts';
 import { androidLocation } from './kit.ts';
 
 let folder: string;
@@ -126,11 +127,11 @@ describe('several workers', () => {
       expect(children).toHaveLength(2);
       process.kill(Number(children[0]), 'SIGKILL');
       const sees = (text: string) => server.output().stderr.includes(text);
-      while (!sees('ended with SIGKILL')) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(() => sees('ended with SIGKILL'));
       for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
       const workers = () =>
         readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ').length;
-      while (workers() < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until(() => workers() >= 2);
       expect(await counted(puts)).toBe(20);
       expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(20);
       expect(await counted('process_resident_memory_bytes')).toBeLessThan(1.4 * memory);

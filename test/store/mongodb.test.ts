@@ -1,3 +1,4 @@
+// The contract of the store on MongoDB.
 import { testStore } from './contract.ts';
 import { describeOnServers, openOn } from './servers.ts';
 

@@ -16,7 +16,7 @@ import {
 } from '../../upkeep/rebuild-summary.ts';
 import { dayArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { writeNewFile } from '../files.ts';
+import { allOrNone } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
@@ -58,25 +58,44 @@ Exit code 3: some users could not be processed; the others are done.`,
     .action(context.run((options: Options) => run(context, options)));
 }
 
-async function run(
-  context: CommandContext,
-  { from, sample = Infinity, dryRun, csv, ...whom }: Options,
-): Promise<Outcome> {
+async function run(context: CommandContext, { csv, ...options }: Options): Promise<Outcome> {
   const started = context.now();
+  const report: Report = { ...emptySummary(), seconds: 0, failures: [] };
+  if (csv === undefined) await deriveAll(context, options, report);
+  else {
+    await allOrNone(({ write }) =>
+      write(csv, async (file) => {
+        await file.write(stringify([csvColumns]));
+        await deriveAll(context, options, report, async (rows) => file.write(stringify(rows, csvForm)));
+      }),
+    );
+  }
+  report.seconds = context.now() - started;
+  const names = await namesOf(context, report.worst);
+  await context.output.result(report, () => reportText(report, names, options.dryRun === true));
+  return report.failures.length > 0 ? { exitCode: 3 } : {};
+}
+
+/** Adds what changes for each user to the report, and passes its rows on. Throws for a single user that fails. */
+async function deriveAll(
+  context: CommandContext,
+  { from, sample = Infinity, dryRun, ...whom }: Options,
+  report: Report,
+  onRows: (rows: Row[]) => Promise<void> = async () => {},
+): Promise<void> {
   // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
   const since = from === undefined ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
+  const signal = context.interruptible();
   const changesOf = dryRun ? await reader(context, since) : await rebuilder(context, since);
-  const report: Report = { ...emptySummary(), seconds: 0, failures: [] };
-  const rows: Row[] = [];
   const progress = context.output.progress('looking for users');
   try {
     for await (const user of usersMeant(context, whom)) {
-      if (context.signal.aborted || report.users + report.failures.length >= sample) break;
+      if (signal.aborted || report.users + report.failures.length >= sample) break;
       progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
       try {
         const days = dayChanges(user.uuid, await changesOf(user));
         addUser(report, days);
-        if (csv !== undefined) rows.push(...days.flatMap((day) => csvRows(user, day)));
+        await onRows(days.flatMap((day) => csvRows(user, day)));
       } catch (error) {
         report.failures.push({ user_email: user.user_email, message: errorText(error) });
         if (whom.user?.length === 1) throw error;
@@ -85,12 +104,6 @@ async function run(
   } finally {
     progress.done();
   }
-  if (csv !== undefined)
-    await writeNewFile(csv, stringify(rows, { header: true, columns: csvColumns, escape_formulas: true }));
-  report.seconds = context.now() - started;
-  const names = await namesOf(context, report.worst);
-  await context.output.result(report, () => reportText(report, names, dryRun === true));
-  return report.failures.length > 0 ? { exitCode: 3 } : {};
 }
 
 type ChangesOf = (user: UserRecord) => Promise<TripChange[]>;
@@ -119,6 +132,7 @@ const csvColumns = [
   ...['user_id', 'user_email', 'day', 'added', 'removed', 'changed', 'mode'],
   ...['distance_before_m', 'distance_after_m', 'duration_before_s', 'duration_after_s'],
 ] as const;
+const csvForm = { columns: csvColumns, escape_formulas: true };
 type Row = Record<(typeof csvColumns)[number], string | number>;
 
 function csvRows({ user_email }: UserRecord, { before, after, ...day }: DayChange): Row[] {
