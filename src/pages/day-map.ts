@@ -1,7 +1,7 @@
 // A map drawn from the day's own geometry: no tiles, no network. Equirectangular at the middle latitude.
 import type { Position, Trip } from '../model/trip.ts';
 import { html } from './html.ts';
-import { styleOf } from './mode-styles.ts';
+import { modeLine, styleOf } from './mode-styles.ts';
 
 const width = 640;
 const tallest = 420;
@@ -21,7 +21,7 @@ export function dayMap(trips: readonly Trip[], letterOf: (position: Position) =>
   const paths = trips.flatMap(({ sections }) =>
     sections.map(({ coordinates, sensed_mode }) => {
       const d = pathOf(unwrapped(coordinates), view.project);
-      return `<path class="way ${styleOf(sensed_mode).name}" d="${d}"/>`;
+      return modeLine(styleOf(sensed_mode), d);
     }),
   );
   const marks = places.map(({ position, letter }) => {

@@ -8,7 +8,7 @@ import type { Position, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { dayMap } from './day-map.ts';
 import { html } from './html.ts';
-import { type ModeStyle, modeKey, modePatterns, styleOf } from './mode-styles.ts';
+import { type ModeStyle, modeFill, modeKey, modePatterns, styleOf } from './mode-styles.ts';
 import { page } from './page-frame.ts';
 
 /** One local day. */
@@ -93,7 +93,8 @@ function dayBar(day: string, { from: start, spans }: ObservedDay, trips: readonl
     trip.sections.map((section) => {
       const from = shareOfDay(section.start_ts, trip.start_zone, day);
       const to = Math.max(from + 0.002, shareOfDay(section.end_ts, trip.start_zone, day));
-      return `<rect class="on ${styleOf(section.sensed_mode).name}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
+      const style = styleOf(section.sensed_mode);
+      return `<rect class="on ${style.name}" fill="${modeFill(style)}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
     }),
   );
   const words = trips
