@@ -78,7 +78,16 @@ function daySection(
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${dayMap(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${mapOf(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+}
+
+function mapOf(trips: readonly Trip[], letterOf: (position: Position) => string): string {
+  const places = new Map(
+    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [letterOf(position), position]),
+  );
+  const marks = [...places].map(([mark, position]) => ({ mark, position }));
+  const title = `Map of the ways between ${places.size} places. The table below tells the same.`;
+  return dayMap(trips, marks, { title, north: 'N', length: distanceText });
 }
 
 const longDay = (day: string): string => formatForPeople(startOfDay(day, 'UTC') + 43_200, 'UTC', 'dddd D MMMM YYYY');

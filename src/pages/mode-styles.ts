@@ -101,7 +101,7 @@ export function modeRules(): string {
   );
 }
 
-/** The patterns of the bars of `names`, once a page: an SVG without size. */
+/** The patterns of the bars of `names`, and the hatch of drafts, once a page: an SVG without size. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')
@@ -110,7 +110,9 @@ export function modePatterns(names: ReadonlySet<string>): string {
         `<pattern id="fill-${name}" width="${width}" height="${height}" patternUnits="userSpaceOnUse">` +
         `<path class="tile" d="M0 0h${width}v${height}h-${width}z"/><path class="pt ${name}" d="${pattern}"/></pattern>`,
     );
-  return `<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${patterns.join('')}</defs></svg>`;
+  const draft =
+    '<pattern id="draft" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="tile" d="M0 0h3v6h-3z"/></pattern>';
+  return `<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${patterns.join('')}${draft}</defs></svg>`;
 }
 
 /** The `fill` of a bar of the mode; its pattern must be on the page. */

@@ -12,8 +12,9 @@ svg{display:block;width:100%;height:auto}.patterns{position:absolute;width:0;hei
 svg text{font:11px system-ui,sans-serif;fill:var(--ink)}.tick{stroke:var(--line)}
 .map{border:1px solid var(--line);border-radius:4px;margin:.6rem 0}
 .way{fill:none;stroke:var(--c);stroke-linejoin:round}
-.place circle{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}.place text{text-anchor:middle;font-weight:600}
-.scale path{fill:none;stroke:var(--ink)}table{border-collapse:collapse;width:100%;margin:.6rem 0}.wide{overflow-x:auto}
+.case{fill:none;stroke:var(--paper);stroke-width:8}.ring{fill:none;stroke:var(--line)}.north{fill:var(--ink)}.scale{fill:none;stroke:var(--ink)}
+.stop,.spot{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}.spot{stroke-width:3}.rt,.pn{stroke:var(--paper);stroke-width:4;paint-order:stroke}.pn{font-weight:650}
+table{border-collapse:collapse;width:100%;margin:.6rem 0}.wide{overflow-x:auto}
 th,td{text-align:left;padding:.25rem .5rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}th{font-weight:600}
 td.w{white-space:nowrap}td svg{display:inline-block;width:auto;height:.75rem}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}caption{text-align:left;color:var(--soft)}
 .key{white-space:nowrap;margin-right:1rem}.key svg{display:inline-block;width:3.75rem;height:.75rem;vertical-align:middle;margin-right:.4rem}

@@ -19,8 +19,8 @@ export type { ErrorRow } from '../model/set-aside.ts';
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
- * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens`, `studies` and `managers` reads
- * across users.
+ * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens`, `studies` and
+ * `managers` reads across users.
  *
  * Rows are written only about admitted users, from registration to erasure. Every method that writes checks this in its
  * own transaction. It rejects with `MOBILITY_USER_UNKNOWN` for anybody else, or with `MOBILITY_LEASE_LOST` if it works
