@@ -48,6 +48,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('diary', ['labels']),
   ...work('metrics', ['labels']),
   ...work('simulate'),
+  ...work('stand'),
   {
     name: 'analysis',
     paths: ['analysis/'],
@@ -98,6 +99,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
       'composite',
       'diary',
       'metrics',
+      'stand',
       'log/files',
     ],
     rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',
