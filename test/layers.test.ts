@@ -58,7 +58,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('import', ['intake', 'formats']),
   ...work('report'),
   ...work('export', ['converters', 'labels', 'diary']),
-  ...work('pages', ['diary', 'report']),
+  ...work('explain', ['analysis', 'converters', 'diary']),
+  ...work('pages', ['diary', 'explain', 'report']),
   ...work('evaluate', ['analysis', 'converters', 'labels']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', [
