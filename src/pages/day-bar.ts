@@ -1,6 +1,6 @@
 // The 24 hours of a local day as one line: places are bands, trips stand out of it, what is not known is empty.
 import { localDateTime } from '../model/time.ts';
-import { type DayItem, mainMode, type ShownDay, zoneAt } from './day-items.ts';
+import { type DayItem, mainMode, type ShownDay, zoneOfDay } from './day-items.ts';
 import { html } from './html.ts';
 import { Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
@@ -53,7 +53,7 @@ function hours(day: ShownDay, x: (ts: number) => number): string {
           ? to
           : [from, to - 86_400]
               .map((start) => start + hour * 3600)
-              .find((one) => localDateTime(one, zoneAt(day, one)).hour === hour);
+              .find((one) => localDateTime(one, zoneOfDay(day, one)).hour === hour);
       if (ts === undefined || ts < from) return '';
       const at = x(ts);
       const anchor = hour === 0 ? 'start' : hour === 24 ? 'end' : 'middle';
@@ -72,7 +72,7 @@ function words(day: ShownDay, items: readonly DayItem[], t: Texts): string {
           : item.kind === 'gap'
             ? t.me.inBar.not
             : t.me.inBar.trip(t.me.mode(mainMode(item.trip)));
-      return `${t.clock(item.from, zoneAt(day, item.from))} ${what}`;
+      return `${t.clock(item.from, zoneOfDay(day, item.from))} ${what}`;
     })
     .join(', ');
 }

@@ -92,7 +92,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
 const shortest = 60;
 
 /** The zone of a time of the day. */
-export function zoneAt({ trips, before, after }: ShownDay, ts: number): string {
+export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
   const last = [...(before ? [before] : []), ...trips].findLast((trip) => trip.start_ts <= ts);
   if (last !== undefined) return ts < (last.start_ts + last.end_ts) / 2 ? last.start_zone : last.end_zone;
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';

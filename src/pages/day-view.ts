@@ -6,7 +6,7 @@ import { formatTime } from '../model/time.ts';
 import type { Position, Section, Trip } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { dayBar } from './day-bar.ts';
-import { type DayItem, dayItems, type ShownDay, zoneAt } from './day-items.ts';
+import { type DayItem, dayItems, type ShownDay, zoneOfDay } from './day-items.ts';
 import { dayMap, type MapPlace } from './day-map.ts';
 import { icon } from './icons.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
@@ -118,15 +118,15 @@ type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
 function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, last: MarkupValue): Markup {
   const { from, to, place, since } = item;
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
-  const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneAt(day, from))) : ends;
+  const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
   const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${last}`;
-  return markup`<li>${row('stay', timeTag(from, zoneAt(day, from), t), place.look, content)}</li>`;
+  return markup`<li>${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
 }
 
 function gapItem(day: ShownDay, { from, to, reason, place }: ItemOf<'gap'>, t: Texts): Markup {
   const before = place === null || reason === 'nothing received' ? '' : ` ${t.me.between(place.name)}`;
   const content = markup`<h3>${t.me.notRecorded}</h3><span class="d">${t.span(to - from)}</span><p class="small">${t.me.reasons[reason]}${before}</p>`;
-  return markup`<li>${row('gap', timeTag(from, zoneAt(day, from), t), '', content)}</li>`;
+  return markup`<li>${row('gap', timeTag(from, zoneOfDay(day, from), t), '', content)}</li>`;
 }
 
 function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: MarkupValue): Markup {

@@ -47,7 +47,6 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       const call = c.get('call');
       call.handler = `web.${route.path.slice(1).replaceAll(/\/:?/g, '.') || 'home'}`;
       call.refuse = asPage(c);
-      call.log.write('INFO', line.called(call.handler));
       const { address, isSecure } = addressOf(c, config.publicUrl);
       const form = route.method === 'POST' ? await formOf(c, call, address) : {};
       const told = {
@@ -85,6 +84,7 @@ const asPage =
 
 /** A person counts as the caller of their phones, a manager by their name. */
 function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): void {
+  call.log.write('INFO', line.called(call.handler));
   if (typeof caller === 'string') {
     call.log.write('INFO', `manager ${caller}`);
     counts.call({ uuid: `manager ${caller}`, user_email: caller, update_ts: 0 });

@@ -6,7 +6,9 @@ import { faultPage, redirect, type WebAnswer, type WebCall, type WebRoute } from
 /** Where somebody signs in, by who may call a page. */
 const doors = { person: '/sign-in', manager: '/sign-in/study', operator: '/sign-in/study', study: '/sign-in/study' };
 
-/** The answer of a route. `onCaller` learns who calls, before anything is done for them; what it throws ends the call. */
+/**
+ * The answer of a route. `onCaller` learns who calls before anything is done for them; what it throws ends the call.
+ */
 export async function answerPage(
   route: WebRoute,
   call: WebCall,

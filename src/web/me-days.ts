@@ -24,7 +24,7 @@ import {
 } from './web.ts';
 
 /** The pages of a participant. */
-export function meLinks(t: Texts, current: 'days' | 'data'): HeadLink[] {
+function meLinks(t: Texts, current: 'days' | 'data'): HeadLink[] {
   return [
     { href: '/me', words: t.me.days, isCurrent: current === 'days' },
     { href: '/me/data', words: t.me.data, isCurrent: current === 'data' },

@@ -58,10 +58,12 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     ...(kinds.size === 0
       ? []
       : [
-          [words.kinds, [...kinds].sort(([, a], [, b]) => b - a).map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`)] as [
-            string,
-            MarkupValue,
-          ],
+          [
+            words.kinds,
+            [...kinds]
+              .sort(([, a], [, b]) => b - a)
+              .map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`),
+          ] as [string, MarkupValue],
         ]),
     ...(counts.errors === 0 ? [] : [[words.aside, counts.errors] as [string, number]]),
     [words.trips, counts.trips],
