@@ -127,6 +127,7 @@ export interface PersonFigures {
   /** `erasing` and `arriving`: see `Store.unfinished`. */
   stage: 'active' | Unfinished['stage'];
   profile: JsonObject;
+  /** Those of phones and scripts. */
   tokens: TokenRecord[];
   state: PipelineState;
   /** The last lease, also one that has ended and was never given back; null: it was. */

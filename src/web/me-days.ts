@@ -45,7 +45,7 @@ async function lastTrip({ trips }: Pick<Store, 'trips'>, userId: string): Promis
 }
 
 /** A week of a person, and one day of it to show. */
-export interface ReadWeek {
+interface ReadWeek {
   shown: ShownDay;
   /** Monday to Sunday. */
   week: { observed: ObservedDay; metres: number; isFinal: boolean }[];
@@ -55,7 +55,7 @@ export interface ReadWeek {
 }
 
 /** Reads the week of a day; without a day that of the last one of which something is known. */
-export async function readWeek(
+async function readWeek(
   { store, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
   userId: string,
   asked?: string,
@@ -105,7 +105,7 @@ export async function readWeek(
 }
 
 /** The heading of a day, between the days beside it. */
-export function dayHeading(day: string, { first, today }: ReadWeek, href: (day: string) => string, t: Texts): Markup {
+function dayHeading(day: string, { first, today }: ReadWeek, href: (day: string) => string, t: Texts): Markup {
   const beside = (other: string, sign: string, rel: string): MarkupValue =>
     other > today || first === null || other < first
       ? markup`<span class="step"></span>`

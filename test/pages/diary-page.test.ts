@@ -35,7 +35,7 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
     const out = join(folder, 'csv');
     await run(['export', '--user', user, '--format', 'csv', '--kind', 'trips', '--out', out]);
     expect(await readFile(join(out, 'trips.csv'), 'utf8')).toContain(',cargo_<bike>,');
-    expect(page.length / 7).toBeLessThan(9_000);
+    expect(page.length / 7).toBeLessThan(10_500);
     expect(await run(['diary', '--user', user, '--day', '2024-03-27', '--week'])).toMatchObject({ code: 2 });
   } finally {
     await rm(folder, { recursive: true, force: true });
