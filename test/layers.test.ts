@@ -41,11 +41,12 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
     rule: 'contracts, geometry, settings, folders and turns import the model only',
   },
   ...work('converters'),
+  ...work('corrections', ['converters', 'analysis']),
   ...work('formats'),
   ...work('intake'),
   ...work('labels', ['converters']),
   ...work('composite', ['labels']),
-  ...work('diary', ['labels']),
+  ...work('diary', ['corrections', 'labels']),
   ...work('metrics', ['labels']),
   ...work('simulate'),
   {
@@ -59,7 +60,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('export', ['converters', 'labels', 'diary']),
   ...work('pages', ['diary', 'report']),
   ...work('evaluate', ['analysis', 'converters', 'labels']),
-  ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
+  ...work('pipeline', ['analysis', 'converters', 'corrections', 'intake', 'diary']),
   ...work('upkeep', [
     ...['analysis', 'converters', 'intake', 'pipeline'],
     ...['store/open', 'store/sqlite', 'store/shared'], // checks and copies work on rows
@@ -75,8 +76,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   {
     name: 'store/shared',
     paths: ['store/'],
-    mayImport: ['model', 'geo', 'contracts'],
-    rule: 'what engines share imports model and contracts only',
+    mayImport: ['model', 'geo', 'contracts', 'corrections'],
+    rule: 'what engines share imports model, contracts and corrections only',
   },
   {
     name: 'log/files',
@@ -96,6 +97,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
       'intake',
       'labels',
       'composite',
+      'corrections',
       'diary',
       'metrics',
       'log/files',

@@ -1,5 +1,6 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
+import type { CorrectionStanding } from '../model/correction.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
@@ -343,8 +344,15 @@ export interface Timeseries {
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
 }
 
-/** The chain of trips of each user. */
+/**
+ * The chain of trips of each user, with the corrections that hold. Only `analysed`, `lastSettledBefore` and `apply`
+ * are about the chain as the analysis left it, which is what is stored.
+ */
 export interface Trips {
+  /** Links of the analysed chain, as `chain`. */
+  analysed(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
+  /** All corrections that were moved to the timeseries, by `write_ts`. */
+  corrections(userId: string): Promise<CorrectionStanding[]>;
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */
