@@ -6,7 +6,7 @@ import { distance } from '../geo/distance.ts';
 import type { CorrectionStanding, Effect, Stated } from '../model/correction.ts';
 import { idOf } from '../model/ids.ts';
 import { justAfter, localDay, type TimeRange } from '../model/time.ts';
-import type { Place, Position, Section, Silence, Stop, Trip, TripRecord } from '../model/trip.ts';
+import type { Place, Position, Section, Stop, Trip, TripRecord } from '../model/trip.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
 import { cutSection } from './cut-section.ts';
 import { spanOf } from './read.ts';
@@ -36,7 +36,11 @@ export interface Corrected {
  * Applies corrections, in the order of their `write_ts`, to a stretch of the analysed chain that holds the trips before
  * and after what they speak of.
  */
-export function applyCorrections(userId: string, links: readonly TripRecord[], corrections: readonly Stated[]): Corrected {
+export function applyCorrections(
+  userId: string,
+  links: readonly TripRecord[],
+  corrections: readonly Stated[],
+): Corrected {
   const stretch = new CorrectedStretch(userId, links);
   const ordered = [...corrections].sort((a, b) => a.write_ts - b.write_ts);
   const standings = ordered.map((one) => stretch.apply(one));
@@ -47,7 +51,7 @@ class CorrectedStretch {
   private readonly userId: string;
   /** In order of time. */
   private readonly trips: TripLink[];
-  private others: TripRecord[];
+  private readonly others: TripRecord[];
 
   constructor(userId: string, links: readonly TripRecord[]) {
     this.userId = userId;
@@ -61,7 +65,13 @@ class CorrectedStretch {
 
   apply(correction: Stated): CorrectionStanding {
     const { from } = spanOf(correction);
-    const near = this.trips[Math.max(0, this.trips.findIndex(({ end_ts }) => end_ts >= from))] ?? this.trips.at(-1);
+    const near =
+      this.trips[
+        Math.max(
+          0,
+          this.trips.findIndex(({ end_ts }) => end_ts >= from),
+        )
+      ] ?? this.trips.at(-1);
     const day = near === undefined ? null : localDay(from, near.trip.start_zone);
     const asSeen = this.isAsSeen(correction);
     const effect = this.change(correction);
@@ -78,8 +88,10 @@ class CorrectedStretch {
       correction.kind === 'join'
         ? this.trips.slice(around, around + 2)
         : this.trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
-    const isSame = ({ start_ts, end_ts }: TripLink, [start, end]: readonly [number, number] = [Number.NaN, Number.NaN]): boolean =>
-      Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
+    const isSame = (
+      { start_ts, end_ts }: TripLink,
+      [start, end]: readonly [number, number] = [Number.NaN, Number.NaN],
+    ): boolean => Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
     return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]));
   }
 
@@ -116,7 +128,13 @@ class CorrectedStretch {
 
   private put(i: number, link: TripLink, trip: Trip): void {
     const { start_ts, end_ts, start_zone } = trip;
-    this.trips[i] = { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
+    this.trips[i] = {
+      ...link,
+      start_ts,
+      end_ts,
+      day: localDay(start_ts, start_zone),
+      trip: { ...trip, corrected: true },
+    };
   }
 
   private setMode(ts: number, mode: string): Effect {
@@ -196,7 +214,7 @@ class CorrectedStretch {
 
   /** The two trips; null if one of them would be nothing. */
   private partsOf(trip: Trip, ts: number): [Trip, Trip] | null {
-    const { sections, stops, start_zone, end_zone } = trip;
+    const { sections, stops, end_zone } = trip;
     const at = sections.findLastIndex((section) => section.start_ts < ts);
     const section = sections[at];
     if (section === undefined || ts >= trip.end_ts) return null;
@@ -277,7 +295,18 @@ class CorrectedStretch {
     const settled = before === undefined ? end_ts : before.settled_ts;
     const settled_ts = settled === null ? null : Math.max(settled, end_ts);
     const carry = before?.carry ?? { resume_ts: chain_ts, started: false, raw_place: null, place: null };
-    const link = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts, untracked: null, carry, trip } as const;
+    const link = {
+      id,
+      kind: 'trip',
+      chain_ts,
+      start_ts,
+      end_ts,
+      day: '',
+      settled_ts,
+      untracked: null,
+      carry,
+      trip,
+    } as const;
     this.trips.splice(at, 0, link);
     this.put(at, link, trip);
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
@@ -295,13 +324,6 @@ class CorrectedStretch {
 
   private stay(from: number, to: number): Effect {
     const cleared = this.clear(from, to);
-    const seen = <T extends TripRecord>(link: T): T => {
-      const { silences = [], ...rest } = link;
-      const left = silences.flatMap((silence) => without(silence, from, to));
-      return left.length === 0 ? (rest as T) : { ...link, silences: left };
-    };
-    this.others = this.others.map(seen);
-    for (const [i, link] of this.trips.entries()) this.trips[i] = seen(link);
     this.nameStay((from + to) / 2, 'home');
     return cleared === 'contradicted' ? cleared : 'applied';
   }
@@ -309,10 +331,12 @@ class CorrectedStretch {
   private nameStay(ts: number, name: string): Effect {
     const i = this.gapAt(ts);
     const [left, right] = [this.trips[i], this.trips[i + 1]];
-    if ((left === undefined && right === undefined) || (right !== undefined && right.start_ts < ts)) return 'without effect';
+    if ((left === undefined && right === undefined) || (right !== undefined && right.start_ts < ts))
+      return 'without effect';
     const gap = right?.untracked ?? null;
     const isShared = left !== undefined && right?.trip.start_place.id === left.trip.end_place.id;
-    if (!isShared && left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts) return 'without effect';
+    if (!isShared && left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts)
+      return 'without effect';
     const isRight = left === undefined || (!isShared && gap !== null && ts >= gap.end_ts);
     if (left !== undefined && !isRight) this.trips[i] = withEnd(left, { ...left.trip.end_place, name });
     if (right !== undefined && (isRight || isShared)) {
@@ -348,7 +372,10 @@ function built(trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' 
   };
 }
 
-/** The trip from the place where the user was: some seconds earlier, or, without room for that, with its first vertex there. */
+/**
+ * The trip from the place where the user was: some seconds earlier, or, without room for that, with its first vertex
+ * there.
+ */
 function beginAt(trip: Trip, place: Place): Trip {
   const [longitude, latitude] = trip.start_loc;
   const isThere = longitude === place.location[0] && latitude === place.location[1];
@@ -369,7 +396,12 @@ function beginAt(trip: Trip, place: Place): Trip {
 function straight(
   id: string,
   { mode, distance: stated }: { mode: string; distance?: number },
-  { start_ts, end_ts, start_loc, end_loc }: { start_ts: number; end_ts: number; start_loc: Position; end_loc: Position },
+  {
+    start_ts,
+    end_ts,
+    start_loc,
+    end_loc,
+  }: { start_ts: number; end_ts: number; start_loc: Position; end_loc: Position },
 ): Section {
   const length = metres(stated ?? distance(locationOf(start_loc), locationOf(end_loc)));
   const duration = end_ts - start_ts;
@@ -378,13 +410,4 @@ function straight(
     ...{ coordinates: [start_loc, end_loc], altitudes: [null, null], times: [start_ts, end_ts] },
     ...{ speeds: [0, speed(length / duration)], distances: [0, length] },
   };
-}
-
-/** What is left of a silence outside of a time. */
-function without(silence: Silence, from: number, to: number): Silence[] {
-  const parts = [
-    { ...silence, to: Math.min(silence.to, from) },
-    { ...silence, from: Math.max(silence.from, to) },
-  ];
-  return parts.filter((part) => part.to > part.from);
 }

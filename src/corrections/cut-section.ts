@@ -8,7 +8,8 @@ export function cutSection(section: Section, ts: number, id: string): [Section, 
   const at = times.findIndex((time) => time >= ts); // the first vertex at or behind the cut
   const share = (ts - times[at - 1]!) / (times[at]! - times[at - 1]!);
   const [a, b] = [coordinates[at - 1]!, coordinates[at]!];
-  const vertex: Position = share === 1 ? b : [degrees(a[0] + share * (b[0] - a[0])), degrees(a[1] + share * (b[1] - a[1]))];
+  const vertex: Position =
+    share === 1 ? b : [degrees(a[0] + share * (b[0] - a[0])), degrees(a[1] + share * (b[1] - a[1]))];
   const step = metres(distances[at]! * share);
   const rest = share === 1 ? at + 1 : at; // where the second part goes on
   const restStep = metres(distances[at]! - step);
@@ -37,5 +38,13 @@ function withSums({ estimated = 0, ...section }: Section, line: Line): Section {
   const distance = metres(line.distances.reduce((sum, one) => sum + one, 0));
   const own = section.distance > 0 ? metres((estimated * distance) / section.distance) : 0;
   const { estimated: _, ...rest } = { ...section, estimated };
-  return { ...rest, ...line, start_ts, end_ts, duration: end_ts - start_ts, distance, ...(own >= 1 && { estimated: own }) };
+  return {
+    ...rest,
+    ...line,
+    start_ts,
+    end_ts,
+    duration: end_ts - start_ts,
+    distance,
+    ...(own >= 1 && { estimated: own }),
+  };
 }

@@ -47,7 +47,15 @@ export const analyseTrips: Stage = {
     if (hasCorrections) context.changedTrips = null;
     if (!changed) return { counts: {} };
     if (changed === everything) context.changedTrips = null;
-    const run = new Analysis({ context, changed, source, completeBefore: state.complete_until, read, setAside, hasCorrections });
+    const run = new Analysis({
+      context,
+      changed,
+      source,
+      completeBefore: state.complete_until,
+      read,
+      setAside,
+      hasCorrections,
+    });
     await run.start();
     return run.result();
   },

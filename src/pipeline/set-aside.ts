@@ -29,7 +29,10 @@ const textOf = (one: SetAside): string => JSON.stringify(one);
 export function changeBetween(before: readonly SetAside[], after: readonly SetAside[]): TimeRange | null {
   const [old, fresh] = [new Set(before.map(textOf)), new Set(after.map(textOf))];
   const changed = [...before.filter((one) => !fresh.has(textOf(one))), ...after.filter((one) => !old.has(textOf(one)))];
-  return changed.reduce<TimeRange | null>((all, { start_ts, end_ts }) => united(all, { from: start_ts, to: end_ts }), null);
+  return changed.reduce<TimeRange | null>(
+    (all, { start_ts, end_ts }) => united(all, { from: start_ts, to: end_ts }),
+    null,
+  );
 }
 
 /** The timeseries without what is set aside; a page of it may be shorter than its limit, and empty. */
@@ -48,7 +51,9 @@ function isMeant({ start_ts, end_ts, source }: SetAside, entry: Entry): boolean 
   const ts = timeIn(entry);
   if (ts === null || ts < start_ts || ts > end_ts) return false;
   const own = sourceOf(entry);
-  return source === undefined || [own, own.slice(0, own.indexOf('/')), own.slice(own.indexOf('/') + 1)].includes(source);
+  return (
+    source === undefined || [own, own.slice(0, own.indexOf('/')), own.slice(own.indexOf('/') + 1)].includes(source)
+  );
 }
 
 /** null also for an entry that its converter refuses: the analysis reads it neither. */
