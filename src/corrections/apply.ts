@@ -222,10 +222,7 @@ class CorrectedStretch {
     const [left, right] = isCut ? cutSection(section, ts, idOf(this.userId, 'section', 'split', ts)) : [section, null];
     const zone = zoneWithin(trip, ts);
     const id = idOf(this.userId, 'trip', 'split', ts);
-    const place: Place = {
-      ...newPlace(this.userId, left.end_ts, zone, left.coordinates.at(-1)!, source),
-      ending_trip: trip.id,
-    };
+    const place = this.placeAfter(trip.id, left.end_ts, zone, left.coordinates.at(-1)!);
     const before = [...sections.slice(0, at), left];
     const behind = [...(right === null ? [] : [right]), ...sections.slice(at + 1)];
     const stopsBehind = stops.slice(isCut ? at : at + 1).map((stop, k): Stop => {
@@ -285,7 +282,7 @@ class CorrectedStretch {
     const id = idOf(this.userId, 'trip', 'add', one.write_ts);
     const ends = { start_ts, end_ts, start_loc, end_loc };
     const section = straight(idOf(this.userId, 'section', 'add', one.write_ts), one, ends);
-    const end_place = { ...newPlace(this.userId, end_ts, zone, end_loc, source), ending_trip: id };
+    const end_place = this.placeAfter(id, end_ts, zone, end_loc);
     const start_place = before?.trip.end_place ?? newPlace(this.userId, null, null, start_loc, source);
     const trip = built({
       ...{ id, raw_trip: id, source, start_zone: zone, end_zone: zone, zone_guessed: false, start_place, end_place },
@@ -312,6 +309,12 @@ class CorrectedStretch {
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
     const isWhole = start_ts === one.start_ts && end_ts === one.end_ts;
     return cleared === 'without effect' && isWhole ? 'applied' : 'contradicted';
+  }
+
+  /** The place where a trip ends by a correction. */
+  private placeAfter(ending_trip: string, enterTs: number, zone: string, location: Position): Place {
+    const id = idOf(this.userId, 'place', source, enterTs);
+    return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
   }
 
   /** The first time from `ts` on at which no link stands. */

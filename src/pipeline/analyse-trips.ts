@@ -44,7 +44,10 @@ export const analyseTrips: Stage = {
     const read = { timeseries: withoutSetAside(store.timeseries, setAside) };
     const source = await locationKey(read, userId, setAside.length === 0 ? 1 : entriesAtOnce);
     const changed = changedRange(context, source, setAside);
-    if (hasCorrections) context.changedTrips = null;
+    if (hasCorrections) {
+      context.changedTrips = null;
+      state.complete_lost ||= state.complete_until === null; // a trip that somebody had added may be gone
+    }
     if (!changed) return { counts: {} };
     if (changed === everything) context.changedTrips = null;
     const run = new Analysis({
@@ -172,10 +175,13 @@ class Analysis {
           documents_due: true,
         }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.work.changed.to }, documents_due: true };
-    if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
+    const isLast = met === null && atEnd;
+    if (isLast) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
     state.set_aside = this.work.setAside;
-    const behind = met === null && atEnd ? latest : done ? this.work.context.state.observed : null;
-    if (behind !== null) state.observed = { ...behind, from: this.firstTs ?? behind.seen.ts };
+    const behind = isLast ? latest : this.work.context.state.observed;
+    if (isLast || (done && behind !== null)) {
+      state.observed = behind && { ...behind, from: this.firstTs ?? behind.seen.ts };
+    }
     const replaced = stored.filter((link) => link.chain_ts < end);
     await store.trips.apply(userId, this.differences(replaced, links), state, lease());
     Object.assign(this.work.context.state, state);
