@@ -49,6 +49,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('diary', ['corrections', 'labels']),
   ...work('metrics', ['labels']),
   ...work('simulate'),
+  ...work('stand'),
   {
     name: 'analysis',
     paths: ['analysis/'],
@@ -58,7 +59,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('import', ['intake', 'formats']),
   ...work('report'),
   ...work('export', ['converters', 'labels', 'diary']),
-  ...work('pages', ['diary', 'report']),
+  ...work('explain', ['analysis', 'converters', 'diary']),
+  ...work('pages', ['diary', 'explain', 'report']),
   ...work('evaluate', ['analysis', 'converters', 'labels']),
   ...work('pipeline', ['analysis', 'converters', 'corrections', 'intake', 'diary']),
   ...work('upkeep', [
@@ -100,6 +102,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
       'corrections',
       'diary',
       'metrics',
+      'stand',
       'log/files',
     ],
     rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',

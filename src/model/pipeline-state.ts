@@ -30,6 +30,9 @@ export interface PipelineState {
   set_aside: readonly SetAside[];
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
+  /** When entries last left the usercache, and when the converters last accepted one; null: never. */
+  moved_ts: number | null;
+  converted_ts: number | null;
   /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
   last_run_ts: number | null;
   last_run_seconds: number | null;
@@ -46,6 +49,8 @@ export const initialPipelineState: PipelineState = {
   observed: null,
   set_aside: [],
   analysis_version: null,
+  moved_ts: null,
+  converted_ts: null,
   last_run_ts: null,
   last_run_seconds: null,
   last_error: null,
