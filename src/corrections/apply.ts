@@ -9,7 +9,7 @@ import { justAfter, localDay, type TimeRange } from '../model/time.ts';
 import type { Place, Position, Section, Stop, Trip, TripRecord } from '../model/trip.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
 import { cutSection } from './cut-section.ts';
-import { spanOf } from './read.ts';
+import { spokenTime } from './read.ts';
 
 /** A link that is a trip. */
 type TripLink = TripRecord & { trip: Trip };
@@ -64,7 +64,7 @@ class CorrectedStretch {
   }
 
   apply(correction: Stated): CorrectionStanding {
-    const { from } = spanOf(correction);
+    const { from } = spokenTime(correction);
     const near =
       this.trips[
         Math.max(
@@ -82,7 +82,7 @@ class CorrectedStretch {
   private isAsSeen(correction: Stated): boolean {
     const { seen } = correction;
     if (seen === undefined) return true;
-    const { from, to } = spanOf(correction);
+    const { from, to } = spokenTime(correction);
     const around = this.gapAt(from);
     const found =
       correction.kind === 'join'
@@ -289,9 +289,10 @@ class CorrectedStretch {
       ...{ sections: [section], stops: [] },
     });
     const chain_ts = this.freeTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
-    const settled = before === undefined ? end_ts : before.settled_ts;
+    const prior = this.links().findLast((link) => link.chain_ts < chain_ts);
+    const settled = prior === undefined ? end_ts : prior.settled_ts;
     const settled_ts = settled === null ? null : Math.max(settled, end_ts);
-    const carry = before?.carry ?? { resume_ts: chain_ts, started: false, raw_place: null, place: null };
+    const carry = prior?.carry ?? { resume_ts: chain_ts, started: false, raw_place: null, place: null };
     const link = {
       id,
       kind: 'trip',

@@ -5,7 +5,7 @@ import type { TripRecord } from '../model/trip.ts';
 import { outlineOf } from '../model/trip-fields.ts';
 import type { Timeseries, Trips } from '../store/store.ts';
 import { applyCorrections } from './apply.ts';
-import { holding, readCorrections, spanOf, undoneIn } from './read.ts';
+import { holding, readCorrections, spokenTime, undoneIn } from './read.ts';
 
 /** The chain as the analysis left it. */
 export type AnalysedTrips = Omit<Trips, 'analysed' | 'corrections'>;
@@ -164,7 +164,7 @@ async function touchingOf(
   stated: readonly Stated[],
   range: TimeRange,
 ): Promise<{ touching: Stated[]; reach: TimeRange | null }> {
-  const spans = stated.map((one) => ({ one, ...spanOf(one) }));
+  const spans = stated.map((one) => ({ one, ...spokenTime(one) }));
   // The nearest first: where one does not reach, those behind it do not either.
   const sides = [
     spans.filter(({ from }) => from <= range.to).sort((a, b) => b.to - a.to),

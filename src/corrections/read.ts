@@ -42,7 +42,7 @@ export function holding(all: readonly Stated[]): Stated[] {
 }
 
 /** First and last time that a correction speaks of. */
-export function spanOf(one: Stated): { from: number; to: number } {
+export function spokenTime(one: Stated): { from: number; to: number } {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
 }

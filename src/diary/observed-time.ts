@@ -1,6 +1,6 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
-import { holding, readCorrections, spanOf } from '../corrections/read.ts';
+import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
 import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
@@ -74,7 +74,7 @@ export async function readObservedDays(
   links.push(...(await store.trips.chain(userId, { from: latest, limit: 1 })));
   const { observed, set_aside: setAside } = await store.pipeline.get(userId);
   const stated = holding(await readCorrections(store.timeseries, userId));
-  const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spanOf(one)] : []));
+  const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
   return observedDays({ links, observed, zone, setAside, atHome }, from, to);
 }
 

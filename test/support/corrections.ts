@@ -10,7 +10,9 @@ export function correction(write_ts: number, data: Entry['data']): Entry {
 
 const kinds = Object.keys(correctionKinds).filter((kind) => kind !== 'undo');
 
-/** Some corrections of the time of these entries, and the undoing of some of them, each with a `write_ts` of its own. */
+/**
+ * Some corrections of the time of these entries, and the undoing of some of them, each with a `write_ts` of its own.
+ */
 export function correctionsOf(entries: readonly Entry[]): fc.Arbitrary<Entry[]> {
   const times = entries.map(({ data, metadata }) => (typeof data.ts === 'number' ? data.ts : metadata.write_ts));
   const at = fc.tuple(fc.nat(Math.max(0, times.length - 1)), fc.integer({ min: -1800, max: 1800 }));
