@@ -1,4 +1,6 @@
 // Where one user stands: entries, errors, pipeline, trips and documents.
+
+import { distanceText } from '../diary/day-words.ts';
 import { oneLine } from '../log/text.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
@@ -7,7 +9,7 @@ import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { counted, table } from './output.ts';
-import { agoText, distanceText, errorKeyText, minuteText } from './wording.ts';
+import { agoText, errorKeyText, minuteText } from './wording.ts';
 
 /** The state of a user; times are seconds since the epoch. */
 export type UserStatus = Awaited<ReturnType<typeof userStatus>>;

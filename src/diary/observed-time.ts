@@ -141,3 +141,9 @@ export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: Unobs
   for (const { reason, from, to } of spans) if (reason !== null) sums.set(reason, (sums.get(reason) ?? 0) + to - from);
   return [...sums].sort(([, a], [, b]) => b - a);
 }
+
+/** s of the day between two times that were not observed. */
+export function unobservedWithin({ spans }: Pick<ObservedDay, 'spans'>, from: number, to: number): number {
+  const within = (span: TimeSpan): number => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
+  return spans.reduce((sum, span) => sum + (span.kind === 'unobserved' ? within(span) : 0), 0);
+}

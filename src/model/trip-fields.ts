@@ -33,3 +33,13 @@ export const estimatedOf = ({ sections }: Pick<Trip, 'sections'>): number =>
 
 /** The field `estimated` of a document, beside `distance`; none where all of it was recorded. */
 export const estimatedField = (metres = 0): { estimated?: number } => (metres > 0 ? { estimated: metres } : {});
+
+/** m of sections by what `keyOf` says of each, in the order in which they come. */
+export function metresBy<K, S extends { distance: number }>(
+  sections: readonly S[],
+  keyOf: (section: S) => K,
+): Map<K, number> {
+  const metres = new Map<K, number>();
+  for (const section of sections) metres.set(keyOf(section), (metres.get(keyOf(section)) ?? 0) + section.distance);
+  return metres;
+}

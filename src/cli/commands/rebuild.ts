@@ -1,6 +1,7 @@
 // `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
 import { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
+import { distanceText, durationText } from '../../diary/day-words.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -20,7 +21,7 @@ import { allOrNone } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
-import { distanceText, durationText, workTimeText } from '../wording.ts';
+import { workTimeText } from '../wording.ts';
 
 interface Options extends Whom {
   from?: string;

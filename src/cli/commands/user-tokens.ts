@@ -1,5 +1,6 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
+import { clockText } from '../../diary/day-words.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
@@ -9,7 +10,7 @@ import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { qrText } from '../qr.ts';
 import { checkedToken, newToken, showTokens } from '../tokens.ts';
-import { clockText, minuteText } from '../wording.ts';
+import { minuteText } from '../wording.ts';
 
 const day = 86_400; // s
 
