@@ -53,7 +53,10 @@ it('a name or label cannot act as HTML', () => {
     start_loc: [1, 2],
     end_loc: [1, 2],
   };
-  const record = { trip: { ...trip, duration: 60, distance: 5, sections: [], stops: [] }, day: '1970-01-01' };
+  const record = {
+    ...{ day: '1970-01-01', start_ts: 0, end_ts: 60, untracked: null },
+    trip: { ...trip, duration: 60, distance: 5, sections: [], stops: [] },
+  };
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
   const page = diaryPage({
     name: hostile,
@@ -62,6 +65,7 @@ it('a name or label cannot act as HTML', () => {
     labels: new Map([['t', hostile]]),
   });
   expect(page).not.toContain('<script');
+  expect(page).toContain('<details><summary>Why</summary>');
   expect(page.match(/&#60;script/g)!.length).toBeGreaterThan(2);
 });
 
