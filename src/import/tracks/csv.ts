@@ -1,7 +1,6 @@
 // CSV of fixes with a header, of any program: its delimiter and the names of its columns are recognised.
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { CsvError, type Options, parse } from 'csv-parse';
+import { finished } from 'node:stream/promises';
+import { parse } from 'csv-parse';
 import type { FileFormat, FileReading, Found, SourceReadOptions } from '../format.ts';
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
@@ -20,13 +19,6 @@ const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
 
 const maxRecordBytes = 1024 * 1024;
-const options: Options = {
-  bom: true,
-  relax_quotes: true,
-  relax_column_count: true,
-  skip_empty_lines: true,
-  trim: true,
-};
 
 /** The delimiter with which the first line names time and place; null if none does. */
 function delimiterOf(head: Buffer, { columns }: FileReading): string | null {
@@ -43,31 +35,51 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
         'name them, such as --columns time=when,lat=north,lon=east',
     );
   }
-  const parser = parse({ ...options, delimiter, info: true, max_record_size: maxRecordBytes });
-  void pipeline(Readable.from(file.bytes(onBytes)), parser).catch(() => {}); // thrown where the parser is read
   let header: string[] | null = null;
   let fields: Fields = {};
   let person: string | null = null;
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
-      if (header === null) {
-        header = record;
-        fields = fieldsIn(header, columns);
-        continue;
-      }
-      const row = Object.fromEntries(header.map((name, i) => [name, record[i] ?? '']));
-      const whose = fields.person === undefined ? '' : row[fields.person.name]!;
-      person ??= whose;
-      if (whose !== person) {
-        throw new SourceBroken(
-          `expected fixes of one person, found another in column ${JSON.stringify(fields.person!.name)} at line ` +
-            `${info.lines}: cut the table by person, and import each part with its own --user`,
-        );
-      }
-      yield fixFound(row, fields, { origin, where: `line ${info.lines}`, zone });
+  for await (const { record, line } of recordsOf(file.bytes(onBytes), delimiter)) {
+    if (header === null) {
+      header = record;
+      fields = fieldsIn(header, columns);
+      continue;
     }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    throw new SourceBroken(`expected CSV, found a mistake: ${error.message}: everything before it was read`);
+    const row = Object.fromEntries(header.map((name, i) => [name, record[i] ?? '']));
+    const whose = fields.person === undefined ? '' : row[fields.person.name]!;
+    person ??= whose;
+    if (whose !== person) {
+      throw new SourceBroken(
+        `expected fixes of one person, found another in column ${JSON.stringify(fields.person!.name)} at line ${line}: ` +
+          'cut the table by person, and import each part with its own --user',
+      );
+    }
+    yield fixFound(row, fields, { origin, where: `line ${line}`, zone });
   }
+}
+
+/** The records of a table; after a mistake, those before it are given first. */
+async function* recordsOf(
+  chunks: AsyncIterable<Uint8Array>,
+  delimiter: string,
+): AsyncGenerator<{ record: string[]; line: number }> {
+  let records: { record: string[]; line: number }[] = [];
+  const parser = parse({
+    ...{ bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true },
+    ...{ delimiter, max_record_size: maxRecordBytes },
+    on_record: (record: string[], { lines }) => {
+      records.push({ record, line: lines });
+      return null; // nothing comes out of the stream itself
+    },
+  });
+  const ended = finished(parser.resume()).catch((error: Error) => error);
+  for await (const chunk of chunks) {
+    if (parser.destroyed) break;
+    parser.write(chunk);
+    yield* records;
+    records = [];
+  }
+  if (!parser.destroyed) parser.end();
+  const error = await ended;
+  yield* records;
+  if (error) throw new SourceBroken(`expected CSV, found a mistake: ${error.message}: everything before it was read`);
 }
