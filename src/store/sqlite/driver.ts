@@ -57,6 +57,7 @@ function locationOf(path: string): string | URL {
   return url;
 }
 
+/** True if nobody may write the file because its file system is mounted read-only. */
 export function isOnReadOnlyMount(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
