@@ -131,7 +131,7 @@ const homes: Record<string, RegExp> = {
   commander: /^cli\//,
   'csv-stringify': /^(cli|export)\//,
   'hyparquet-writer': /^export\//,
-  'csv-parse': /^cli\//,
+  'csv-parse': /^(cli\/|import\/tracks\/csv\.ts$)/,
   dayjs: /^model\/time\.ts$/,
   geojson: /^(diary|export)\//,
   hono: /^server\//,

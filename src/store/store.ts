@@ -295,9 +295,12 @@ export interface Documents {
 export interface ErrorTimeseries {
   /**
    * Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is
-   * the end.
+   * the end. `id`: this error alone.
    */
-  list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
+  list(
+    userId: string,
+    page: { id?: string; key?: string; reason?: string; after?: string; limit: number },
+  ): Promise<ErrorRow[]>;
   /** Counts by key and reason; unusable entries without a key have the key null and come first. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /** How many errors the user has. */
