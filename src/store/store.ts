@@ -1,5 +1,6 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
+import type { CorrectionStanding } from '../model/correction.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
@@ -309,9 +310,12 @@ export interface Documents {
 export interface ErrorTimeseries {
   /**
    * Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is
-   * the end.
+   * the end. `id`: this error alone.
    */
-  list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
+  list(
+    userId: string,
+    page: { id?: string; key?: string; reason?: string; after?: string; limit: number },
+  ): Promise<ErrorRow[]>;
   /** Counts by key and reason; unusable entries without a key have the key null and come first. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /** How many errors the user has. */
@@ -388,8 +392,15 @@ export interface Timeseries {
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
 }
 
-/** The chain of trips of each user. */
+/**
+ * The chain of trips of each user, with the corrections that hold. Only `analysed`, `lastSettledBefore` and `apply`
+ * are about the chain as the analysis left it, which is what is stored.
+ */
 export interface Trips {
+  /** Links of the analysed chain, as `chain`. */
+  analysed(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
+  /** All corrections that were moved to the timeseries, by `write_ts`. */
+  corrections(userId: string): Promise<CorrectionStanding[]>;
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */

@@ -10,7 +10,7 @@ import type { CommandContext } from '../context.ts';
 import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { qrText } from '../qr.ts';
-import { checkedToken, newToken } from '../tokens.ts';
+import { checkedToken, newToken, showTokens } from '../tokens.ts';
 import { minuteText } from '../wording.ts';
 
 const day = 86_400; // s
@@ -84,15 +84,17 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const days = never ? undefined : (expires ?? (kind === 'made' ? usualDays : undefined));
   const expires_ts = days === undefined ? null : created_ts + days * day;
   await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind });
-  for (const other of others) {
-    if (overlap === undefined) await tokens.revoke(other.user_id, other.hash, { ts: created_ts, why: 'replaced' });
-    else await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, created_ts + overlap * day) });
-  }
   const setup = app && appSetup(app, address!, user.user_email, token);
   const { user_email, uuid } = user;
   const result = { user_email, uuid, id: tokenId(hash), token, kind, expires_ts, replaced: others.length, ...setup };
   const shown = setup === undefined ? token : `${table(Object.entries(setup.settings))}\n\n${setup.link}`;
-  await context.output.result(result, `${shown}${options.qr ? `\n${qrText(setup?.link ?? token)}` : ''}`);
+  const text = `${shown}${options.qr ? `\n${qrText(setup?.link ?? token)}` : ''}`;
+  const show = (): Promise<void> => context.output.result(result, text);
+  await (options.import === undefined ? showTokens(context, [{ uuid, token }], show) : show());
+  for (const other of others) {
+    if (overlap === undefined) await tokens.revoke(other.user_id, other.hash, { ts: created_ts, why: 'replaced' });
+    else await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, created_ts + overlap * day) });
+  }
   const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
   const still = overlap === undefined ? 'replaced' : `valid for another ${counted(overlap, 'day')}`;
   const rest = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;

@@ -1,4 +1,5 @@
 // The store over an engine: every rule once, for SQLite and MongoDB alike.
+import { correctedTrips } from '../../corrections/corrected-trips.ts';
 import { doorOf } from '../door.ts';
 import type { Engine } from '../rows/rows.ts';
 import type { Erasure, Store, UserRegistry } from '../store.ts';
@@ -17,6 +18,7 @@ import { usercache } from './usercache.ts';
 /** The store over an engine, which it closes. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
+  const series = timeseries(engine, cache);
   const door = doorOf(engine.address);
   let closed: Promise<void> | null = null;
   return {
@@ -29,8 +31,8 @@ export function storeOver(engine: Engine): Store {
     usercache: door.guard(usercache(engine, cache)),
     documents: door.guard(documents(engine)),
     errors: door.guard(errorTimeseries(engine, cache)),
-    timeseries: door.guard(timeseries(engine, cache)),
-    trips: door.guard(trips(engine)),
+    timeseries: door.guard(series),
+    trips: door.guard(correctedTrips(trips(engine), series)),
     pipeline: door.guard(pipelineStates(engine)),
     leases: door.guard(leases(engine)),
     ...door.guard({
