@@ -2,7 +2,7 @@
 // one.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
-import { refusalOf, type TokenRecord, tokenHash, type UserRecord, useStep } from '../model/user.ts';
+import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { PersonCall, WebCall } from './web.ts';
 

@@ -15,6 +15,7 @@ const notRecorded: Record<UnobservedReason, string> = {
   silent: 'Your phone sent nothing, and did not say why.',
   'nothing received': 'Nothing has arrived yet. Your phone sends it with its next contact.',
   'before the first location': 'This was before the first location of your phone.',
+  'taken out': 'Taken out by you or by the study.',
 };
 
 const modes: Record<string, string> = {
