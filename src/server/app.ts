@@ -19,6 +19,7 @@ import { openRoutes, routes } from './routes/index.ts';
 import { isPosition, refusal } from './routes/other-apps.ts';
 import type { Route } from './routes/route.ts';
 import { storeFigures } from './store-figures.ts';
+import { mountPages, refuseAsPage } from './web-pages.ts';
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -35,6 +36,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const everybody = new Everybody(store, now);
 
   app.use(logCalls(parts, budget, answers));
+  mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
   const description = fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json');
@@ -67,7 +69,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
     }
   }
-  app.all('*', () => {
+  app.all('*', (c) => {
+    refuseAsPage(c);
     throw new Problem(404, 'no endpoint at this path; docs/api.md lists the endpoints');
   });
   app.onError((error, c) => answerProblem(error, c.get('call'), parts, counts));
