@@ -36,7 +36,6 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const everybody = new Everybody(store, now);
 
   app.use(logCalls(parts, budget, answers));
-  mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
   const description = fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json');
@@ -54,6 +53,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     '/',
     sentToRoot((route) => answerCaller(route, parts, auth, everybody)),
   );
+  mountPages(app, parts, counts);
   const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };
   for (const route of openRoutes) {
     get(app, route.path, async (c) =>
@@ -150,7 +150,10 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
         'expected this machine as Host with --auth dev, such as 127.0.0.1 or localhost; found another name',
       );
     }
-    if (c.req.header('Origin') !== undefined || !['none', 'same-origin'].includes(fetchSite)) {
+    // Pages of this server have no scripts: what comes from them is a form.
+    const origin = c.req.header('Origin');
+    const isOwn = origin === undefined || (URL.canParse(origin) && new URL(origin).host === new URL(c.req.url).host);
+    if (!isOwn || !['none', 'same-origin'].includes(fetchSite)) {
       throw forbidden('expected no call from a page of a browser with --auth dev; found one (Origin, Sec-Fetch-Site)');
     }
     await next();
