@@ -60,7 +60,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('report'),
   ...work('export', ['converters', 'labels', 'diary']),
   ...work('explain', ['analysis', 'converters', 'diary']),
-  ...work('pages', ['diary', 'explain', 'report']),
+  ...work('pages', ['diary', 'explain', 'labels', 'report']),
+  ...work('web', ['diary', 'explain', 'export', 'intake', 'labels', 'pages', 'stand']),
   ...work('evaluate', ['analysis', 'converters', 'labels']),
   ...work('pipeline', ['analysis', 'converters', 'corrections', 'intake', 'diary']),
   ...work('upkeep', [
@@ -104,6 +105,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
       'metrics',
       'stand',
       'log/files',
+      'pages',
+      'web',
     ],
     rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',
   },

@@ -9,7 +9,7 @@ import { documents } from './documents.ts';
 import { countsOf, erase, unfinished } from './erase.ts';
 import { errorTimeseries } from './errors.ts';
 import { figuresOf } from './figures.ts';
-import { studies, tokens, users } from './people.ts';
+import { managers, studies, tokens, users } from './people.ts';
 import { profiles } from './profiles.ts';
 import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
@@ -26,6 +26,7 @@ export function storeOver(engine: Engine): Store {
     users: door.guard({ ...users(engine), figures: (which) => figuresOf(engine, which) } satisfies UserRegistry),
     tokens: door.guard(tokens(engine)),
     studies: door.guard(studies(engine)),
+    managers: door.guard(managers(engine)),
     profiles: door.guard(profiles(engine)),
     usercache: door.guard(usercache(engine, cache)),
     documents: door.guard(documents(engine)),
