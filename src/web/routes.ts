@@ -1,6 +1,7 @@
 // Every page of the server. What is not in this list is no page.
 import { homeRoutes } from './home.ts';
 import { joinRoutes } from './join.ts';
+import { correctionRoutes } from './me-corrections.ts';
 import { dayRoutes } from './me-days.ts';
 import { dataRoutes } from './my-data.ts';
 import { signInRoutes } from './sign-in.ts';
@@ -11,6 +12,6 @@ export const webRoutes: readonly WebRoute[] = [
   ...homeRoutes,
   ...joinRoutes,
   ...signInRoutes,
-  ...dayRoutes,
+  ...dayRoutes, ...correctionRoutes,
   ...dataRoutes,
 ];

@@ -221,6 +221,9 @@ export const en = {
     isFrom: (place: string, length: string, where: string, from: string): string =>
       `${place} is ${length} ${where} of ${from}.`,
     place: (letter: string): string => `Place ${letter}`,
+    home: 'Home',
+    /** Names of places that have a colour of their own. */
+    looks: { home: 'home', work: 'work', office: 'work', school: 'work' } as Record<string, 'home' | 'work'>,
     here: (place: string): string => `At ${place}`,
     since: (when: string): string => `Here since ${when}`,
     untilNow: 'Until now',
@@ -248,8 +251,23 @@ export const en = {
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
     saved: 'Saved.',
-    first: (day: string): string => `The first day is ${day}`,
-    latest: 'The latest day',
+    stated: (clock: string, what: string, name: string): string => `${clock}: ${what}${name === '' ? '' : ` ${name}`}`,
+    statedTitle: 'What you said about this day',
+    statedKinds: {
+      ...{ set_aside: 'taken out', mode: 'another mode', split: 'two trips', join: 'one trip with the one before' },
+      ...{ drop: 'this trip did not happen', add: 'a trip that was not recorded', at_home: 'at home' },
+      ...{ place_name: 'this place is', undo: 'taken back' },
+    },
+    statedLater: 'Saved. The day changes with the next run of the server, some minutes from now. You can take it back then.',
+    outside: 'The time must lie within the trip. Nothing was changed.',
+    undo: 'Take it back',
+    changeTrip: 'Or change the trip itself:',
+    drop: 'This did not happen',
+    join: 'Join with the one before',
+    split: 'Split it in two',
+    splitAt: 'When did the first part end?',
+    giveName: 'Give it a name',
+    placeName: 'What do you call this place?',
   },
 
   // ---------------------------------------------------------------- my data
