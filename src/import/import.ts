@@ -18,7 +18,7 @@ export interface ImportCounts {
   stored: number;
   /** In the store before: the same entry, of this import or of a phone. */
   known: number;
-  /** Invalid entries. `mobility status --user` lists them, unless they belong to no user. */
+  /** Invalid entries. `mobility doctor --user` lists them, unless they belong to no user. */
   set_aside: number;
   /** Derived by another service: the pipeline derives it again. */
   left_behind: number;

@@ -1,5 +1,6 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
 // reads.
+import { newUuid } from '../../model/ids.ts';
 import { clockSlack } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
@@ -12,6 +13,7 @@ export function newAccount(user: string, now: number, stage: AccountRow['stage']
   return {
     user,
     registered_ts: now,
+    audit_key: newUuid(),
     stage,
     ...lease,
     due: 0,

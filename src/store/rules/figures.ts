@@ -42,12 +42,21 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
 }
 
 const withoutFigures = (row: Parameters<typeof userOf>[0]): PersonFigures => ({
-  ...{ user: userOf(row), registered_ts: row.update_ts, stage: 'erasing', profile: {}, tokens: [], lease: null },
+  ...{
+    user: userOf(row),
+    registered_ts: row.update_ts,
+    audit_key: '',
+    stage: 'erasing',
+    profile: {},
+    tokens: [],
+    lease: null,
+  },
   ...{ state: initialPipelineState, waiting: { count: 0, ahead: 0, next_due_ts: null }, set_aside: [] },
 });
 
 function addAccount(to: PersonFigures, row: AccountRow): void {
   to.registered_ts = row.registered_ts;
+  to.audit_key = row.audit_key;
   to.stage = row.stage as PersonFigures['stage'];
   to.state = stateIn(row);
   to.lease = leaseIn(row);
