@@ -23,7 +23,9 @@ it('holds who did what to whose data with its outcome, and names nobody once the
     ...['users token: done', 'diary: done', 'export: done'],
   ]);
   expect(ofAda.every(({ people }) => people[0]!.user_email === ada)).toBe(true);
-  expect((await run(['audit'])).stdout).toMatch(/^TIME .*\n2024-07-03 09:46 {2}\S+ +users token +sim-a-1@example.org +done\n/);
+  expect((await run(['audit'])).stdout).toMatch(
+    /^TIME .*\n2024-07-03 09:46 {2}\S+ +users token +sim-a-1@example.org +done\n/,
+  );
 
   await run(['erase', '--user', ada, '--yes']);
   const file = await readFile(join(address, 'logs', 'audit.jsonl'), 'utf8');

@@ -213,7 +213,7 @@ describe('the first broken link is named, with what mends it:', () => {
 
   it('damaged row', async () => {
     await live(60);
-    changeRow(folder(), ada, ['profiles', 'profile'], () => '{"x":1}');
+    changeRow(folder(), ada, ['profiles', 'profile'], () => 'no JSON');
     expect(await broken()).toMatchObject({
       link: 'registered',
       code: 'damaged',
