@@ -148,12 +148,12 @@ export function totalsText(trips: readonly Trip[]): string {
 }
 
 /** Lengths by mode, the longest first, each with a `sensed_mode` that it stands for. */
-export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; words: string }[] {
+export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number; words: string }[] {
   const sections = trips.flatMap((trip) => trip.sections);
   const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));
   return [...metresBy(sections, ({ sensed_mode }) => modeText(sensed_mode))]
     .sort(([, a], [, b]) => b - a)
-    .map(([mode, metres]) => ({ sensed_mode: named.get(mode)!, words: `${mode} ${distanceText(metres)}` }));
+    .map(([mode, metres]) => ({ sensed_mode: named.get(mode)!, metres, words: `${mode} ${distanceText(metres)}` }));
 }
 
 /** How much of the day was observed, and how long each reason held for which the rest was not. */

@@ -17,7 +17,7 @@ import type { Position, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { dayMap } from './day-map.ts';
 import { html } from './html.ts';
-import { type ModeStyle, modeKey, modePatterns, styleOf } from './mode-styles.ts';
+import { type ModeStyle, modeFill, modeKey, modePatterns, styleOf } from './mode-styles.ts';
 import { page } from './page-frame.ts';
 
 /** One local day. */
@@ -79,7 +79,16 @@ function daySection(
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${dayMap(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${mapOf(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+}
+
+function mapOf(trips: readonly Trip[], letterOf: (position: Position) => string): string {
+  const places = new Map(
+    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [letterOf(position), position]),
+  );
+  const marks = [...places].map(([mark, position]) => ({ mark, position }));
+  const title = `Map of the ways between ${places.size} places. The table below tells the same.`;
+  return dayMap(trips, marks, { title, north: 'N', length: distanceText });
 }
 
 /** Why the day is as it is, behind a fold. */
@@ -111,7 +120,8 @@ function dayBar(day: string, { from: start, spans }: ObservedDay, trips: readonl
     trip.sections.map((section) => {
       const from = shareOfDay(section.start_ts, trip.start_zone, day);
       const to = Math.max(from + 0.002, shareOfDay(section.end_ts, trip.start_zone, day));
-      return `<rect class="on ${styleOf(section.sensed_mode).name}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
+      const style = styleOf(section.sensed_mode);
+      return `<rect class="on ${style.name}" fill="${modeFill(style)}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
     }),
   );
   const words = trips

@@ -15,7 +15,7 @@ import { counted, table } from '../output.ts';
 import { standJson, stateNames } from '../stand-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../whom.ts';
 import { agoText, minuteText } from '../wording.ts';
-import { revokeCommand, tokenCommand, tokensCommand } from './user-tokens.ts';
+import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
 /** Adds, imports, lists and removes users, and manages their tokens. */
 export function usersCommand(context: CommandContext): Command {
@@ -28,7 +28,8 @@ export function usersCommand(context: CommandContext): Command {
     .addCommand(removeCommand(context))
     .addCommand(tokenCommand(context))
     .addCommand(tokensCommand(context))
-    .addCommand(revokeCommand(context));
+    .addCommand(revokeCommand(context))
+    .addCommand(userLinkCommand(context));
 }
 
 function addCommand(context: CommandContext): Command {
