@@ -7,8 +7,22 @@ import type { CommandContext } from './context.ts';
 
 /** Commands that show, change or hand out data of people, or keep them safe. */
 const audited: ReadonlySet<string> = new Set([
-  ...['backup', 'diary', 'erase', 'errors show', 'explain', 'export', 'import', 'label', 'migrate', 'purge-keys'],
-  ...['rebuild', 'recover-errors', 'store check', 'study create', 'study tokens', 'study new-link', 'study remove'],
+  ...[
+    'backup',
+    'correct',
+    'debug-bundle',
+    'diary',
+    'erase',
+    'errors show',
+    'explain',
+    'export',
+    'import',
+    'label',
+    'migrate',
+    'purge-keys',
+  ],
+  ...['managers add', 'managers remove', 'rebuild', 'recover-errors', 'store check', 'study create', 'study config'],
+  ...['study new-link', 'study tokens', 'users link'],
   ...['users add', 'users import', 'users remove', 'users revoke', 'users token'],
 ]);
 

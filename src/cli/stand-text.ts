@@ -5,7 +5,7 @@ import { counted } from './output.ts';
 import { agoText, minuteText } from './wording.ts';
 
 /** How a state is called. */
-export const stateNames: Record<PersonState, string> = {
+export const personStates: Record<PersonState, string> = {
   in_order: 'in order',
   silent: 'silent',
   without_locations: 'without locations',
@@ -132,7 +132,7 @@ function failedNext(error: string, name: string): string {
 }
 
 /** Entries set aside, of whatever reason. */
-export const setAsideOf = ({ figures }: Stand): number => figures.set_aside.reduce((sum, { count }) => sum + count, 0);
+const setAsideOf = ({ figures }: Stand): number => figures.set_aside.reduce((sum, { count }) => sum + count, 0);
 
 /** A name as a command line takes it. */
 export const quotedName = (name: string): string =>

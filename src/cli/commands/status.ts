@@ -10,7 +10,7 @@ import type { Store, Unfinished } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { cureOf, stateNames } from '../stand-text.ts';
+import { cureOf, personStates } from '../stand-text.ts';
 import { agoText, minuteText } from '../wording.ts';
 
 /** What was set aside for one reason. */
@@ -92,7 +92,7 @@ async function showStatus(context: CommandContext, { silent }: { silent?: number
 
 async function statusOf(context: CommandContext, store: Store, silentDays: number): Promise<StoreStatus> {
   const now = context.now();
-  const count = Object.fromEntries(['all', ...Object.keys(stateNames)].map((name) => [name, 0]));
+  const count = Object.fromEntries(['all', ...Object.keys(personStates)].map((name) => [name, 0]));
   const status: StoreStatus = {
     ...{ store: store.address, people: count as StoreStatus['people'], set_aside: [], unfinished: [] },
     troubled: Object.fromEntries(troubles.map((state) => [state, []])) as never,
@@ -161,9 +161,12 @@ function statusText(status: StoreStatus, context: CommandContext): string {
   const { zone } = context;
   const now = context.now();
   const when = (ts: number | null): string => (ts === null ? 'never' : `${minuteText(ts, zone)} (${agoText(ts, now)})`);
-  const states = (Object.keys(stateNames) as PersonState[]).filter((state) => people[state] > 0);
+  const states = (Object.keys(personStates) as PersonState[]).filter((state) => people[state] > 0);
   const rows = [
-    ['people', `${people.all}: ${states.map((state) => `${people[state]} ${stateNames[state]}`).join(', ') || 'none'}`],
+    [
+      'people',
+      `${people.all}: ${states.map((state) => `${people[state]} ${personStates[state]}`).join(', ') || 'none'}`,
+    ],
     ...troubles.flatMap((state) => troubledRows(state, troubled[state], context)),
     ...unfinished.map(({ user_id, stage }) => [`  ${stage}`, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
     ['set aside', setAsideText(set_aside)],
@@ -205,7 +208,7 @@ function troubledRows(state: PersonState, people: readonly Troubled[], context: 
   const now = context.now();
   const rows = people.slice(0, listed).map(({ user_email, since, why }, i) => {
     const time = since === null ? '' : ` (${durationText(now - since)})`;
-    return [i === 0 ? `  ${stateNames[state]}` : '', `${user_email}${time}: ${why}`];
+    return [i === 0 ? `  ${personStates[state]}` : '', `${user_email}${time}: ${why}`];
   });
   const more = people.length - listed;
   if (more > 0) rows.push(['', `and ${more} more: mobility users list --state ${state}`]);

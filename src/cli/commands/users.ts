@@ -12,7 +12,7 @@ import { fileText, streamText } from '../files.ts';
 import { checkedName, importUsers, uuidError } from '../import-users.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
-import { standJson, stateNames } from '../stand-text.ts';
+import { personStates, standJson } from '../stand-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../whom.ts';
 import { agoText, minuteText } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
@@ -101,7 +101,7 @@ function listCommand(context: CommandContext): Command {
       'only users without a call, or without a location, in the last <days> days',
       wholeNumber(1, 100_000),
     )
-    .addOption(new Option('--state <state>', 'only users in this state').choices(Object.keys(stateNames)))
+    .addOption(new Option('--state <state>', 'only users in this state').choices(Object.keys(personStates)))
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
     .option('--joined-since <time>', 'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30', since)
@@ -154,7 +154,7 @@ function listText(users: readonly ListedUser[], { zone, now }: CommandContext): 
     return [
       uuid,
       shownName(user_email),
-      stateNames[state],
+      personStates[state],
       ...times,
       ...(full ? [waiting.count, errors, trips].map(String) : []),
     ];
