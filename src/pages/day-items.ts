@@ -102,7 +102,9 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
 export function namedPlaces(trips: readonly Trip[], t: Texts): (position: Position) => ShownPlace {
   const places = trips.flatMap(({ start_place, end_place }) => [start_place, end_place]);
   const letterOf = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
-  const names = new Map(places.flatMap(({ location, name }) => (name === undefined ? [] : [[letterOf(location), name]])));
+  const names = new Map(
+    places.flatMap(({ location, name }) => (name === undefined ? [] : [[letterOf(location), name]])),
+  );
   return (position) => {
     const letter = letterOf(position);
     const name = names.get(letter);

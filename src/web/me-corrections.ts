@@ -50,7 +50,11 @@ export function statedOnDay(call: PersonCall, shown: ShownDay, standings: readon
 
 function statedText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
-  return t.me.stated(t.clock(ts, zoneOfDay(shown, ts)), t.me.statedKinds[correction.kind], 'name' in correction ? correction.name : '');
+  return t.me.stated(
+    t.clock(ts, zoneOfDay(shown, ts)),
+    t.me.statedKinds[correction.kind],
+    'name' in correction ? correction.name : '',
+  );
 }
 
 /** What a form states; null: it is none of ours. `dayOf`: the time of a clock on the day of the trip that is meant. */

@@ -7,7 +7,7 @@ import { addDays, isDay, localDateTime, localDay, startOfDay } from '../model/ti
 import type { Trip } from '../model/trip.ts';
 import { namedPlaces, type ShownDay } from '../pages/day-items.ts';
 import { barPatterns, dayView } from '../pages/day-view.ts';
-import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
+import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { type HeadLink, shell } from '../pages/shell.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import { weekStrip } from '../pages/week-strip.ts';
@@ -46,7 +46,7 @@ async function lastTrip({ trips }: Pick<Store, 'trips'>, userId: string): Promis
 }
 
 /** A week of a person, and one day of it to show. */
-interface ReadWeek {
+export interface ReadWeek {
   shown: ShownDay;
   /** Monday to Sunday. */
   week: { observed: ObservedDay; metres: number; isFinal: boolean }[];
@@ -56,7 +56,7 @@ interface ReadWeek {
 }
 
 /** Reads the week of a day; without a day that of the last one of which something is known. */
-async function readWeek(
+export async function readWeek(
   { store, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
   userId: string,
   asked?: string,
@@ -106,12 +106,19 @@ async function readWeek(
 }
 
 /** The heading of a day, between the days beside it. */
-function dayHeading(day: string, { first, today }: ReadWeek, href: (day: string) => string, t: Texts): Markup {
+export function dayHeading(
+  day: string,
+  { first, today }: ReadWeek,
+  href: (day: string) => string,
+  t: Texts,
+  level: 'h1' | 'h2' = 'h1',
+): Markup {
+  const tag = new Markup(level);
   const beside = (other: string, sign: string, rel: string): MarkupValue =>
     other > today || first === null || other < first
       ? markup`<span class="step"></span>`
       : markup`<a class="step" rel="${rel}" href="${href(other)}" aria-label="${t.day(other)}">${sign}</a>`;
-  return markup`<div class="hd">${beside(addDays(day, -1), '‹', 'prev')}<h1><time datetime="${day}">${t.day(day)} <span class="soft yr">${day.slice(0, 4)}</span></time></h1>${beside(addDays(day, 1), '›', 'next')}</div>`;
+  return markup`<div class="hd">${beside(addDays(day, -1), '‹', 'prev')}<${tag}><time datetime="${day}">${t.day(day)} <span class="soft yr">${day.slice(0, 4)}</span></time></${tag}>${beside(addDays(day, 1), '›', 'next')}</div>`;
 }
 
 async function showDay(call: PersonCall): Promise<WebAnswer> {

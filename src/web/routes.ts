@@ -5,6 +5,7 @@ import { correctionRoutes } from './me-corrections.ts';
 import { dayRoutes } from './me-days.ts';
 import { dataRoutes } from './my-data.ts';
 import { signInRoutes } from './sign-in.ts';
+import { studyRoutes } from './study.ts';
 import type { WebRoute } from './web.ts';
 
 /** The pages, and what their forms do. */
@@ -12,6 +13,8 @@ export const webRoutes: readonly WebRoute[] = [
   ...homeRoutes,
   ...joinRoutes,
   ...signInRoutes,
-  ...dayRoutes, ...correctionRoutes,
+  ...dayRoutes,
+  ...correctionRoutes,
   ...dataRoutes,
+  ...studyRoutes,
 ];
