@@ -57,7 +57,7 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 
 .band{fill:var(--place)}.band.home{fill:var(--home)}.band.work{fill:var(--work)}
 .hole{fill:none;stroke:var(--edge);stroke-dasharray:3 3}.tick{stroke:var(--edge)}.on{stroke:var(--c);stroke-width:1.5}
-.hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h1 .soft{font-weight:400}
+.hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h2{margin:0;flex:1;text-align:center}.hd .soft{font-weight:400}
 .step{width:2.75rem;height:2.75rem;display:grid;place-items:center;text-decoration:none;font-size:1.75rem;line-height:1;flex:none}
 .week{display:grid;grid-template-columns:repeat(7,1fr);margin:.5rem 0 1rem;border-bottom:1px solid var(--line)}
 .week a,.week li>span{display:grid;text-align:center;text-decoration:none;padding:.375rem 0 .5rem;min-height:2.75rem}
@@ -80,7 +80,7 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 .ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
 .stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
 .stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
-.stay{min-height:3.5rem}.stay .c{padding-bottom:.75rem}
+.stay{min-height:3.5rem}.stay details{flex-basis:100%}.bare{min-height:.625rem}.stay .c{padding-bottom:.75rem}
 .trip .c{background:var(--wash);padding-left:.625rem;padding-right:.625rem}.trip .head .c{border-radius:8px 8px 0 0;padding-top:.625rem}
 .trip .foot .c{border-radius:0 0 8px 8px;padding-top:0;padding-bottom:.125rem;justify-content:flex-start;column-gap:1.5rem;min-height:.5rem}
 .thin{background-image:linear-gradient(var(--edge),var(--edge));background-size:2px 100%}.sec .c{align-items:center}.head.sec .t{padding-top:.625rem}
@@ -119,7 +119,7 @@ td.loc{grid-column:2;grid-row:2;font-size:.8125rem;line-height:1.125rem;color:va
 @media(hover:hover) and (pointer:fine){.on-phone{display:none}.on-desk{display:block}}
 
 @media(max-width:55.99rem){.yr{position:absolute;clip-path:inset(50%)}}
-@media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
+@media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1,.hd h2{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
 .cols{display:grid;grid-template-columns:minmax(0,33rem) minmax(0,1fr);gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
 .row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.tiles{grid-template-columns:1fr 1fr 1fr}.cards{grid-template-columns:repeat(3,1fr)}}
 @media print{nav,.btn,button,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}

@@ -1,5 +1,6 @@
 // The pages of managers: who needs a word, a list to write to them, and one person with their chain and days.
 import { csvLine } from '../export/formats/csv.ts';
+import { studyTexts } from '../model/study-texts.ts';
 import { isDay } from '../model/time.ts';
 import { barPatterns, dayView } from '../pages/day-view.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
@@ -22,7 +23,7 @@ function studyPage(call: StudyCall, title: string, body: MarkupValue, foot: Mark
     ...(manager.studies.length > 1 || manager.operator ? [{ href: '/study', words: t.study.studies }] : []),
   ];
   const signOut = formButton(call, '/sign-out/study', t.signOut);
-  return answerOf(shell({ t, title, brand: study.name, links, signOut, foot, body }));
+  return answerOf(shell({ t, title, brand: studyTexts(study, t.language).name, links, signOut, foot, body }));
 }
 
 const filterOf = (text: string | undefined): Filter => filters.find((one) => one === text) ?? 'joined';
