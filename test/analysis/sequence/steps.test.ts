@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeWeights, viterbi } from '../../../src/analysis/sequence/decode.ts';
-import { featureNames, forEachCell } from '../../../src/analysis/sequence/features.ts';
+import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/sequence/features.ts';
 import { jointOdds, pairKind } from '../../../src/analysis/sequence/joint.ts';
 import { cellStates, modelOf, StateOdds, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { legFeatures, modes, type Ride } from '../../../src/analysis/sequence/rides.ts';
@@ -224,7 +224,10 @@ describe('the features', () => {
           const track = trackOf(locations);
           const cellsOf = (from: number, to: number): number[][] => {
             const cells: number[][] = [];
-            forEachCell({ track, motions, sampling, from, to }, (cell, features) => cells.push([cell, ...features]));
+            forEachBlock({ track, motions, sampling, from, to }, ({ ts, count, rows }) => {
+              for (let i = 0; i < count; i += 1)
+                cells.push([ts + i * cellSeconds, ...rows.subarray(i * cellWidth, (i + 1) * cellWidth)]);
+            });
             return cells;
           };
           const all = cellsOf(t0 - 600, locations.at(-1)!.ts + 600);
