@@ -3,7 +3,7 @@ import { motionTypes } from '../../model/payloads.ts';
 import type { Motion, Sampling } from '../observations.ts';
 import { floats } from './floats.ts';
 import { SortedWindow } from './sorted-window.ts';
-import { firstAfter, type Track } from './track.ts';
+import { apartIn, firstAfter, type Track } from './track.ts';
 
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
@@ -147,17 +147,11 @@ function gridOf(track: Track, from: number, to: number): Grid {
     metres[i] = fixMetres[a]! + share * (fixMetres[b]! - fixMetres[a]!);
     since[i] = after > 0 ? Math.min(ts - times[a]!, longestSilence) : longestSilence;
     until[i] = after < count ? Math.min(times[b]! - ts, longestSilence) : longestSilence;
-    gapSpeed[i] = after > 0 && after < count ? apart(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
+    gapSpeed[i] = after > 0 && after < count ? apartIn(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
     covered[i] = since[i]! + until[i]! < featureLimits.covered ? 1 : 0;
   }
-  for (let i = 1; i < n - 1; i += 1) speed[i] = apart(x, y, i - 1, i + 1) / (2 * cellSeconds);
-  return { ...lists, covered };
-}
-
-function apart(x: Float64Array, y: Float64Array, a: number, b: number): number {
-  const dx = x[b]! - x[a]!;
-  const dy = y[b]! - y[a]!;
-  return Math.sqrt(dx * dx + dy * dy);
+  for (let i = 1; i < n - 1; i += 1) speed[i] = apartIn(x, y, i - 1, i + 1) / (2 * cellSeconds);
+  return { x, y, metres, since, until, gapSpeed, speed, covered };
 }
 
 /** Silence around the cells, and how far the user got around them: features 0 to 18. */
@@ -170,24 +164,24 @@ function writeWay({ first, count, rows }: Block, grid: Grid): void {
     rows[at + 2] = Math.min(since[i]! + until[i]!, longestGap);
     rows[at + 3] = gapSpeed[i]!;
     rows[at + 4] = speed[i]!;
-    rows[at + 5] = apart(x, y, i - 2, i + 2) / 60;
-    rows[at + 6] = apart(x, y, i - 4, i + 4) / 120;
+    rows[at + 5] = apartIn(x, y, i - 2, i + 2) / 60;
+    rows[at + 6] = apartIn(x, y, i - 4, i + 4) / 120;
     rows[at + 7] = (metres[i + 4]! - metres[i - 4]!) / 120;
-    const d150 = apart(x, y, i - 10, i + 10) / 300;
+    const d150 = apartIn(x, y, i - 10, i + 10) / 300;
     const p150 = (metres[i + 10]! - metres[i - 10]!) / 300;
     rows[at + 8] = d150;
     rows[at + 9] = d150 / Math.max(p150, 0.05);
-    const d300 = apart(x, y, i - 20, i + 20) / 600;
+    const d300 = apartIn(x, y, i - 20, i + 20) / 600;
     const p300 = (metres[i + 20]! - metres[i - 20]!) / 600;
     rows[at + 10] = d300;
     rows[at + 11] = p300;
     rows[at + 12] = d300 / Math.max(p300, 0.05);
-    rows[at + 13] = apart(x, y, i, i - 4) / 60;
-    rows[at + 14] = apart(x, y, i, i + 4) / 60;
-    rows[at + 15] = apart(x, y, i, i - 12) / 180;
-    rows[at + 16] = apart(x, y, i, i + 12) / 180;
-    rows[at + 17] = apart(x, y, i, i - 28) / 420;
-    rows[at + 18] = apart(x, y, i, i + 28) / 420;
+    rows[at + 13] = apartIn(x, y, i, i - 4) / 60;
+    rows[at + 14] = apartIn(x, y, i, i + 4) / 60;
+    rows[at + 15] = apartIn(x, y, i, i - 12) / 180;
+    rows[at + 16] = apartIn(x, y, i, i + 12) / 180;
+    rows[at + 17] = apartIn(x, y, i, i - 28) / 420;
+    rows[at + 18] = apartIn(x, y, i, i + 28) / 420;
   }
 }
 

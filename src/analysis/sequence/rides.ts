@@ -4,7 +4,7 @@ import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
 import { type Run, runsBetween, secondsIn } from './runs.ts';
 import { fastestSpeed, haltsIn, silentShare, turnPerKm } from './shape.ts';
-import { apart, firstAfter, metresAt, positionAt, type Track } from './track.ts';
+import { apart, firstAfter, metresBetween, positionAt, type Track } from './track.ts';
 
 /** Modes that a leg is decided between. */
 export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
@@ -84,7 +84,7 @@ export function ridesOf(
     const left = linked && wasLeft(runs, track, before, leg);
     const around = onFoot ? nothingAround : aroundOf(runs, legs, i, from);
     const waited = left ? 0 : around.waited;
-    const metres = metresAt(track, leg.end) - metresAt(track, leg.start);
+    const metres = metresBetween(track, leg.start, leg.end);
     rides.push({
       leg,
       features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
@@ -144,7 +144,7 @@ const log = (value: number, least: number, most: number): number => Math.log(Mat
 
 function figuresOf(track: Track, cells: Cells, leg: Leg) {
   const seconds = Math.max(1, leg.end - leg.start);
-  const km = (metresAt(track, leg.end) - metresAt(track, leg.start)) / 1000;
+  const km = metresBetween(track, leg.start, leg.end) / 1000;
   const average = (1000 * km) / seconds;
   const fastest = fastestSpeed(track, leg);
   const { covered, halts } = haltsIn(track, leg);

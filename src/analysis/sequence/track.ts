@@ -63,31 +63,20 @@ export function trackOf(locations: readonly Location[]): Track {
   const plane = new Plane(fresh[0]);
   const kept = withoutSpikes(fresh, plane);
   const n = kept.length;
-  const { ts, x, y, latitude, longitude, speed, metres, length } = floats(
-    n,
-    ...(['ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length'] as const),
-  );
-  const track: Track = {
-    ts,
-    x,
-    y,
-    latitude,
-    longitude,
-    altitude: kept.map((l) => l.altitude),
-    speed,
-    metres,
-    length,
-    leftOut: { repeats: locations.length - fresh.length, spikes: fresh.length - n },
-  };
+  const lists = floats(n, 'ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length');
+  const { ts, x, y, latitude, longitude, speed, metres, length } = lists;
+  const altitude = kept.map((l) => l.altitude);
+  const leftOut = { repeats: locations.length - fresh.length, spikes: fresh.length - n };
+  const track: Track = { ts, x, y, latitude, longitude, altitude, speed, metres, length, leftOut };
   for (let i = 0; i < n; i += 1) {
-    track.ts[i] = kept[i]!.ts;
-    track.x[i] = plane.x(kept[i]!.longitude);
-    track.y[i] = plane.y(kept[i]!.latitude);
-    track.speed[i] = kept[i]!.speed ?? Number.NaN;
+    ts[i] = kept[i]!.ts;
+    x[i] = plane.x(kept[i]!.longitude);
+    y[i] = plane.y(kept[i]!.latitude);
+    speed[i] = kept[i]!.speed ?? Number.NaN;
   }
   const variances = kept.map((l) => trackLimits.variance * Math.max(accuracyOf(l), trackLimits.leastAccuracy) ** 2);
   for (let from = 0, i = 1; i <= n; i += 1) {
-    if (i < n && track.ts[i]! - track.ts[i - 1]! <= trackLimits.silence) continue;
+    if (i < n && ts[i]! - ts[i - 1]! <= trackLimits.silence) continue;
     smoothRun(track, variances, from, i);
     from = i;
   }
@@ -158,6 +147,11 @@ interface Spot {
 /** m between two positions in the plane of a track. */
 export function apart(a: { x: number; y: number }, b: { x: number; y: number }): number {
   return Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
+}
+
+/** The same of two positions in lists. */
+export function apartIn(x: Float64Array, y: Float64Array, a: number, b: number): number {
+  return Math.sqrt((x[b]! - x[a]!) ** 2 + (y[b]! - y[a]!) ** 2);
 }
 
 /** Leaves out locations that lead far off and back; the farthest first, no two neighbours in one pass. */
@@ -324,10 +318,7 @@ export interface OnTrack {
 
 /** Where the user was at `ts`. */
 export function positionAt(track: Track, ts: number): OnTrack {
-  const after = firstAfter(track, ts);
-  const i = Math.max(0, Math.min(after - 1, track.ts.length - 1));
-  const j = Math.min(after, track.ts.length - 1);
-  const share = j > i ? (ts - track.ts[i]!) / (track.ts[j]! - track.ts[i]!) : 0;
+  const { i, j, share } = stepAt(track, firstAfter(track, ts), ts);
   const a = track.altitude[i]!;
   const b = track.altitude[j]!;
   return {
@@ -341,13 +332,22 @@ export function positionAt(track: Track, ts: number): OnTrack {
   };
 }
 
-/** How far the user had got at `ts`: the `metres` of `positionAt`. */
-export function metresAt(track: Track, ts: number): number {
-  const after = firstAfter(track, ts);
-  const i = Math.max(0, Math.min(after - 1, track.ts.length - 1));
-  const j = Math.min(after, track.ts.length - 1);
-  const share = j > i ? (ts - track.ts[i]!) / (track.ts[j]! - track.ts[i]!) : 0;
-  return mix(track.metres, i, j, share);
+/** m along the track between two times */
+export function metresBetween(track: Track, from: number, to: number): number {
+  return positionAt(track, to).metres - positionAt(track, from).metres;
+}
+
+/** Where the user was at `ts` in the plane of the track; `next`: index of the first fix after it. */
+export function spotAt(track: Track, next: number, ts: number): { x: number; y: number } {
+  const { i, j, share } = stepAt(track, next, ts);
+  return { x: mix(track.x, i, j, share), y: mix(track.y, i, j, share) };
+}
+
+/** The fixes before and after `ts`, and the share of the time between them that has passed. */
+function stepAt({ ts: times }: Track, next: number, ts: number): { i: number; j: number; share: number } {
+  const i = Math.max(0, Math.min(next - 1, times.length - 1));
+  const j = Math.min(next, times.length - 1);
+  return { i, j, share: j > i ? (ts - times[i]!) / (times[j]! - times[i]!) : 0 };
 }
 
 function mix(list: Float64Array, i: number, j: number, share: number): number {

@@ -24,7 +24,7 @@ import { estimatedIn, pathOf, sliceOf } from './path.ts';
 import { legFeatures, type Ride, rideLimits } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { withLeftOut } from './strays.ts';
-import { firstAfter, metresAt, positionAt, type Track, trackLimits } from './track.ts';
+import { apartIn, firstAfter, metresBetween, positionAt, type Track, trackLimits } from './track.ts';
 
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
@@ -119,17 +119,12 @@ const restDistance = 100;
 function arrivedAt(track: Track, from: number, to: number): number {
   let i = Math.max(0, firstAfter(track, to) - 1);
   const last = i;
-  while (i > 0 && track.ts[i - 1]! >= from && fixesApart(track, i - 1, last) < restDistance) i -= 1;
+  while (i > 0 && track.ts[i - 1]! >= from && apartIn(track.x, track.y, i - 1, last) < restDistance) i -= 1;
   return Math.min(track.ts[i]!, to);
 }
 
-/** m between two fixes of the track */
-function fixesApart({ x, y }: Track, a: number, b: number): number {
-  return Math.sqrt((x[a]! - x[b]!) ** 2 + (y[a]! - y[b]!) ** 2);
-}
-
 function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
-  const metres = metresAt(track, Math.max(end, firstTs)) - metresAt(track, firstTs);
+  const metres = metresBetween(track, firstTs, Math.max(end, firstTs));
   return metres + (stay ? distance(stay.location, placeAt(track, firstTs)) : 0);
 }
 
@@ -282,7 +277,7 @@ function agreesAt(track: Track, ts: number): boolean {
     for (let j = 0; j < track.ts.length; j += 1) {
       const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
       if (seconds < agreement.least || seconds > agreement.most) continue;
-      if (fixesApart(track, i, j) <= trackLimits.impossibleSpeed * seconds) return true;
+      if (apartIn(track.x, track.y, i, j) <= trackLimits.impossibleSpeed * seconds) return true;
     }
   }
   return false;
