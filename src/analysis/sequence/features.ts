@@ -1,9 +1,8 @@
 // Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
 import { motionTypes } from '../../model/payloads.ts';
 import type { Motion, Sampling } from '../observations.ts';
-import { floats } from './floats.ts';
 import { SortedWindow } from './sorted-window.ts';
-import { apartIn, firstAfter, type Track } from './track.ts';
+import { apartIn, firstAfter, floats, type Track } from './track.ts';
 
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
@@ -71,7 +70,9 @@ export interface Block {
   rows: Float64Array;
 }
 
-/** Visits every cell within reach of a location, in order of time, block by block; `rows` is used again for the next. */
+/**
+ * Visits every cell within reach of a location, in order of time, block by block; `rows` is used again for the next.
+ */
 export function forEachBlock(input: CellInput, visit: (block: Block) => void): void {
   const readings = readingsOf(input);
   const sensed = sensedSpeeds(input);
@@ -338,8 +339,8 @@ export function readingKind(type: number): number {
 const readingSpans = [30, 90, 300];
 
 /**
- * Motion readings; the figures are, by kind, the seconds that it held, or its confidence: Android sends readings all the
- * time, each with a confidence; those of an iPhone hold for some time.
+ * Motion readings; the figures are, by kind, the seconds that it held, or its confidence: Android sends readings all
+ * the time, each with a confidence; those of an iPhone hold for some time.
  */
 interface Readings extends Figures {
   kind: Uint8Array;

@@ -1,7 +1,6 @@
 // Step "track": an outing's locations -> the smoothed way through them, without stale repeats and spikes.
-import { distance } from '../../geo/distance.ts';
+import { distance, earthRadius } from '../../geo/distance.ts';
 import type { Location } from '../observations.ts';
-import { floats } from './floats.ts';
 
 /** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
 export const trackLimits = {
@@ -57,6 +56,16 @@ export interface Track {
   leftOut: { repeats: number; spikes: number };
 }
 
+/** Lists of `n` zeros by name, side by side in one piece of memory: each piece costs more than to fill it. */
+export function floats<Name extends string>(n: number, ...names: Name[]): Record<Name, Float64Array> {
+  const lists: Partial<Record<Name, Float64Array>> = {};
+  const buffer = new ArrayBuffer(Float64Array.BYTES_PER_ELEMENT * n * names.length);
+  for (const [i, name] of names.entries()) {
+    lists[name] = new Float64Array(buffer, Float64Array.BYTES_PER_ELEMENT * n * i, n);
+  }
+  return lists as Record<Name, Float64Array>;
+}
+
 /** The track through locations that ascend by `ts`. */
 export function trackOf(locations: readonly Location[]): Track {
   const fresh = withoutRepeats(locations);
@@ -99,7 +108,7 @@ function withoutRepeats(locations: readonly Location[]): Location[] {
   });
 }
 
-const metresPerDegree = (6_371_000 * Math.PI) / 180;
+const metresPerDegree = (earthRadius * Math.PI) / 180;
 
 /** The plane that touches the earth at a location: degrees to metres and back, longitudes the short way round. */
 class Plane {
@@ -348,6 +357,14 @@ function stepAt({ ts: times }: Track, next: number, ts: number): { i: number; j:
   const i = Math.max(0, Math.min(next - 1, times.length - 1));
   const j = Math.min(next, times.length - 1);
   return { i, j, share: j > i ? (ts - times[i]!) / (times[j]! - times[i]!) : 0 };
+}
+
+/** m/s between the fixes of the track from `from` to `to`, each with the one before it */
+export function speedsIn({ ts: times, metres }: Track, from: number, to: number): number[] {
+  const speeds: number[] = [];
+  for (let i = Math.max(1, firstAfter({ ts: times }, from)); i < times.length && times[i]! <= to; i += 1)
+    speeds.push((metres[i]! - metres[i - 1]!) / (times[i]! - times[i - 1]!));
+  return speeds;
 }
 
 function mix(list: Float64Array, i: number, j: number, share: number): number {

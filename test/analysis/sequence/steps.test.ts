@@ -6,7 +6,7 @@ import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src
 import { jointOdds, pairKind } from '../../../src/analysis/sequence/joint.ts';
 import { cellStates, modelOf, StateOdds, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { legFeatures, modes, type Ride } from '../../../src/analysis/sequence/rides.ts';
-import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
+import { shippedModels } from '../../../src/analysis/sequence/segment.ts';
 import { trackLimits, trackOf } from '../../../src/analysis/sequence/track.ts';
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';
@@ -66,7 +66,6 @@ const rideBy = (mode: (typeof modes)[number], wait: number): Ride => ({
     return name === 'ln turning' ? (mode === 'TRAIN' ? -1.5 : 0.5) : 0;
   }),
   possible: modes.map(() => true),
-  average: 9,
   fastest: 14,
   before: null,
   near: false,
