@@ -1,15 +1,21 @@
 // One day of one user as people read it in a terminal.
-import { type ObservedDay, reasonsOf } from '../diary/observed-time.ts';
+import {
+  clockText,
+  type DayPart,
+  dayParts,
+  finalText,
+  modeTotals,
+  observedWords,
+  totalsText,
+  zonesText,
+} from '../diary/day-words.ts';
+import type { ObservedDay } from '../diary/observed-time.ts';
 import { lettersOf } from '../diary/place-letters.ts';
 import { type Labels, noLabels } from '../labels/labels-of.ts';
-import type { Said } from '../labels/said.ts';
-import { saidTexts } from '../labels/said-text.ts';
 import { formatForPeople } from '../model/time.ts';
-import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
-import { estimatedOf } from '../model/trip-fields.ts';
+import type { Trip, TripRecord } from '../model/trip.ts';
 import { type ModeStyle, styleOf } from '../pages/mode-styles.ts';
-import { counted, table } from './output.ts';
-import { clockText, distanceText, durationText } from './wording.ts';
+import { table } from './output.ts';
 
 /** How words are emphasised and coloured in a terminal; elsewhere each returns the text as it is. */
 export interface DiaryMarks {
@@ -40,108 +46,41 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
   const first = trips[0];
   if (first === undefined) return `${bold(name)}  ${day}: no trips\n${observedText(observed)}`;
-  const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesOf(trips))}`;
+  const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesText(trips))}`;
   const letters = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
-  const lines = [title, '', dayBar(observed, trips, tint), ''];
-  for (const [i, record] of records.entries()) {
-    if (record.trip === null) continue;
-    const before = records[i - 1]?.trip ?? null;
-    if (record.untracked !== null) lines.push(dim(unseenLine(record.untracked, record.trip)));
-    if (before === null || record.untracked !== null)
-      lines.push(placeLine(record.trip.start_loc, record.trip, 'start', letters));
-    lines.push(
-      ...wayLines(record.trip),
-      ...saidLines(labels.ofTrip(record.trip.start_ts)),
-      ...(ids ? [dim(`         │ trip ${record.trip.id}`)] : []),
-      placeLine(record.trip.end_loc, record.trip, 'end', letters, nextOf(records, i)),
-    );
-  }
-  return [
-    ...lines,
-    '',
-    totalsText(trips, tint),
-    observedText(observed),
-    dim(finalText(trips.at(-1)!, completeUntil)),
-  ].join('\n');
-}
-
-function zonesOf(trips: readonly Trip[]): string {
-  return [...new Set(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))].join(', ');
-}
-
-// ---------------------------------------------------------------- places
-
-function placeLine(
-  position: Position,
-  trip: Trip,
-  end: 'start' | 'end',
-  letter: (position: Position) => string,
-  next: Trip | null = null,
-): string {
-  const time = end === 'start' ? clockText(trip.start_ts, trip.start_zone) : clockText(trip.end_ts, trip.end_zone);
-  const stay = next === null ? '' : `  ${durationText(Math.max(0, next.start_ts - trip.end_ts))} here`;
-  return `  ${time}  ● ${letter(position)}  ${position[1].toFixed(4)}, ${position[0].toFixed(4)}${stay}`;
-}
-
-/** The trip that starts where the trip at `index` ended. */
-function nextOf(records: readonly TripRecord[], index: number): Trip | null {
-  const next = records[index + 1];
-  return next === undefined || next.untracked !== null ? null : next.trip;
-}
-
-// ---------------------------------------------------------------- ways
-
-/** The word after the dot, as people say it: `PredictedModeTypes.BUS` is `bus`. */
-export function modeText(sensedMode: string): string {
-  const word = sensedMode.slice(sensedMode.indexOf('.') + 1);
-  return word.toLowerCase().replaceAll('_', ' ');
-}
-
-function wayLines(trip: Trip): string[] {
-  const rows = trip.sections.flatMap((section, i) => {
-    const stop = trip.stops[i];
-    return [
-      sectionRow(section, trip),
-      ...(stop && stop.duration >= 60 ? [['', 'waiting', '', durationText(stop.duration)]] : []),
-    ];
+  const lines = dayParts(records, observed, labels, letters).flatMap((part) => {
+    if (part.kind === 'between') return [dim(`  ${part.clock}  ○ ${part.words}`)];
+    if (part.kind === 'trip') return tripLines(part, ids, dim);
+    const { clock, letter, position, stay } = part;
+    return [`  ${clock}  ● ${letter}  ${position[1].toFixed(4)}, ${position[0].toFixed(4)}  ${stay}`.trimEnd()];
   });
-  return table(rows, [2])
-    .split('\n')
-    .map((row) => `         │ ${row}`.trimEnd());
+  const modes = modeTotals(trips).map(({ sensed_mode, words }) => {
+    const { character, terminal } = styleOf(sensed_mode);
+    return `${tint(character, terminal)} ${words}`; // the legend of the bar too
+  });
+  return [
+    ...[title, '', dayBar(observed, trips, tint), '', ...lines, ''],
+    ...[`  ${totalsText(trips)}`, `  ${modes.join('  ')}`, observedText(observed)],
+    dim(`  ${finalText(trips.at(-1)!, completeUntil)}`),
+  ].join('\n');
 }
 
 const widest = 80; // columns
 
-/** A line for each thing that was said: `said: mode e_bike`. */
-function saidLines(said: Said): string[] {
-  const names: Record<string, string> = {
-    mode_confirm: 'mode',
-    purpose_confirm: 'purpose',
-    replaced_mode: 'instead of',
-  };
-  return Object.entries(saidTexts(said)).map(([name, text]) => {
-    const line = `         │ said: ${names[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`;
+function tripLines({ trip, way, said }: DayPart & { kind: 'trip' }, ids: boolean, dim: DiaryMarks['dim']): string[] {
+  const rows = way.map(({ clock, mode, distance, duration, estimated }) => [
+    ...[clock, mode.padEnd(12), distance.padStart(7), duration, estimated],
+  ]);
+  const words = said.map((text) => {
+    const line = `         │ said: ${text}`;
     return line.length > widest ? `${line.slice(0, widest - 1)}…` : line;
   });
-}
-
-function sectionRow(section: Section, trip: Trip): string[] {
-  const zone = trip.start_zone;
-  const times = `${clockText(section.start_ts, zone)}-${clockText(section.end_ts, zone)}`;
+  const ways = table(rows, [2]).split('\n');
   return [
-    times,
-    modeText(section.sensed_mode).padEnd(12),
-    distanceText(section.distance).padStart(7),
-    durationText(section.duration),
-    ...estimatedCell(section.estimated),
+    ...ways.map((row) => `         │ ${row}`.trimEnd()),
+    ...words,
+    ...(ids ? [dim(`         │ trip ${trip.id}`)] : []),
   ];
-}
-
-/** m of a length that no location shows, where they show in it. */
-const estimatedCell = (metres = 0): string[] => (metres < 50 ? [] : [`${distanceText(metres)} estimated`]);
-
-function unseenLine({ start_ts, end_ts }: { start_ts: number; end_ts: number }, trip: Trip): string {
-  return `  ${clockText(start_ts, trip.start_zone)}  ○ moved unseen for ${durationText(end_ts - start_ts)}`;
 }
 
 // ---------------------------------------------------------------- the day as a whole
@@ -191,32 +130,7 @@ function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Gener
     yield [cell, Math.min(to, (cell + 1) * minutesOfCell) - Math.max(from, cell * minutesOfCell)];
 }
 
-/** How much of the day was observed, and why the rest was not. */
 function observedText(day: ObservedDay): string {
-  const observed = `  observed ${durationText(day.moving_s + day.staying_s)}`;
-  if (day.unobserved_s < 60) return observed;
-  const reasons = reasonsOf(day).map(([reason, seconds]) => `${durationText(seconds)} ${reason}`);
-  return `${observed}, not observed ${durationText(day.unobserved_s)}:\n    ${reasons.join('\n    ')}`;
-}
-
-/** Lengths by mode are the legend of the bar too. */
-function totalsText(trips: readonly Trip[], tint: DiaryMarks['tint']): string {
-  const byMode = new Map<string, { metres: number; style: ModeStyle }>();
-  for (const section of trips.flatMap((trip) => trip.sections)) {
-    const mode = modeText(section.sensed_mode);
-    const known = byMode.get(mode) ?? { metres: 0, style: styleOf(section.sensed_mode) };
-    byMode.set(mode, { ...known, metres: known.metres + section.distance });
-  }
-  const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
-  const estimated = estimatedCell(sum(estimatedOf)).map((text) => ` (${text})`);
-  const head = `  ${counted(trips.length, 'trip')}, ${distanceText(sum((trip) => trip.distance))}${estimated.join('')}, ${durationText(sum((trip) => trip.duration))} on the way`;
-  const modes = [...byMode]
-    .sort(([, a], [, b]) => b.metres - a.metres)
-    .map(([mode, { metres, style }]) => `${tint(style.character, style.terminal)} ${mode} ${distanceText(metres)}`);
-  return `${head}\n  ${modes.join('  ')}`;
-}
-
-function finalText(last: Trip, completeUntil: number | null): string {
-  if (completeUntil === null || completeUntil < last.end_ts) return '  draft: later entries may change it';
-  return `  final up to ${formatForPeople(completeUntil, last.end_zone, 'D MMMM HH:mm')}; what came later is draft`;
+  const { observed, reasons } = observedWords(day);
+  return [`  ${observed}${reasons.length > 0 ? ':' : ''}`, ...reasons].join('\n    ');
 }

@@ -1,4 +1,5 @@
-// How results read: distances, durations and times as people write them.
+// How results read: keys, times and ages as people write them. Of days see diary/day-words.
+import { durationText } from '../diary/day-words.ts';
 import { quoted } from '../log/text.ts';
 import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 
@@ -6,23 +7,6 @@ import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 export function errorKeyText(key: string | null): string {
   if (key === null) return '(no key)';
   return key === '' ? '""' : quoted(key);
-}
-
-/** m as `350 m`, `4.2 km` or `128 km`. */
-export function distanceText(metres: number): string {
-  if (metres < 995) return `${Math.round(metres / 10) * 10} m`;
-  const km = metres / 1000;
-  return `${km < 99.95 ? km.toFixed(1) : Math.round(km)} km`;
-}
-
-/** s as `42 s`, `8 min`, `1 h 05 min` or `3 d 4 h`. */
-export function durationText(seconds: number): string {
-  if (seconds < 59.5) return `${Math.round(seconds)} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, '0')} min`;
-  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
 /** s of work: `0.42 s`, `12 s`. */
@@ -34,11 +18,6 @@ export function workTimeText(seconds: number): string {
 export function minuteText(ts: number, zone: string): string {
   if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
-}
-
-/** `08:05` in `zone`. */
-export function clockText(ts: number, zone: string): string {
-  return formatForPeople(ts, zone, 'HH:mm');
 }
 
 /** `12 minutes ago` and the like, for `ts` before `now`. */

@@ -1,11 +1,13 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
+import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
+import type { SetAside } from '../model/pipeline-state.ts';
 import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 
 /** Why nothing is known of a time. */
-export type UnobservedReason = SilenceReason | 'nothing received' | 'before the first location';
+export type UnobservedReason = SilenceReason | 'nothing received' | 'before the first location' | 'taken out';
 
 /** A part of a day. */
 export interface TimeSpan {
@@ -35,17 +37,20 @@ export interface ObservedSource {
   observed: PipelineState['observed'];
   /** The zone where no trip says one. */
   zone: string;
+  /** What corrections say: entries that are not analysed, and times at home. Absent: nothing. */
+  setAside?: readonly SetAside[];
+  atHome?: readonly TimeRange[];
 }
 
 /** The days from `from` to `to`, both included. Pure. */
 export function observedDays(source: ObservedSource, from: string, to: string): ObservedDay[] {
   const trips = source.links.flatMap(({ trip }) => trip ?? []);
   const startOf = dayStarts(trips, source.zone);
-  const silences = silencesOf(source);
+  const known: Known = { trips, silences: silencesOf(source), out: source.setAside ?? [], atHome: source.atHome ?? [] };
   const days: ObservedDay[] = [];
   for (let day = from, start = startOf(day); day <= to; day = addDays(day, 1)) {
     const end = Math.max(start, startOf(addDays(day, 1)));
-    days.push(dayOf(day, start, end, trips, silences));
+    days.push(dayOf(day, start, end, known));
     start = end;
   }
   return days;
@@ -53,7 +58,7 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
 
 /** The same days, read from the store. */
 export async function readObservedDays(
-  store: Pick<Store, 'trips' | 'pipeline'>,
+  store: Pick<Store, 'trips' | 'pipeline' | 'timeseries'>,
   userId: string,
   { from, to, zone = 'UTC' }: { from: string; to: string; zone?: string },
 ): Promise<ObservedDay[]> {
@@ -67,8 +72,10 @@ export async function readObservedDays(
     at = justAfter(page.at(-1)!.chain_ts);
   }
   links.push(...(await store.trips.chain(userId, { from: latest, limit: 1 })));
-  const { observed } = await store.pipeline.get(userId);
-  return observedDays({ links, observed, zone }, from, to);
+  const { observed, set_aside: setAside } = await store.pipeline.get(userId);
+  const stated = holding(await readCorrections(store.timeseries, userId));
+  const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
+  return observedDays({ links, observed, zone, setAside, atHome }, from, to);
 }
 
 const linksAtOnce = 200;
@@ -105,26 +112,34 @@ function silencesOf({ links, observed }: ObservedSource): Unobserved[] {
   ];
 }
 
-function dayOf(
-  day: string,
-  from: number,
-  to: number,
-  trips: readonly Trip[],
-  silences: readonly Unobserved[],
-): ObservedDay {
+/** What is known of any time. */
+interface Known {
+  trips: readonly Trip[];
+  silences: readonly Unobserved[];
+  out: readonly SetAside[];
+  atHome: readonly TimeRange[];
+}
+
+function dayOf(day: string, from: number, to: number, { trips, silences, ...stated }: Known): ObservedDay {
   const onDay = (part: TimeRange): boolean => part.from < to && part.to > from;
   const moves = trips.map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts })).filter(onDay);
   const gaps = silences.filter(onDay);
-  const bounds = [from, to, ...[...moves, ...gaps].flatMap((part) => [part.from, part.to])];
+  const out = stated.out.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of })).filter(onDay);
+  const atHome = stated.atHome.filter(onDay);
+  const bounds = [from, to, ...[...moves, ...gaps, ...out, ...atHome].flatMap((part) => [part.from, part.to])];
   const cuts = [...new Set(bounds)].filter((ts) => ts >= from && ts <= to).sort((a, b) => a - b);
   const spans: TimeSpan[] = [];
   for (const [i, start] of cuts.slice(0, -1).entries()) {
     const end = cuts[i + 1]!;
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
-    const gap = gaps.find(isAround);
     const isMoving = moves.some(isAround);
-    const kind = gap ? 'unobserved' : isMoving ? 'moving' : 'staying';
-    const reason = gap?.reason ?? null;
+    const isHome = atHome.some(isAround);
+    const gap = isHome ? undefined : gaps.find(isAround);
+    const taken = isHome ? undefined : out.find(isAround);
+    // Where only one of several sources was taken out, the others say whether the user stayed.
+    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token));
+    const reason = isTaken ? 'taken out' : (gap?.reason ?? null);
+    const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const last = spans.at(-1);
     if (last?.kind === kind && last.reason === reason) last.to = end;
     else spans.push({ from: start, to: end, kind, reason });
@@ -140,4 +155,10 @@ export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: Unobs
   const sums = new Map<UnobservedReason, number>();
   for (const { reason, from, to } of spans) if (reason !== null) sums.set(reason, (sums.get(reason) ?? 0) + to - from);
   return [...sums].sort(([, a], [, b]) => b - a);
+}
+
+/** s of the day between two times that were not observed. */
+export function unobservedWithin({ spans }: Pick<ObservedDay, 'spans'>, from: number, to: number): number {
+  const within = (span: TimeSpan): number => Math.max(0, Math.min(span.to, to) - Math.max(span.from, from));
+  return spans.reduce((sum, span) => sum + (span.kind === 'unobserved' ? within(span) : 0), 0);
 }

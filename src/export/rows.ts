@@ -8,7 +8,7 @@ import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Section, Trip, TripRecord } from '../model/trip.ts';
-import { estimatedOf, zoneWithin } from '../model/trip-fields.ts';
+import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
@@ -148,14 +148,8 @@ function tripRow(trip: ShownTrip, day: string): Row {
 
 /** The mode of the longest way; of two equally long the first. */
 function mainMode({ sections }: ShownTrip): string | null {
-  const metres = new Map<string, number>();
-  for (const { sensed_mode, distance } of sections) {
-    const mode = plainMode(sensed_mode);
-    metres.set(mode, (metres.get(mode) ?? 0) + distance);
-  }
-  let main: string | null = null;
-  for (const [mode, length] of metres) if (main === null || length > metres.get(main)!) main = mode;
-  return main;
+  const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
+  return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
 }
 
 function sectionRow(trip: ShownTrip, section: Section, i: number): Row {

@@ -1,7 +1,7 @@
 // What every form of a trip says alike: the zone of a time within it, and the fields of a stop.
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
-import type { Stop, Trip } from './trip.ts';
+import type { Stop, Trip, TripOutline, TripRecord } from './trip.ts';
 
 /** The zone within a trip: the start's zone before the middle, the end's zone after it. */
 export function zoneWithin(
@@ -33,3 +33,20 @@ export const estimatedOf = ({ sections }: Pick<Trip, 'sections'>): number =>
 
 /** The field `estimated` of a document, beside `distance`; none where all of it was recorded. */
 export const estimatedField = (metres = 0): { estimated?: number } => (metres > 0 ? { estimated: metres } : {});
+
+/** m of sections by what `keyOf` says of each, in the order in which they come. */
+export function metresBy<K, S extends { distance: number }>(
+  sections: readonly S[],
+  keyOf: (section: S) => K,
+): Map<K, number> {
+  const metres = new Map<K, number>();
+  for (const section of sections) metres.set(keyOf(section), (metres.get(keyOf(section)) ?? 0) + section.distance);
+  return metres;
+}
+
+/** The short form of a link that is a trip. */
+export function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
+  const { start_zone, start_loc, end_loc, sections = [] } = trip!;
+  const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
+  return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };
+}

@@ -1,14 +1,23 @@
 // A diary as one page of HTML that needs nothing else: the bar of each day, a map, a table, totals. No script, no
 // network.
-import { type ObservedDay, reasonsOf } from '../diary/observed-time.ts';
+import {
+  clockText,
+  distanceText,
+  durationText,
+  modeText,
+  modeTotals,
+  observedWords,
+  totalsText,
+} from '../diary/day-words.ts';
+import type { ObservedDay } from '../diary/observed-time.ts';
 import { lettersOf } from '../diary/place-letters.ts';
-import { plainMode } from '../model/plain-mode.ts';
+import { explainDay } from '../explain/explain.ts';
 import { formatForPeople, localDay, startOfDay } from '../model/time.ts';
 import type { Position, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { dayMap } from './day-map.ts';
 import { html } from './html.ts';
-import { type ModeStyle, modeKey, modePatterns, styleOf } from './mode-styles.ts';
+import { type ModeStyle, modeFill, modeKey, modePatterns, styleOf } from './mode-styles.ts';
 import { page } from './page-frame.ts';
 
 /** One local day. */
@@ -44,7 +53,7 @@ export function diaryPage({ name, days, completeUntil, labels, beside = [] }: Di
   return page(
     title,
     `<header><h1>${html(title)}</h1>${sum}${links}${pages}</header>${modePatterns(new Set(usedStyles(trips).keys()))}<main>
-${days.map((day) => daySection(day, completeUntil, labels ?? new Map())).join('\n')}
+${days.map((day) => daySection(day, completeUntil, labels ?? new Map())).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
 </main>`,
   );
 }
@@ -70,7 +79,25 @@ function daySection(
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${dayMap(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${mapOf(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+}
+
+function mapOf(trips: readonly Trip[], letterOf: (position: Position) => string): string {
+  const places = new Map(
+    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [letterOf(position), position]),
+  );
+  const marks = [...places].map(([mark, position]) => ({ mark, position }));
+  const title = `Map of the ways between ${places.size} places. The table below tells the same.`;
+  return dayMap(trips, marks, { title, north: 'N', length: distanceText });
+}
+
+/** Why the day is as it is, behind a fold. */
+function why({ records, observed }: PageDay): string {
+  const parts = explainDay({ records, observed, zone: 'UTC' }).map(({ kind, from, to, zone, title, reasons }) => {
+    const texts = reasons.map(({ about, text }) => `<li>${html(about)}: ${html(text)}</li>`);
+    return `<h3>${clockText(from, zone)} to ${clockText(to, zone)} ${html(kind)}: ${html(title)}</h3><ul>${texts.join('')}</ul>`;
+  });
+  return `<details><summary>Why</summary>${parts.join('')}</details>`;
 }
 
 const longDay = (day: string): string => formatForPeople(startOfDay(day, 'UTC') + 43_200, 'UTC', 'dddd D MMMM YYYY');
@@ -93,13 +120,14 @@ function dayBar(day: string, { from: start, spans }: ObservedDay, trips: readonl
     trip.sections.map((section) => {
       const from = shareOfDay(section.start_ts, trip.start_zone, day);
       const to = Math.max(from + 0.002, shareOfDay(section.end_ts, trip.start_zone, day));
-      return `<rect class="on ${styleOf(section.sensed_mode).name}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
+      const style = styleOf(section.sensed_mode);
+      return `<rect class="on ${style.name}" fill="${modeFill(style)}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
     }),
   );
   const words = trips
     .map((trip) => {
-      const modes = new Set(trip.sections.map(({ sensed_mode }) => modeWords(sensed_mode)));
-      return `${clock(trip.start_ts, trip.start_zone)} to ${clock(trip.end_ts, trip.end_zone)}, ${[...modes].join(', ')}`;
+      const modes = new Set(trip.sections.map(({ sensed_mode }) => html(modeText(sensed_mode))));
+      return `${clockText(trip.start_ts, trip.start_zone)} to ${clockText(trip.end_ts, trip.end_zone)}, ${[...modes].join(', ')}`;
     })
     .join('; ');
   const seen = spans.flatMap(({ kind, from, to }) => {
@@ -116,19 +144,16 @@ function dayBar(day: string, { from: start, spans }: ObservedDay, trips: readonl
 /** The position of a time on the clock of the day, 0 to 1; times after midnight are at the end. */
 function shareOfDay(ts: number, zone: string, day: string): number {
   if (localDay(ts, zone) > day) return 1;
-  const [hour, minute] = clock(ts, zone).split(':').map(Number) as [number, number];
+  const [hour, minute] = clockText(ts, zone).split(':').map(Number) as [number, number];
   return (hour * 60 + minute) / 1440;
 }
 
-/** How much of the day was observed, and why the rest was not. */
 function observedText(day: ObservedDay): string {
-  const observed = `Observed ${minutesText(day.moving_s + day.staying_s)}`;
-  if (day.unobserved_s < 60) return `${observed}.`;
-  const reasons = reasonsOf(day).map(([reason, seconds]) => `${reason} ${minutesText(seconds)}`);
-  return `${observed}; not observed ${minutesText(day.unobserved_s)}: ${reasons.join(', ')}.`;
+  const { observed, reasons } = observedWords(day);
+  return `${[upperFirst(observed), ...(reasons.length > 0 ? [reasons.join(', ')] : [])].join(': ')}.`;
 }
 
-const clock = (ts: number, zone: string): string => formatForPeople(ts, zone, 'HH:mm');
+const upperFirst = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 // ---------------------------------------------------------------- table and words
 
@@ -152,12 +177,14 @@ function tripTable(
   const named = trips.some(({ id }) => labels.has(id));
   const rows = trips.map((trip) => {
     const { start_ts, start_zone, end_ts, end_zone, start_loc, end_loc, sections } = trip;
-    const modes = sections.map(({ sensed_mode, distance }) => `${modeWords(sensed_mode)} ${kmText(distance)}`);
+    const modes = sections.map(
+      ({ sensed_mode, distance }) => `${html(modeText(sensed_mode))} ${distanceText(distance)}`,
+    );
     const label = named ? `<td>${html(labels.get(trip.id) ?? '')}</td>` : '';
     return (
       `<tr><td>${timeTag(start_ts, start_zone)}</td><td>${timeTag(end_ts, end_zone)}</td>` +
       `<td class="w">${html(letterOf(start_loc))} → ${html(letterOf(end_loc))}</td><td>${modes.join(', ')}</td>` +
-      `<td class="n">${kmText(trip.distance)}</td><td class="n">${kmText(estimatedOf(trip))}</td><td class="n">${minutesText(trip.duration)}</td>${label}</tr>`
+      `<td class="n">${distanceText(trip.distance)}</td><td class="n">${distanceText(estimatedOf(trip))}</td><td class="n">${durationText(trip.duration)}</td>${label}</tr>`
     );
   });
   const last = named ? '<th scope="col">Named</th>' : '';
@@ -170,38 +197,16 @@ function tripTable(
   );
 }
 
-const modeWords = (sensedMode: string): string => html(plainMode(sensedMode).replaceAll('_', ' '));
-
 function timeTag(ts: number, zone: string): string {
-  return `<time datetime="${new Date(Math.round(ts * 1000)).toISOString()}">${clock(ts, zone)}</time>`;
-}
-
-/** A length as people say it. */
-export const kmText = (metres: number): string =>
-  metres < 1000 ? `${Math.round(metres)} m` : `${(metres / 1000).toFixed(1)} km`;
-
-/** A span of time as people say it. */
-export function minutesText(seconds: number): string {
-  const whole = Math.round(seconds / 60);
-  return whole < 60 ? `${whole} min` : `${Math.floor(whole / 60)} h ${whole % 60} min`;
+  return `<time datetime="${new Date(Math.round(ts * 1000)).toISOString()}">${clockText(ts, zone)}</time>`;
 }
 
 /** Lengths by mode, the longest first, safe in HTML. */
-export function modesText(trips: readonly Trip[]): string {
-  const metres = new Map<string, number>();
-  for (const { sensed_mode, distance } of trips.flatMap(({ sections }) => sections)) {
-    const words = modeWords(sensed_mode);
-    metres.set(words, (metres.get(words) ?? 0) + distance);
-  }
-  return [...metres]
-    .sort((a, b) => b[1] - a[1])
-    .map(([mode, length]) => `${mode} ${kmText(length)}`)
-    .join(', ');
-}
+export const modesText = (trips: readonly Trip[]): string =>
+  html(
+    modeTotals(trips)
+      .map(({ words }) => words)
+      .join(', '),
+  );
 
-function totals(trips: readonly Trip[]): string {
-  const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
-  const count = `${trips.length} ${trips.length === 1 ? 'trip' : 'trips'}`;
-  const length = `${kmText(sum(({ distance }) => distance))} (${kmText(sum(estimatedOf))} estimated)`;
-  return `${count}, ${length}, ${minutesText(sum(({ duration }) => duration))} on the way: ${modesText(trips)}.`;
-}
+const totals = (trips: readonly Trip[]): string => `${totalsText(trips)}: ${modesText(trips)}.`;

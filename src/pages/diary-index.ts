@@ -1,6 +1,7 @@
 // The first page of a folder of days: every day with its trips, and a link to its page.
+import { distanceText, durationText } from '../diary/day-words.ts';
 import type { Trip } from '../model/trip.ts';
-import { kmText, minutesText, modesText } from './day-page.ts';
+import { modesText } from './day-page.ts';
 import { html } from './html.ts';
 import { page } from './page-frame.ts';
 
@@ -45,7 +46,7 @@ export function diaryIndex(name: string, days: readonly IndexDay[]): string {
   const metres = days.reduce((sum, one) => sum + one.distance, 0);
   return page(
     title,
-    `<header><h1>${html(title)}</h1><p>${days.length} days with trips, ${trips} trips, ${kmText(metres)}.</p>${nav}</header><main>
+    `<header><h1>${html(title)}</h1><p>${days.length} days with trips, ${trips} trips, ${distanceText(metres)}.</p>${nav}</header><main>
 ${[...months].map(([month, list]) => monthSection(month, list)).join('\n')}
 </main>`,
   );
@@ -55,7 +56,7 @@ function monthSection(month: string, days: readonly IndexDay[]): string {
   const rows = days.map(
     ({ day, trips, distance, duration, modes }) =>
       `<tr><th scope="row"><a href="${fileOfDay(day)}"><time datetime="${day}">${day}</time></a></th><td class="n">${trips}</td>` +
-      `<td class="n">${kmText(distance)}</td><td class="n">${minutesText(duration)}</td><td>${modes}</td></tr>`,
+      `<td class="n">${distanceText(distance)}</td><td class="n">${durationText(duration)}</td><td>${modes}</td></tr>`,
   );
   return `<section><h2 id="m${month}">${month}</h2><div class="wide" role="region" aria-labelledby="m${month}" tabindex="0"><table>
 <caption>Days with trips</caption><thead><tr><th scope="col">Day</th><th scope="col" class="n">Trips</th>

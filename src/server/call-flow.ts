@@ -24,6 +24,9 @@ const mebibyte = 1024 * 1024;
 /** JSON of a call that pushes nothing. */
 const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
+/** s; a process notes one fetch of a person in this time: nobody waits for the note, and a later one may be missing. */
+const fetchStep = 3600;
+
 const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
 
 /** Returns the handler of a route for callers. */
@@ -36,7 +39,12 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
   const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
   const originOf = originFinder(networksOf(config.trustedProxies));
   const routeStore = metrics === undefined ? store : countingStore(store, metrics.figures);
-  const { tokenField = 'user', tokenPlace = phonesPlace, tokenParameter, takesAnything = false } = route.dialect ?? {};
+  const {
+    tokenField = 'user',
+    tokenPlace = phonesPlace,
+    tokenParameters = [],
+    takesAnything = false,
+  } = route.dialect ?? {};
 
   /** True for a body as the route expects it, without a token. */
   function isCallOfStranger(body: JsonObject): boolean {
@@ -60,7 +68,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const origin = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
     const authenticator = new Authenticator(auth, route, call, origin);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
-    const outside = bearer ?? (tokenParameter === undefined ? null : (query[tokenParameter] ?? null));
+    const outside = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
     if (outside !== null) await authenticator.admit(outside);
     else if (basic !== null) await authenticator.admitIfKnown(basic);
 
@@ -93,6 +101,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const sent = { caller, body, unread, list: allowed, params, query };
     const result = await route.answer({ store: routeStore, config, everybody, log: call.log, now, ...sent });
     call.share.release();
+    if (route.fetches && auth.counts.mayNote(caller.uuid, 'fetch', fetchStep))
+      void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
     if (Symbol.asyncIterator in result) call.leave.push(auth.counts.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
   };

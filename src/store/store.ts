@@ -1,8 +1,10 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
+import type { CorrectionStanding } from '../model/correction.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { ManagerRecord } from '../model/manager.ts';
 import type { Marked } from '../model/marks.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { ErrorRow } from '../model/set-aside.ts';
@@ -18,8 +20,8 @@ export type { ErrorRow } from '../model/set-aside.ts';
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
- * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads
- * across users.
+ * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens`, `studies` and
+ * `managers` reads across users.
  *
  * Rows are written only about admitted users, from registration to erasure. Every method that writes checks this in its
  * own transaction. It rejects with `MOBILITY_USER_UNKNOWN` for anybody else, or with `MOBILITY_LEASE_LOST` if it works
@@ -37,6 +39,7 @@ export interface Store {
   readonly users: UserRegistry;
   readonly tokens: Tokens;
   readonly studies: Studies;
+  readonly managers: Managers;
   readonly profiles: Profiles;
   readonly usercache: Usercache;
   readonly documents: Documents;
@@ -105,8 +108,37 @@ export interface UserRegistry {
   ): Promise<{ user: UserRecord; created: boolean }>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
+  /** What is kept about users, by UUID, ascending: of one, or of those after `after`, in one read for all of them. */
+  figures(which: { uuid: string } | { after?: string; limit: number }): Promise<PersonFigures[]>;
   /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */
   list(page: { after?: string; limit: number }): Promise<UserRecord[]>;
+}
+
+/**
+ * What is kept about a user, of which `standOf` makes where they stand. The profile holds, in seconds since the epoch:
+ * `last_put_ts` and `last_stored_ts` (the last put, and the last that brought entries), `last_phone_data_ts` (the
+ * newest `write_ts` of that), `last_located_ts` (the last put with a location), `last_location_ts` (the newest location
+ * by the phone's clock), `waiting_since_ts` (the first put with entries since the end of the last run), `last_fetch_ts`
+ * (a fetch of days or trips, at most an hour before the last one), `last_refusal_ts` with its token and reason, and
+ * `last_limit_ts` with the limit.
+ */
+export interface PersonFigures {
+  user: UserRecord;
+  registered_ts: number;
+  /** Random; the audit log names the user by it. */
+  audit_key: string;
+  /** `erasing` and `arriving`: see `Store.unfinished`. */
+  stage: 'active' | Unfinished['stage'];
+  profile: JsonObject;
+  /** Those of phones and scripts. */
+  tokens: TokenRecord[];
+  state: PipelineState;
+  /** The last lease, also one that has ended and was never given back; null: it was. */
+  lease: Lease | null;
+  /** Waiting entries, and those in them that wait for a time that their phone's clock had before. */
+  waiting: { count: number; ahead: number; next_due_ts: number | null };
+  /** What was set aside, by key and reason, and when last. */
+  set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
 }
 
 /** Tokens, kept by their hash. */
@@ -145,6 +177,18 @@ export interface Studies {
   removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
 }
 
+/** People who look after studies. */
+export interface Managers {
+  byName(name: string): Promise<ManagerRecord | null>;
+  /** By name. */
+  list(): Promise<ManagerRecord[]>;
+  /**
+   * Puts what `change` makes of the record, null for none, in its place, and returns it. Atomic; it may call `change`
+   * again.
+   */
+  change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
+}
+
 /** What the app reports about itself, one object per user, without the user's id in it. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
@@ -181,10 +225,14 @@ export interface PutBatch {
    */
   received_ts?: readonly (number | undefined)[];
   /**
-   * Fields of the user's profile that the put sets. `onFailure` gets the error if the profile could not be written,
-   * such as a damaged row: the batch is stored nevertheless.
+   * Fields of the user's profile that the put sets, made of the profile before it and the end of the last run; pure.
+   * `onFailure` gets the error if the profile could not be written, such as a damaged row: the batch is stored
+   * nevertheless.
    */
-  note?: { fields: JsonObject; onFailure: (error: unknown) => void };
+  note?: {
+    fields: (before: JsonObject, lastRunTs: number | null) => JsonObject;
+    onFailure: (error: unknown) => void;
+  };
 }
 
 /** The staging store: entries that phones pushed and that wait for the pipeline. */
@@ -264,9 +312,12 @@ export interface Documents {
 export interface ErrorTimeseries {
   /**
    * Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is
-   * the end.
+   * the end. `id`: this error alone.
    */
-  list(userId: string, page: { key?: string; reason?: string; after?: string; limit: number }): Promise<ErrorRow[]>;
+  list(
+    userId: string,
+    page: { id?: string; key?: string; reason?: string; after?: string; limit: number },
+  ): Promise<ErrorRow[]>;
   /** Counts by key and reason; unusable entries without a key have the key null and come first. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
   /** How many errors the user has. */
@@ -343,8 +394,15 @@ export interface Timeseries {
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
 }
 
-/** The chain of trips of each user. */
+/**
+ * The chain of trips of each user, with the corrections that hold. Only `analysed`, `lastSettledBefore` and `apply`
+ * are about the chain as the analysis left it, which is what is stored.
+ */
 export interface Trips {
+  /** Links of the analysed chain, as `chain`. */
+  analysed(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
+  /** All corrections that were moved to the timeseries, by `write_ts`. */
+  corrections(userId: string): Promise<CorrectionStanding[]>;
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */

@@ -1,6 +1,7 @@
 // One day as text: places, ways, and what is unusual about days.
 import { expect, it } from 'vitest';
-import { diaryText, modeText } from '../../src/cli/diary-text.ts';
+import { diaryText } from '../../src/cli/diary-text.ts';
+import { modeText } from '../../src/diary/day-words.ts';
 import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../../src/model/trip.ts';
 
@@ -86,6 +87,17 @@ it('a place that the user returns to keeps its letter, and a stay its length', (
   expect(shown).toContain('  2 trips, 2.0 km, 20 min on the way\n  • walking 2.0 km\n');
 });
 
+it('a stay says how much of it was not observed, and where two trips touch there is no place', () => {
+  const records = [
+    record(noon, noon + 600, [home, work]),
+    record(noon + 7800, noon + 8400, [work, home]),
+    record(noon + 8400, noon + 9000, [home, work]),
+  ];
+  const shown = text(records, null, [{ from: noon + 3600, to: noon + 7200, reason: 'silent' }]);
+  expect(shown).toContain('  12:10  ● B  38.6000, -7.9500  2 h 00 min here, 1 h 00 min of it not observed\n');
+  expect(shown).toMatch(/\n {2}14:20 {2}○ went on at once\n {9}│ 14:20-14:30/);
+});
+
 it('what no location shows of a way stands beside its length', () => {
   const walk = { ...section(noon, noon + 600, 'PredictedModeTypes.WALKING', 1000), estimated: 240 };
   const shown = text([record(noon, noon + 600, [home, work], { sections: [walk] })]);
@@ -119,7 +131,7 @@ it('waits of a minute or more are shown, shorter ones are not', () => {
   ]);
   expect(shown.match(/waiting/g)).toHaveLength(1);
   expect(shown).toMatch(/│ +waiting +3 min\n/);
-  expect(shown).toContain('  ■ in vehicle 4.0 km  • walking 700 m\n');
+  expect(shown).toContain('  ■ vehicle 4.0 km  • walking 700 m\n');
 });
 
 it('untracked time is shown between two places', () => {
@@ -130,6 +142,10 @@ it('untracked time is shown between two places', () => {
   ]);
   expect(shown).toMatch(/12:10 {2}● B .*\n {2}12:11 {2}○ moved unseen for 48 min\n {2}13:00 {2}● A /);
   expect(shown).not.toContain('here');
+  const sinceYesterday = { ...untracked, start_ts: midnight - 3600, end_ts: noon };
+  expect(text([record(noon, noon + 600, [home, work], { untracked: sinceYesterday })])).toContain(
+    '  11 Mar 23:00  ○ moved unseen for 13 h 00 min\n',
+  );
 });
 
 it('a trip over midnight fills the day to its end, and a day in two zones names both', () => {
@@ -170,7 +186,7 @@ it('trips too short to keep are not counted as trips', () => {
 it('modes read as words', () => {
   expect(['PredictedModeTypes.BICYCLING', 'MotionTypes.IN_VEHICLE', 'MotionTypes.AIR_OR_HSR'].map(modeText)).toEqual([
     'bicycling',
-    'in vehicle',
-    'air or hsr',
+    'vehicle',
+    'air',
   ]);
 });

@@ -41,7 +41,7 @@ it.each(['', ':/etc/localtime', 'GMT+3', 'Nowhere/Town'])(
     const args = ['simulate', '--users', '1', '--days', '1', '--store', address];
     expect((await run(args, { env: { TZ } })).code).toBe(0);
     expect((await run(['pipeline', '--all', '--store', address], { env: { TZ } })).code).toBe(0);
-    for (const asked of [['status'], ['status', '--user', 'sim-demo-1@example.org'], ['logs', '--since', '1h']]) {
+    for (const asked of [['status'], ['users', 'tokens', 'sim-demo-1@example.org'], ['logs', '--since', '1h']]) {
       const { code, stderr } = await run([...asked, '--store', address], { env: { TZ } });
       expect([asked, code, stderr]).toEqual([asked, 0, expect.not.stringContaining('mobility:')]);
     }
@@ -77,6 +77,29 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
       1,
       expect.stringMatching(/^MOBILITY_OUTPUT: the users are erased, and the receipt/),
     ]);
+  });
+
+  it('behind standard output leaves no token that nobody has seen, and replaces none', async () => {
+    const { address } = await simulated(1);
+    const ada = 'sim-p-1@example.org';
+    const on = (args: string[], how = {}) => run([...args, '--store', address], how);
+    await on(['users', 'token', ada]);
+    await on(['study', 'create', 'sunny', '--list']);
+    for (const made of [
+      ['users', 'token', ada, '--replace'],
+      ['study', 'tokens', 'sunny', '--count', '2'],
+    ]) {
+      const { code, stderr } = await on(made, redirected('>/dev/full'));
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^mobility: MOBILITY_OUTPUT: .* revoked that nobody/)]);
+    }
+    const members = JSON.parse((await on(['users', 'list', '--study', 'sunny', '--json'])).stdout) as {
+      uuid: string;
+    }[];
+    expect(members).toHaveLength(2);
+    for (const [user, valid] of [[ada, 1], ...members.map(({ uuid }) => [uuid, 0])] as [string, number][]) {
+      const tokens = JSON.parse((await on(['users', 'tokens', user, '--json'])).stdout) as { revoked_ts?: number }[];
+      expect(tokens.filter(({ revoked_ts }) => revoked_ts === undefined)).toHaveLength(valid);
+    }
   });
 
   it('behind standard error costs only notes', async () => {

@@ -80,8 +80,19 @@ const bombs: Record<string, () => Generator<string | Uint8Array>> = {
     yield* times(12, () => `{${metadata},"data":[${fill('{},', 15)}0]}\n`);
   },
   'features.json': function* () {
-    yield '{"locations":[{"type":"Feature","properties":{"timestamp":"2024-03-12T08:00:00Z"}}';
+    yield '{"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},';
+    yield '"properties":{"timestamp":"2024-03-12T08:00:00Z","horizontal_accuracy":5}}';
     yield* times(20, () => `,{"type":"Feature","properties":[${fill('{},', 0.99)}0]}`);
+    yield ']}';
+  },
+  'rows.csv': function* () {
+    yield 'time,lat,lon\n2024-03-12T08:00:00Z,38.5,-7.9\n"';
+    yield* times(60, () => long);
+  },
+  'lines.geojson': function* () {
+    yield '{"type":"FeatureCollection","features":[{"lat":1,"lon":1,"time":1710000000}';
+    const line = `{"type":"Feature","geometry":{"type":"LineString","coordinates":[${fill('[1,2,3,1710000000],', 0.98)}[1,2]]}}`;
+    yield* times(20, () => `,${line}`);
     yield ']}';
   },
   'message.json': function* () {

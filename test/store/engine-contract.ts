@@ -62,6 +62,8 @@ const personOf = (name: string): PersonRow => ({
 export const accountOf = (user: string, fence: number) => ({
   ...{
     user,
+    registered_ts: 0,
+    audit_key: '',
     stage: 'active',
     fence,
     owner: null,

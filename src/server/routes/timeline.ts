@@ -8,7 +8,7 @@ import { type Route, suggestions } from './route.ts';
 
 const trip = objectOf({
   type: { const: 'FeatureCollection' },
-  features: { type: 'array', description: 'places, stops and sections; see docs/phones.md' },
+  features: { type: 'array', items: { type: 'object' }, description: 'places, stops and sections; see docs/phones.md' },
   properties: { type: 'object' },
 });
 
@@ -18,6 +18,7 @@ export const timelineRoutes: readonly Route[] = [
     path: '/timeline/getTrips/:date',
     summary: 'Returns the diary of one local day',
     answers: objectOf({ timeline: arrayOf(trip) }),
+    fetches: true,
     answer: async ({ caller, params, store }) => {
       const { date } = params;
       if (!isDay(date)) {

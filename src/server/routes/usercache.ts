@@ -15,7 +15,7 @@ const count = { type: 'integer', minimum: 0 };
 const counts = { inserted: count, updated: count, rejected: count };
 const document = objectOf({
   metadata: objectOf({ key: { type: 'string' }, type: { const: 'document' }, write_ts: values.time }),
-  data: { type: ['object', 'array'] },
+  data: { type: ['object', 'array'], items: {} },
 });
 
 /** The routes under `/usercache`. */
@@ -40,6 +40,7 @@ export const usercacheRoutes: readonly Route[] = [
     path: '/usercache/get',
     summary: 'Returns the documents for the phone: the diary of the last days, and configuration',
     answers: objectOf({ server_to_phone: arrayOf(document) }),
+    fetches: true,
     answer: get,
   },
 ];

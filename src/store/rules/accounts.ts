@@ -1,15 +1,29 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
 // reads.
+import { newUuid } from '../../model/ids.ts';
 import { clockSlack } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
 /** The row of a user who was registered just now. */
-export function newAccount(user: string, stage: AccountRow['stage'] = 'active'): AccountRow {
+export function newAccount(user: string, now: number, stage: AccountRow['stage'] = 'active'): AccountRow {
   const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
-  return { user, stage, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, sent: 0, state: '{}' };
+  return {
+    user,
+    registered_ts: now,
+    audit_key: newUuid(),
+    stage,
+    ...lease,
+    due: 0,
+    version: null,
+    zoned: 0,
+    zoneless: 0,
+    sent: 0,
+    state: '{}',
+  };
 }
 
 /** The row of a user; null if there is none. */
@@ -37,15 +51,25 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
   return account;
 }
 
-function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
+/** The lease of a row, also one that has ended and was not given back; null: nobody has one. */
+export function leaseIn({
+  user,
+  owner,
+  fence,
+  expires_ts,
+  seconds,
+}: Pick<AccountRow, 'user' | 'owner' | 'fence' | 'expires_ts' | 'seconds'>): Lease | null {
   return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
 }
 
 // ---------------------------------------------------------------- state
 
 /** The pipeline state of a row. */
-export function stateIn(account: AccountRow | null): PipelineState {
-  return { ...initialPipelineState, ...(account && (JSON.parse(account.state) as Partial<PipelineState>)) };
+export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): PipelineState {
+  return {
+    ...initialPipelineState,
+    ...(account && objectIn<AccountRow, Partial<PipelineState>>(accounts, account, 'state')),
+  };
 }
 
 /** The row with fields of its state replaced. */

@@ -2,6 +2,7 @@
 import { newUuid } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import type { ManagerRecord } from '../../model/manager.ts';
 import { notFinished, userExists } from '../../model/refusals.ts';
 import {
   type Enrolment,
@@ -17,6 +18,7 @@ import {
   type AccountRow,
   accounts,
   errors,
+  managers as managerTable,
   type PersonRow,
   people,
   profiles,
@@ -24,11 +26,11 @@ import {
   type TokenRow,
   tokens as tokenTable,
 } from '../rows/tables.ts';
-import type { Studies, Tokens, UserRegistry } from '../store.ts';
+import type { Managers, Studies, Tokens, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
 
-/** The users of a store. */
-export function users(engine: Engine): UserRegistry {
+/** The users of a store, without their figures. */
+export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
   return {
     register: (email, { uuid, now, ...membership }) => {
       const fresh = newUuid();
@@ -63,7 +65,8 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
   return row === undefined ? null : userOf(row);
 }
 
-function userOf({ uuid, user_email, update_ts, ...others }: PersonRow): UserRecord {
+/** A row as a record. */
+export function userOf({ uuid, user_email, update_ts, ...others }: PersonRow): UserRecord {
   return { uuid, user_email, update_ts, ...given(others) };
 }
 
@@ -72,13 +75,16 @@ function personOf(user: UserRecord): PersonRow {
 }
 
 /** The fields that are not null. */
-const given = (fields: object): object =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+function given(fields: Record<string, unknown>): object {
+  const some: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== null) some[name] = fields[name];
+  return some;
+}
 
 async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   if ((await accountOf(rows, user.uuid)) !== null) throw notFinished();
   await rows.put(people, [personOf(user)]);
-  await rows.put(accounts, [newAccount(user.uuid)]);
+  await rows.put(accounts, [newAccount(user.uuid, user.update_ts)]);
 }
 
 /** Records that entries of the user are stored for the first time. */
@@ -102,7 +108,7 @@ export function tokens(engine: Engine): Tokens {
     list: (userId) =>
       engine.read(async (rows) => {
         const found = await rows.find(tokenTable, { where: { user: userId }, order: ['created_ts', 'hash'] });
-        return found.map(tokenOf);
+        return found.map(tokenRecordOf);
       }),
     revoke: (userId, hash, { ts, why }) =>
       engine.write(null, async (rows) => {
@@ -121,10 +127,11 @@ export function tokens(engine: Engine): Tokens {
 
 async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
   const [row] = await rows.find(tokenTable, { where: { hash } });
-  return row === undefined ? null : tokenOf(row);
+  return row === undefined ? null : tokenRecordOf(row);
 }
 
-function tokenOf({ user, ...row }: TokenRow): TokenRecord {
+/** A row as a record. */
+export function tokenRecordOf({ user, ...row }: TokenRow): TokenRecord {
   const { hash, created_ts, expires_ts, ...others } = row;
   return { hash, user_id: user, created_ts, expires_ts, ...given(others) };
 }
@@ -214,4 +221,23 @@ async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRec
 /** The study that people join, or joined before, by a name. A store has a few studies. */
 async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | null> {
   return (await studiesIn(rows, {})).find(({ join_names }) => join_names.includes(name)) ?? null;
+}
+
+// ---------------------------------------------------------------- managers
+
+/** The managers of a store. */
+export function managers(engine: Engine): Managers {
+  const found = async (rows: Rows, where: { name?: string }): Promise<ManagerRecord[]> =>
+    (await rows.find(managerTable, { where, order: ['name'] })).map(({ record }) => JSON.parse(record));
+  return {
+    byName: (name) => engine.read(async (rows) => (await found(rows, { name }))[0] ?? null),
+    list: () => engine.read((rows) => found(rows, {})),
+    change: (name, change) =>
+      engine.write(null, async (rows) => {
+        const after = change((await found(rows, { name }))[0] ?? null);
+        if (after === null) await rows.remove(managerTable, { name });
+        else await rows.put(managerTable, [{ name, record: jsonText(after as unknown as JsonValue) }]);
+        return after;
+      }),
+  };
 }

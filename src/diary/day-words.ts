@@ -1,0 +1,171 @@
+// What a day says, in words and numbers: the terminal and the HTML page both show these, each in its own form.
+import type { Labels } from '../labels/labels-of.ts';
+import { saidTexts } from '../labels/said-text.ts';
+import { plainMode } from '../model/plain-mode.ts';
+import { formatForPeople, localDay } from '../model/time.ts';
+import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
+import { estimatedOf, metresBy } from '../model/trip-fields.ts';
+import { type ObservedDay, reasonsOf, unobservedWithin } from './observed-time.ts';
+
+// ---------------------------------------------------------------- numbers
+
+/** m as `350 m`, `4.2 km` or `128 km`. */
+export function distanceText(metres: number): string {
+  if (metres < 995) return `${Math.round(metres / 10) * 10} m`;
+  const km = metres / 1000;
+  return `${km < 99.95 ? km.toFixed(1) : Math.round(km)} km`;
+}
+
+/** s as `42 s`, `8 min`, `1 h 05 min` or `3 d 4 h`. */
+export function durationText(seconds: number): string {
+  if (seconds < 59.5) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, '0')} min`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** `08:05` in `zone`. */
+export function clockText(ts: number, zone: string): string {
+  return formatForPeople(ts, zone, 'HH:mm');
+}
+
+/** `1 trip`, `2 trips`. */
+export const tripsText = (count: number): string =>
+  `${count.toLocaleString('en-US')} ${count === 1 ? 'trip' : 'trips'}`;
+
+/** `PredictedModeTypes.LIGHT_RAIL` as `light rail`. */
+export const modeText = (sensedMode: string): string => plainMode(sensedMode).replaceAll('_', ' ');
+
+/** m that no location shows, where they show in a length; else empty. */
+const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceText(metres)} estimated`);
+
+// ---------------------------------------------------------------- the parts of a day
+
+/** What happened in a day, in order of time. */
+export type DayPart =
+  | { kind: 'place'; clock: string; letter: string; position: Position /** Empty: not known. */; stay: string }
+  /** What lies between two trips and is no place. */
+  | { kind: 'between'; clock: string; words: string }
+  | {
+      kind: 'trip';
+      trip: Trip;
+      way: WayPart[] /** What the user said about it, such as `mode e_bike`. */;
+      said: string[];
+    };
+
+/** A section of a trip, or a wait of a minute or more between two. */
+export interface WayPart {
+  /** Empty of a wait. */
+  clock: string;
+  mode: string;
+  distance: string;
+  duration: string;
+  estimated: string;
+}
+
+/** A day of trips: `records` start on it, in order. `letterOf` names places. */
+export function dayParts(
+  records: readonly TripRecord[],
+  observed: ObservedDay,
+  labels: Labels,
+  letterOf: (position: Position) => string,
+): DayPart[] {
+  const parts: DayPart[] = [];
+  for (const [i, { trip, untracked }] of records.entries()) {
+    if (trip === null) continue;
+    const { start_ts, start_zone, end_ts, end_zone } = trip;
+    if (untracked !== null) {
+      const { start_ts, end_ts } = untracked;
+      const format = localDay(start_ts, start_zone) === observed.day ? 'HH:mm' : 'D MMM HH:mm';
+      const words = `moved unseen for ${durationText(end_ts - start_ts)}`;
+      parts.push({ kind: 'between', clock: formatForPeople(start_ts, start_zone, format), words });
+    }
+    if (untracked !== null || !records[i - 1]?.trip) parts.push(place(start_ts, start_zone, trip.start_loc, ''));
+    parts.push({ kind: 'trip', trip, way: wayParts(trip), said: saidLines(labels, trip) });
+    const next = records[i + 1];
+    const stay = next?.trip && next.untracked === null ? next.trip.start_ts - end_ts : null;
+    if (stay !== null && stay < leastStay)
+      parts.push({ kind: 'between', clock: clockText(end_ts, end_zone), words: 'went on at once' });
+    else
+      parts.push(place(end_ts, end_zone, trip.end_loc, stay === null ? '' : stayText(end_ts, end_ts + stay, observed)));
+  }
+  return parts;
+
+  function place(ts: number, zone: string, position: Position, stay: string): DayPart {
+    return { kind: 'place', clock: clockText(ts, zone), letter: letterOf(position), position, stay };
+  }
+}
+
+/** s; where two trips touch there is no place between them */
+const leastStay = 1;
+
+function stayText(from: number, to: number, observed: ObservedDay): string {
+  const unseen = unobservedWithin(observed, from, to);
+  const seen = unseen < 60 ? '' : `, ${durationText(unseen)} of it not observed`;
+  return `${durationText(to - from)} here${seen}`;
+}
+
+function wayParts({ sections, stops, start_zone }: Trip): WayPart[] {
+  const ofSection = ({ start_ts, end_ts, sensed_mode, distance, duration, estimated }: Section): WayPart => ({
+    clock: `${clockText(start_ts, start_zone)}-${clockText(end_ts, start_zone)}`,
+    mode: modeText(sensed_mode),
+    distance: distanceText(distance),
+    duration: durationText(duration),
+    estimated: estimatedText(estimated),
+  });
+  return sections.flatMap((section, i) => {
+    const seconds = stops[i]?.duration ?? 0;
+    const wait = { clock: '', mode: 'waiting', distance: '', duration: durationText(seconds), estimated: '' };
+    return seconds < 60 ? [ofSection(section)] : [ofSection(section), wait];
+  });
+}
+
+const saidNames: Record<string, string> = {
+  mode_confirm: 'mode',
+  purpose_confirm: 'purpose',
+  replaced_mode: 'instead of',
+};
+
+const saidLines = (labels: Labels, trip: Trip): string[] =>
+  Object.entries(saidTexts(labels.ofTrip(trip.start_ts))).map(
+    ([name, text]) => `${saidNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
+  );
+
+// ---------------------------------------------------------------- the day as a whole
+
+/** The zones of trips, each once. */
+export const zonesText = (trips: readonly Trip[]): string =>
+  [...new Set(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))].join(', ');
+
+/** `2 trips, 4.0 km (240 m estimated), 20 min on the way`. */
+export function totalsText(trips: readonly Trip[]): string {
+  const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
+  const estimated = estimatedText(sum(estimatedOf));
+  const length = `${distanceText(sum(({ distance }) => distance))}${estimated && ` (${estimated})`}`;
+  return `${tripsText(trips.length)}, ${length}, ${durationText(sum(({ duration }) => duration))} on the way`;
+}
+
+/** Lengths by mode, the longest first, each with a `sensed_mode` that it stands for. */
+export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number; words: string }[] {
+  const sections = trips.flatMap((trip) => trip.sections);
+  const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));
+  return [...metresBy(sections, ({ sensed_mode }) => modeText(sensed_mode))]
+    .sort(([, a], [, b]) => b - a)
+    .map(([mode, metres]) => ({ sensed_mode: named.get(mode)!, metres, words: `${mode} ${distanceText(metres)}` }));
+}
+
+/** How much of the day was observed, and how long each reason held for which the rest was not. */
+export function observedWords(day: ObservedDay): { observed: string; reasons: string[] } {
+  const observed = `observed ${durationText(day.moving_s + day.staying_s)}`;
+  if (day.unobserved_s < 60) return { observed, reasons: [] };
+  const reasons = reasonsOf(day).map(([reason, seconds]) => `${durationText(seconds)} ${reason}`);
+  return { observed: `${observed}, not observed ${durationText(day.unobserved_s)}`, reasons };
+}
+
+/** Whether later data may change the day. `completeUntil`: the diary is final up to it; null: nothing is yet. */
+export function finalText({ end_ts, end_zone }: Trip, completeUntil: number | null): string {
+  if (completeUntil === null || completeUntil < end_ts) return 'draft: later entries may change it';
+  return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; what came later is draft`;
+}
