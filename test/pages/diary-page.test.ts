@@ -55,11 +55,12 @@ it('a name or label cannot act as HTML', () => {
   };
   const record = { trip: { ...trip, duration: 60, distance: 5, sections: [], stops: [] }, day: '1970-01-01' };
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
+  const said = { user_input: { mode_confirm: hostile }, additions: [] };
+  const labels = { ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
   const page = diaryPage({
     name: hostile,
-    days: [{ day: '1970-01-01', records: [record as unknown as TripRecord], observed: observed! }],
+    days: [{ day: '1970-01-01', records: [record as unknown as TripRecord], observed: observed!, labels }],
     completeUntil: null,
-    labels: new Map([['t', hostile]]),
   });
   expect(page).not.toContain('<script');
   expect(page.match(/&#60;script/g)!.length).toBeGreaterThan(2);
