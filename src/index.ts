@@ -38,6 +38,18 @@ export { type PipelineOptions, runPipeline, type UserReport } from './pipeline/r
 export type { StageReport, TripChange } from './pipeline/stage.ts';
 export { type DayOptions, type DayPlan, type PlannedLeg, type PlannedStay, planDay } from './simulate/plan-day.ts';
 export { type SimulateOptions, simulateDay, simulateDays } from './simulate/simulate-day.ts';
+export { everyStand, standOfUser } from './stand/every-stand.ts';
+export {
+  type Breakage,
+  breakages,
+  type Chain,
+  type Link,
+  type LinkName,
+  type PersonState,
+  type Stand,
+  type StandOptions,
+  standOf,
+} from './stand/stand-of.ts';
 export { type OpenOptions, openStore } from './store/open.ts';
 export { everyEntry, everyError, everyLink, everyUser } from './store/pages.ts';
 export * from './store/store.ts';

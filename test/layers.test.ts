@@ -48,6 +48,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('diary', ['labels']),
   ...work('metrics', ['labels']),
   ...work('simulate'),
+  ...work('stand'),
   {
     name: 'analysis',
     paths: ['analysis/'],
@@ -57,7 +58,8 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('import', ['intake', 'formats']),
   ...work('report'),
   ...work('export', ['converters', 'labels', 'diary']),
-  ...work('pages', ['diary', 'report']),
+  ...work('explain', ['analysis', 'converters', 'diary']),
+  ...work('pages', ['diary', 'explain', 'report']),
   ...work('evaluate', ['analysis', 'converters', 'labels']),
   ...work('pipeline', ['analysis', 'converters', 'intake', 'diary']),
   ...work('upkeep', [
@@ -98,6 +100,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
       'composite',
       'diary',
       'metrics',
+      'stand',
       'log/files',
     ],
     rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',

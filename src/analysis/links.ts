@@ -9,7 +9,7 @@ import { awaySince, locationOf, mergedPlace, newPlace, positionOf } from './plac
 import type { SegmentedTrip } from './segmenter.ts';
 
 /** Thresholds by which raw trips become links of the chain. */
-const limits = {
+export const linkLimits = {
   /** m; trips of which the phone recorded less are dropped */
   shortestTrip: 100,
   /** m and s; a trip that begins this near to the place after dropped ones begins at the place, this much earlier */
@@ -36,10 +36,10 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
   };
   const { built, error } = tryToBuild(userId, found);
   const failed = error === undefined ? {} : { error };
-  if (built && found.recorded >= limits.shortestTrip)
+  if (built && found.recorded >= linkLimits.shortestTrip)
     return { record: keptLink({ userId, found, base, built, carry, next }), ...failed };
   const place = mergedPlace(carry?.place ?? null, rawPlace);
-  const away_since = place && awaySince(place, carry!, first, found.end, limits.nearPlace);
+  const away_since = place && awaySince(place, carry!, first, found.end, linkLimits.nearPlace);
   const record: TripRecord = {
     id: base.id,
     chain_ts: base.chain_ts,
@@ -82,12 +82,12 @@ function keptLink(parts: LinkParts): TripRecord {
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
   // If the user is again where they were, the time counts as tracked.
-  const untracked = before && gap > limits.nearPlace ? untrackedFrom(before, built.start_loc, parts) : null;
+  const untracked = before && gap > linkLimits.nearPlace ? untrackedFrom(before, built.start_loc, parts) : null;
   const start =
     before && !untracked
       ? before
       : newPlace(userId, untracked?.end_ts ?? null, untracked ? first.zone : null, built.start_loc, source);
-  if (start === before && gap > 0) built = startAtPlace(built, before, limits.leadIn);
+  if (start === before && gap > 0) built = startAtPlace(built, before, linkLimits.leadIn);
   const end: Place = {
     id: idOf(userId, 'place', last.ts),
     location: built.end_loc,

@@ -19,7 +19,8 @@ export interface SilenceOptions {
   reports: number;
 }
 
-const silenceDefaults: SilenceOptions = { longest: 900, near: 1000, settled: 2700, reports: 3 };
+/** The thresholds in use. */
+export const silenceDefaults: SilenceOptions = { longest: 900, near: 1000, settled: 2700, reports: 3 };
 
 /** What a phone sent, each list ascending by `ts`. */
 export interface Signs {

@@ -1,6 +1,6 @@
 // All days of a user as HTML pages with links to their neighbours, and an index.
 import { join } from 'node:path';
-import { type Day, everyDay } from '../diary/days.ts';
+import { type Day, dayFigures, everyDay } from '../diary/days.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { UserRecord } from '../model/user.ts';
 import { diaryPage } from '../pages/day-page.ts';
@@ -35,7 +35,7 @@ export async function writeDiaryPages(context: CommandContext, user: UserRecord,
     makeFolder(folder);
     let last: Day | null = null;
     for await (const day of everyDay(store, user, {}, context.now())) {
-      if (day.records.length === 0) continue;
+      if (dayFigures(day).trips === 0) continue;
       if (last !== null) await write(last, day.day);
       last = day;
     }

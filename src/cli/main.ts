@@ -17,6 +17,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
   diary: async () => (await import('./commands/diary.ts')).diaryCommand,
   erase: async () => (await import('./commands/erase.ts')).eraseCommand,
   evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
+  explain: async () => (await import('./commands/explain.ts')).explainCommand,
   export: async () => (await import('./commands/export.ts')).exportCommand,
   import: async () => (await import('./commands/import.ts')).importCommand,
   label: async () => (await import('./commands/label.ts')).labelCommand,

@@ -47,7 +47,7 @@ const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceTex
 
 /** What is shown of a day, see `Day`: labels and flags may be missing. */
 export interface ShownDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
-  /** Trips that start on the day, in order. */
+  /** Links that start on the day, in order. */
   records: readonly TripRecord[];
 }
 
@@ -76,8 +76,8 @@ export interface WayPart {
 /** The parts of a day. `letterOf` names places. */
 export function dayParts({ records, observed, labels }: ShownDay, letterOf: (position: Position) => string): DayPart[] {
   const parts: DayPart[] = [];
-  for (const [i, { trip, untracked }] of records.entries()) {
-    if (trip === null) continue;
+  const trips = records.filter(({ trip }) => trip !== null) as (TripRecord & { trip: Trip })[];
+  for (const [i, { trip, untracked }] of trips.entries()) {
     const { start_ts, start_zone, end_ts, end_zone } = trip;
     if (untracked !== null) {
       const { start_ts, end_ts } = untracked;
@@ -85,10 +85,10 @@ export function dayParts({ records, observed, labels }: ShownDay, letterOf: (pos
       const words = `moved unseen for ${durationText(end_ts - start_ts)}`;
       parts.push({ kind: 'between', clock: formatForPeople(start_ts, start_zone, format), words });
     }
-    if (untracked !== null || !records[i - 1]?.trip) parts.push(place(start_ts, start_zone, trip.start_loc, ''));
+    if (untracked !== null || i === 0) parts.push(place(start_ts, start_zone, trip.start_loc, ''));
     parts.push({ kind: 'trip', trip, way: wayParts(trip), said: saidWords(labels, trip) });
-    const next = records[i + 1];
-    const stay = next?.trip && next.untracked === null ? next.trip.start_ts - end_ts : null;
+    const next = trips[i + 1];
+    const stay = next?.untracked === null ? next.trip.start_ts - end_ts : null;
     if (stay !== null && stay < leastStay)
       parts.push({ kind: 'between', clock: clockText(end_ts, end_zone), words: 'went on at once' });
     else

@@ -13,8 +13,8 @@ import { type ObservedDay, readObservedDays, type Unobserved } from './observed-
 export interface Day {
   day: string;
   observed: ObservedDay;
-  /** The trips that start on the day, in order. */
-  records: (TripRecord & { trip: Trip })[];
+  /** Links that start on the day, in order: trips, and movement that was none. */
+  records: TripRecord[];
   labels: Labels;
   flagged: Flagged[];
 }
@@ -69,6 +69,18 @@ export async function* everyDay(
   }
 }
 
+/** The days of a range, see `everyDay`, also where nothing is known. */
+export async function readDays(
+  store: DayStore,
+  user: Owner,
+  range: { from: string; to: string },
+  now: number,
+): Promise<Day[]> {
+  const days: Day[] = [];
+  for await (const day of everyDay(store, user, range, now, true)) days.push(day);
+  return days;
+}
+
 async function* daysOf(
   store: DayStore,
   userId: string,
@@ -84,10 +96,11 @@ async function* daysOf(
   const labels = trips.length > 0 ? await readLabels(store, userId, span) : noLabels;
   const stays = staysOf(trips);
   for (const observed of days) {
-    const records = trips.filter(({ day }) => day === observed.day);
+    const records = links.filter(({ day }) => day === observed.day);
+    const own = records.filter(isTrip);
     const flagged = [
-      ...flagsOfDay(observed, records.length, clues),
-      ...records.flatMap(({ trip }) => [
+      ...flagsOfDay(observed, own.length, clues),
+      ...own.flatMap(({ trip }) => [
         ...flagsOfTrip(trip, clues, labels),
         ...stays.filter(({ id }) => id === trip.end_place.id).flatMap((stay) => flagsOfStay(stay, clues)),
       ]),
@@ -143,7 +156,7 @@ async function causesOf({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: n
 }
 
 /** What a day comes to: counts, m and s. */
-export function figuresOf({ observed, records }: Pick<Day, 'observed' | 'records'>) {
+export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'records'>) {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
   return {

@@ -94,8 +94,9 @@ export async function putTaken(
     const batch: PutBatch = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));
     // The store writes the note together with the part: a put that fails is not noted.
-    if (isLast && inProfile) batch.note = { fields: { last_put_ts: now(), ...newest.fields() }, onFailure };
-    const results = await store.usercache.put(userId, batch, now()).catch((error: unknown) => {
+    const at = now();
+    if (isLast && inProfile) batch.note = { fields: (...before) => newest.fields(at, ...before), onFailure };
+    const results = await store.usercache.put(userId, batch, at).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
     });
     hasStored = true;
@@ -189,22 +190,34 @@ function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
   ];
 }
 
+/** s; a location that claims to be of later than this after its arrival does not count as the newest. */
+const believedAhead = 86_400;
+
 /** The newest times of a put, for the profile. */
 class NewestTimes {
   private data = Number.NEGATIVE_INFINITY;
-  private location = Number.NEGATIVE_INFINITY;
+  private locations: number[] = [];
 
   add(entries: readonly Entry[]): void {
     for (const { metadata, data } of entries) {
       this.data = Math.max(this.data, metadata.write_ts);
-      if (metadata.key === keys.location) this.location = Math.max(this.location, dataTime(data) ?? this.location);
+      if (metadata.key === keys.location) this.locations.push(dataTime(data) ?? Number.NEGATIVE_INFINITY);
     }
   }
 
-  fields(): JsonObject {
-    const fields: JsonObject = {};
-    if (Number.isFinite(this.data)) fields.last_phone_data_ts = this.data;
-    if (Number.isFinite(this.location)) fields.last_location_ts = this.location;
+  /** The fields that a put at time `at` sets in a profile; see `PersonFigures`. */
+  fields(at: number, { last_location_ts: location, waiting_since_ts: waiting }: JsonObject, lastRun: number | null) {
+    const fields: JsonObject = { last_put_ts: at };
+    if (!Number.isFinite(this.data)) return fields;
+    fields.last_phone_data_ts = this.data;
+    fields.last_stored_ts = at;
+    // A run that ended after these arrived has taken them.
+    if (typeof waiting !== 'number' || waiting <= (lastRun ?? Number.NEGATIVE_INFINITY)) fields.waiting_since_ts = at;
+    if (this.locations.length === 0) return fields;
+    fields.last_located_ts = at;
+    const known = typeof location === 'number' ? location : Number.NEGATIVE_INFINITY;
+    const newest = this.locations.reduce((a, b) => (b <= at + believedAhead ? Math.max(a, b) : a), known);
+    if (Number.isFinite(newest)) fields.last_location_ts = newest;
     return fields;
   }
 }

@@ -18,6 +18,9 @@ export interface PipelineState {
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
+  /** When entries last left the usercache, and when the converters last accepted one; null: never. */
+  moved_ts: number | null;
+  converted_ts: number | null;
   /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
   last_run_ts: number | null;
   last_run_seconds: number | null;
@@ -33,6 +36,8 @@ export const initialPipelineState: PipelineState = {
   locations_from: null,
   observed: null,
   analysis_version: null,
+  moved_ts: null,
+  converted_ts: null,
   last_run_ts: null,
   last_run_seconds: null,
   last_error: null,

@@ -14,8 +14,8 @@ import {
 } from '../diary/day-words.ts';
 import type { Flagged } from '../diary/flags.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
-
 import { lettersOf } from '../diary/place-letters.ts';
+import { explainDay } from '../explain/explain.ts';
 import { formatForPeople, localDay, startOfDay } from '../model/time.ts';
 import type { Position, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
@@ -46,7 +46,7 @@ export function diaryPage({ name, days, completeUntil, beside = [] }: DiaryPage)
   return page(
     title,
     `<header><h1>${html(title)}</h1>${sum}${links}${pages}</header>${modePatterns(new Set(usedStyles(trips).keys()))}<main>
-${days.map((day) => daySection(day, completeUntil)).join('\n')}
+${days.map((day) => daySection(day, completeUntil)).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
 </main>`,
   );
 }
@@ -69,6 +69,17 @@ function daySection({ day, records, observed, labels, flagged = [] }: ShownDay, 
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
 ${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${flagList(flagged, observed.zone)}${dayMap(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+}
+
+/** Why the day is as it is, behind a fold. */
+function why({ records, observed }: ShownDay): string {
+  const parts = explainDay({ records, observed, zone: observed.zone }).map(
+    ({ kind, from, to, zone, title, reasons }) => {
+      const texts = reasons.map(({ about, text }) => `<li>${html(about)}: ${html(text)}</li>`);
+      return `<h3>${clockText(from, zone)} to ${clockText(to, zone)} ${html(kind)}: ${html(title)}</h3><ul>${texts.join('')}</ul>`;
+    },
+  );
+  return `<details><summary>Why</summary>${parts.join('')}</details>`;
 }
 
 const longDay = (day: string): string => formatForPeople(startOfDay(day, 'UTC') + 43_200, 'UTC', 'dddd D MMMM YYYY');

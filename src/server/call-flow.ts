@@ -24,6 +24,9 @@ const mebibyte = 1024 * 1024;
 /** JSON of a call that pushes nothing. */
 const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
+/** s; a process notes one fetch of a person in this time: nobody waits for the note, and a later one may be missing. */
+const fetchStep = 3600;
+
 const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
 
 /** Returns the handler of a route for callers. */
@@ -93,6 +96,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const sent = { caller, body, unread, list: allowed, params, query };
     const result = await route.answer({ store: routeStore, config, everybody, log: call.log, now, ...sent });
     call.share.release();
+    if (route.fetches && auth.counts.mayNote(caller.uuid, 'fetch', fetchStep))
+      void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
     if (Symbol.asyncIterator in result) call.leave.push(auth.counts.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
   };

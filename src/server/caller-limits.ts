@@ -86,8 +86,8 @@ interface Caller {
   counted_ts: number;
   /** Unknown keys. */
   keys: Set<string>;
-  /** The time of the last warning, by limit. */
-  warned: Map<string, number>;
+  /** When a limit met, a refusal or a fetch was noted last. */
+  noted: Map<string, number>;
 }
 
 /** Counts the use by callers of one process, and refuses what exceeds the limits. */
@@ -222,11 +222,11 @@ export class CallerCounts {
     });
   }
 
-  /** True if there was no warning about this limit of the caller in the last minute; records a warning now. */
-  mayWarn(userId: string, limit: string): boolean {
-    const { warned } = this.#of(userId);
-    if (this.#now() - (warned.get(limit) ?? Number.NEGATIVE_INFINITY) < minute) return false;
-    warned.set(limit, this.#now());
+  /** True if this about the caller was not noted in the last minute, or in so many s; notes it now. */
+  mayNote(userId: string, what: string, seconds = minute): boolean {
+    const { noted } = this.#of(userId);
+    if (this.#now() - (noted.get(what) ?? Number.NEGATIVE_INFINITY) < seconds) return false;
+    noted.set(what, this.#now());
     return true;
   }
 
@@ -257,7 +257,7 @@ const unused = (window = 0): Used => ({ window, calls: 0, bytes: 0, refused: 0 }
 
 const newCaller = (): Caller => ({
   ...{ minute: unused(), day: unused(), open: { calls: 0, streams: 0 } },
-  ...{ waiting: null, counted_ts: Number.NEGATIVE_INFINITY, keys: new Set(), warned: new Map() },
+  ...{ waiting: null, counted_ts: Number.NEGATIVE_INFINITY, keys: new Set(), noted: new Map() },
 });
 
 function met(limit: string, detail: string, most: number, seconds: number): Problem {
@@ -279,7 +279,7 @@ export function reportLimit(
 ): void {
   const { limit, most } = problem.options.members ?? {};
   const name = typeof limit === 'string' ? limit : 'open_calls';
-  if (!counts.mayWarn(userId, name)) return;
+  if (!counts.mayNote(userId, name)) return;
   log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
   // For operators only: if it cannot be written, the refusal and the log line remain.
   store.profiles.merge(userId, { last_limit: name, last_limit_ts: now() }).catch(() => {});

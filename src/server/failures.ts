@@ -47,8 +47,12 @@ async function reportRefusal(
   const state = why === undefined ? 'not known' : `${why} on ${createStamp(hostZone())(since ?? now())}`;
   log.write('WARNING', line.refusedToken(token, state, owner === undefined ? 'sent as' : 'of', user.user_email));
   log.write('INFO', line.userUuid(user.uuid));
-  if (counts.mayWarn(user.uuid, 'refused')) {
-    const fields = { last_refusal: `token ${token}, ${state}`, last_refusal_ts: now() };
+  if (counts.mayNote(user.uuid, 'refused')) {
+    const fields = {
+      last_refusal: `token ${token}, ${state}`,
+      last_refusal_ts: now(),
+      last_refusal_why: why ?? 'unknown',
+    };
     store.profiles.merge(user.uuid, fields).catch(() => {});
   }
   return true;

@@ -105,8 +105,34 @@ export interface UserRegistry {
   ): Promise<{ user: UserRecord; created: boolean }>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
+  /** What is kept about users, by UUID, ascending: of one, or of those after `after`, in one read for all of them. */
+  figures(which: { uuid: string } | { after?: string; limit: number }): Promise<PersonFigures[]>;
   /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */
   list(page: { after?: string; limit: number }): Promise<UserRecord[]>;
+}
+
+/**
+ * What is kept about a user, of which `standOf` makes where they stand. The profile holds, in seconds since the epoch:
+ * `last_put_ts` and `last_stored_ts` (the last put, and the last that brought entries), `last_phone_data_ts` (the
+ * newest `write_ts` of that), `last_located_ts` (the last put with a location), `last_location_ts` (the newest location
+ * by the phone's clock), `waiting_since_ts` (the first put with entries since the end of the last run), `last_fetch_ts`
+ * (a fetch of days or trips, at most an hour before the last one), `last_refusal_ts` with its token and reason, and
+ * `last_limit_ts` with the limit.
+ */
+export interface PersonFigures {
+  user: UserRecord;
+  registered_ts: number;
+  /** `erasing` and `arriving`: see `Store.unfinished`. */
+  stage: 'active' | Unfinished['stage'];
+  profile: JsonObject;
+  tokens: TokenRecord[];
+  state: PipelineState;
+  /** The last lease, also one that has ended and was never given back; null: it was. */
+  lease: Lease | null;
+  /** Waiting entries, and those in them that wait for a time that their phone's clock had before. */
+  waiting: { count: number; ahead: number; next_due_ts: number | null };
+  /** What was set aside, by key and reason, and when last. */
+  set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
 }
 
 /** Tokens, kept by their hash. */
@@ -181,10 +207,14 @@ export interface PutBatch {
    */
   received_ts?: readonly (number | undefined)[];
   /**
-   * Fields of the user's profile that the put sets. `onFailure` gets the error if the profile could not be written,
-   * such as a damaged row: the batch is stored nevertheless.
+   * Fields of the user's profile that the put sets, made of the profile before it and the end of the last run; pure.
+   * `onFailure` gets the error if the profile could not be written, such as a damaged row: the batch is stored
+   * nevertheless.
    */
-  note?: { fields: JsonObject; onFailure: (error: unknown) => void };
+  note?: {
+    fields: (before: JsonObject, lastRunTs: number | null) => JsonObject;
+    onFailure: (error: unknown) => void;
+  };
 }
 
 /** The staging store: entries that phones pushed and that wait for the pipeline. */

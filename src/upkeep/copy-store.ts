@@ -13,7 +13,7 @@ import {
   tokens,
   userTables,
 } from '../store/rows/tables.ts';
-import { accountOf, released } from '../store/rules/accounts.ts';
+import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
 /** How people are copied. */
@@ -181,11 +181,13 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
 
 /** Registers the person at the target as one whose rows are still arriving: nobody else writes them. */
 async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | null): Promise<void> {
-  const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
-  const empty = { user: person.uuid, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, sent: 0, state: '{}' };
   await to.write(there === null ? null : person.uuid, async (rows) => {
     await rows.put(people, [person]);
-    await rows.put(accounts, [{ ...(there === null ? empty : released(there)), stage: 'arriving' }]);
+    await rows.put(accounts, [
+      there === null
+        ? newAccount(person.uuid, person.update_ts, 'arriving')
+        : { ...released(there), stage: 'arriving' },
+    ]);
   });
 }
 

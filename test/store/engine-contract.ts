@@ -62,6 +62,7 @@ const personOf = (name: string): PersonRow => ({
 export const accountOf = (user: string, fence: number) => ({
   ...{
     user,
+    registered_ts: 0,
     stage: 'active',
     fence,
     owner: null,

@@ -70,7 +70,13 @@ export interface Derived {
 
 export async function derived(store: Store, userId: string): Promise<Derived> {
   const documents = await store.documents.list(userId);
-  const { last_run_ts: _, last_run_seconds: _seconds, ...state } = await store.pipeline.get(userId);
+  const {
+    last_run_ts: _,
+    last_run_seconds: _seconds,
+    moved_ts: _moved,
+    converted_ts: _converted,
+    ...state
+  } = await store.pipeline.get(userId);
   return {
     chain: await chainOf(store, userId),
     documents: documents.map(({ key, data }) => ({ key, data })).sort((a, b) => (a.key < b.key ? -1 : 1)),

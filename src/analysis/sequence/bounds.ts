@@ -6,7 +6,7 @@ import { cellStates } from './model.ts';
 import { geofenceDelay, movements, type Run } from './runs.ts';
 
 /** All set by hand on the developers' days. */
-const limits = {
+export const boundLimits = {
   /** s; the states move a start or an end at most this far */
   reach: 240,
   /** s; a movement that ended this little before the start still leads into it */
@@ -93,19 +93,19 @@ type Boundary = [ts: number, rule: BoundaryRule];
 function startOf(input: BoundsInput, moving: readonly { start: number; end: number }[]): [...Boundary, Run[]] {
   const { leftTs, firstTs, lastTs } = input;
   const run =
-    moving.findLast(({ start, end }) => start <= leftTs && end + limits.lead >= leftTs) ??
+    moving.findLast(({ start, end }) => start <= leftTs && end + boundLimits.lead >= leftTs) ??
     moving.find(({ start }) => start > leftTs && start < lastTs);
   let found: Boundary = [leftTs, 'location'];
-  if (run) found = [clamp(run.start, leftTs - limits.reach, leftTs + limits.reach), 'movement'];
-  const awakeBefore = run !== undefined && run.start > firstTs + limits.awake;
-  if (input.exitedTs !== null && firstTs - input.silentSince > limits.silence && !awakeBefore) {
+  if (run) found = [clamp(run.start, leftTs - boundLimits.reach, leftTs + boundLimits.reach), 'movement'];
+  const awakeBefore = run !== undefined && run.start > firstTs + boundLimits.awake;
+  if (input.exitedTs !== null && firstTs - input.silentSince > boundLimits.silence && !awakeBefore) {
     found = [Math.min(leftTs, input.exitedTs - geofenceDelay), 'geofence'];
   }
   let lead: Run[] = [];
   if (input.sampling === 'distance') {
-    if (input.noWay) lead = movementsBefore(input.motions, found[0], leftTs - limits.walkingReach);
+    if (input.noWay) lead = movementsBefore(input.motions, found[0], leftTs - boundLimits.walkingReach);
     if (lead.length > 0) found = [lead[0]!.start, 'readings'];
-    const ts = walkedSince(input.cells, found[0], leftTs - limits.walkingReach);
+    const ts = walkedSince(input.cells, found[0], leftTs - boundLimits.walkingReach);
     if (ts < found[0]) found = [ts, 'walking readings'];
   }
   return found[0] > input.notBefore ? [...found, lead] : [input.notBefore, 'trip before', lead];
@@ -116,8 +116,8 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   let since = from;
   for (let i = ts.length - 1; i >= 0; i -= 1) {
     if (ts[i]! >= from) continue;
-    if (ts[i]! < earliest || since - ts[i]! > limits.walkingHole + cellSeconds) break;
-    if (state[i] !== cellStates.still && walking[i]! > limits.walking) since = ts[i]! - cellSeconds / 2;
+    if (ts[i]! < earliest || since - ts[i]! > boundLimits.walkingHole + cellSeconds) break;
+    if (state[i] !== cellStates.still && walking[i]! > boundLimits.walking) since = ts[i]! - cellSeconds / 2;
   }
   return Math.max(since, Math.min(from, earliest));
 }
@@ -127,24 +127,24 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
   const found: Run[] = [];
   let hole = 0;
   let still = 0; // s of the hole
-  let longest = limits.movingHole;
+  let longest = boundLimits.movingHole;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
     const state = stateOf[readingKind(motions[i]!.type)]!;
-    if (state === cellStates.motor && end >= to) longest = limits.holeBeforeRide;
+    if (state === cellStates.motor && end >= to) longest = boundLimits.holeBeforeRide;
     if (end <= start) continue;
     if (start < earliest) break;
-    if (state !== null && state !== cellStates.still && end - start >= limits.leastMovement) {
+    if (state !== null && state !== cellStates.still && end - start >= boundLimits.leastMovement) {
       const ride = found[0]?.state === cellStates.motor ? found[0] : null;
       if (ride) ride.start = end; // the user sat in it
       found.unshift({ state, start, end });
       [hole, still] = [0, 0];
-      longest = state === cellStates.motor ? limits.holeBeforeRide : limits.movingHole;
+      longest = state === cellStates.motor ? boundLimits.holeBeforeRide : boundLimits.movingHole;
       continue;
     }
     hole += end - start;
     if (state === cellStates.still) still += end - start;
-    if (hole > longest || still > limits.stillInHole) break;
+    if (hole > longest || still > boundLimits.stillInHole) break;
   }
   // The last movement goes on to where the states have it.
   const last = found.at(-1);
@@ -157,9 +157,9 @@ const stateOf = [cellStates.still, cellStates.walk, cellStates.cycle, cellStates
 
 function endOf(input: BoundsInput, moving: readonly { start: number; end: number }[]): Boundary {
   const { lastTs, firstTs } = input;
-  const run = moving.findLast(({ start, end }) => start < lastTs + limits.reach && end > firstTs);
+  const run = moving.findLast(({ start, end }) => start < lastTs + boundLimits.reach && end > firstTs);
   const found: Boundary = run
-    ? [clamp(run.end, input.arrivedTs - limits.reach, lastTs + limits.reach), 'movement']
+    ? [clamp(run.end, input.arrivedTs - boundLimits.reach, lastTs + boundLimits.reach), 'movement']
     : [lastTs, 'location'];
   return found[0] < input.notAfter ? found : [input.notAfter, 'trip after'];
 }

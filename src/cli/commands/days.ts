@@ -1,7 +1,7 @@
 // `mobility days`: what is known of each day of users: trips, observed time, and what is doubtful.
 import { Command } from 'commander';
 import { distanceText, durationText, flagLines } from '../../diary/day-words.ts';
-import { type Day, type DayBounds, everyDay, figuresOf } from '../../diary/days.ts';
+import { type Day, type DayBounds, dayFigures, everyDay } from '../../diary/days.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -71,14 +71,14 @@ function jsonOf({ uuid, user_email }: UserRecord, one: Day) {
   const who = { user_id: uuid, user_email, day, time_zone: observed.zone };
   const flags = flagNames(flagged);
   const places = flagged.map(({ flag, of, id, from, to }) => ({ flag, of, id, start_ts: from, end_ts: to }));
-  return { ...who, ...figuresOf(one), moving_s, staying_s, not_observed_s: reasons, flags, flagged: places };
+  return { ...who, ...dayFigures(one), moving_s, staying_s, not_observed_s: reasons, flags, flagged: places };
 }
 
 /** A line a day, and a line for each thing to check. Times are of the day's zone. */
 function daysText({ user_email }: UserRecord, days: readonly Day[]): string {
   const zones = [...new Set(days.map(({ observed }) => observed.zone))];
   const rows = days.map((one) => {
-    const { trips, distance_m, observed_s } = figuresOf(one);
+    const { trips, distance_m, observed_s } = dayFigures(one);
     const figures = [counted(trips, 'trip'), distanceText(distance_m), `observed ${durationText(observed_s)}`];
     return [`  ${one.day}`, ...figures, ...(zones.length > 1 ? [one.observed.zone] : [])];
   });

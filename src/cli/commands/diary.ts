@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDays } from '../../diary/build-trip-documents.ts';
-import { type Day, everyDay } from '../../diary/days.ts';
+import { type Day, dayFigures, readDays } from '../../diary/days.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
 import { MobilityError } from '../../model/errors.ts';
@@ -105,19 +105,13 @@ async function showDays(context: CommandContext, user: UserRecord, days: Range, 
     return trips.length;
   }
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const shown = await readDays(context, user, days);
+  const shown = await readDays(store, user, days, context.now());
   const texts = shown.map((day) => diaryText({ name: user.user_email, ...day, completeUntil, ids }, output));
   await output.line(texts.join('\n\n'));
   return countTrips(shown);
 }
 
-const countTrips = (days: readonly Day[]): number => days.reduce((sum, { records }) => sum + records.length, 0);
-
-async function readDays(context: CommandContext, user: UserRecord, range: Range): Promise<Day[]> {
-  const days: Day[] = [];
-  for await (const day of everyDay(await context.store(), user, range, context.now(), true)) days.push(day);
-  return days;
-}
+const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => sum + dayFigures(day).trips, 0);
 
 /** The trips of the days as phones read them, with their labels. */
 async function documentsOf(store: Store, { uuid }: UserRecord, days: Range): Promise<TripFeatureCollection[]> {
@@ -142,7 +136,7 @@ function around(day: string, { month }: Options): Range {
 
 async function writePage(context: CommandContext, user: UserRecord, file: string, range: Range): Promise<number> {
   const store = await context.store();
-  const days = await readDays(context, user, range);
+  const days = await readDays(store, user, range, context.now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
   const text = diaryPage({ name: user.user_email, days, completeUntil });
   await writeResult(context.output, file, text, counted(countTrips(days), 'trip'));

@@ -34,6 +34,7 @@ function findRoute(name: string, time: string, selected: (body: JsonObject) => T
     path: `/datastreams/find_entries/${name}`,
     summary: `Returns entries of the caller by key and ${time}`,
     answers: found,
+    fetches: true,
     body: schemas.findEntries,
     answer: async (call) => answer(call, selected(call.body)),
   };

@@ -84,6 +84,8 @@ export interface Route {
   summary: string;
   /** True: the call may make the account of its caller. */
   registers?: true;
+  /** True: the answer holds days or trips of the caller; their profile keeps when they fetched some last. */
+  fetches?: true;
   /** What the body holds beside the token, if anything; checked before `answer` is called. */
   body?: BodySchema;
   /** Name of a member of the body that is a list of entries, which may be long: `answer` finds it in `call.list`. */

@@ -18,6 +18,7 @@ export const timelineRoutes: readonly Route[] = [
     path: '/timeline/getTrips/:date',
     summary: 'Returns the diary of one local day',
     answers: objectOf({ timeline: arrayOf(trip) }),
+    fetches: true,
     answer: async ({ caller, params, store }) => {
       const { date } = params;
       if (!isDay(date)) {

@@ -40,6 +40,7 @@ export const usercacheRoutes: readonly Route[] = [
     path: '/usercache/get',
     summary: 'Returns the documents for the phone: the diary of the last days, and configuration',
     answers: objectOf({ server_to_phone: arrayOf(document) }),
+    fetches: true,
     answer: get,
   },
 ];

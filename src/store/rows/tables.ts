@@ -56,6 +56,7 @@ export const studies = table('studies', {
 export const accounts = table('accounts', {
   columns: {
     user: 'text',
+    registered_ts: 'number',
     /** `active`; `erasing`: an erasure has begun; `arriving`: a copy from another store has not ended. */
     stage: 'text',
     /** The number of the last lease. */

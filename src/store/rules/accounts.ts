@@ -7,9 +7,20 @@ import { type AccountRow, accounts, batches } from '../rows/tables.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
 /** The row of a user who was registered just now. */
-export function newAccount(user: string, stage: AccountRow['stage'] = 'active'): AccountRow {
+export function newAccount(user: string, now: number, stage: AccountRow['stage'] = 'active'): AccountRow {
   const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
-  return { user, stage, ...lease, due: 0, version: null, zoned: 0, zoneless: 0, sent: 0, state: '{}' };
+  return {
+    user,
+    registered_ts: now,
+    stage,
+    ...lease,
+    due: 0,
+    version: null,
+    zoned: 0,
+    zoneless: 0,
+    sent: 0,
+    state: '{}',
+  };
 }
 
 /** The row of a user; null if there is none. */
@@ -37,7 +48,8 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
   return account;
 }
 
-function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
+/** The lease of a row, also one that has ended and was not given back; null: nobody has one. */
+export function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
   return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
 }
 

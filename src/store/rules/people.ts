@@ -27,8 +27,8 @@ import {
 import type { Studies, Tokens, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
 
-/** The users of a store. */
-export function users(engine: Engine): UserRegistry {
+/** The users of a store, without their figures. */
+export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
   return {
     register: (email, { uuid, now, ...membership }) => {
       const fresh = newUuid();
@@ -63,7 +63,8 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
   return row === undefined ? null : userOf(row);
 }
 
-function userOf({ uuid, user_email, update_ts, ...others }: PersonRow): UserRecord {
+/** A row as a record. */
+export function userOf({ uuid, user_email, update_ts, ...others }: PersonRow): UserRecord {
   return { uuid, user_email, update_ts, ...given(others) };
 }
 
@@ -78,7 +79,7 @@ const given = (fields: object): object =>
 async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   if ((await accountOf(rows, user.uuid)) !== null) throw notFinished();
   await rows.put(people, [personOf(user)]);
-  await rows.put(accounts, [newAccount(user.uuid)]);
+  await rows.put(accounts, [newAccount(user.uuid, user.update_ts)]);
 }
 
 /** Records that entries of the user are stored for the first time. */
@@ -102,7 +103,7 @@ export function tokens(engine: Engine): Tokens {
     list: (userId) =>
       engine.read(async (rows) => {
         const found = await rows.find(tokenTable, { where: { user: userId }, order: ['created_ts', 'hash'] });
-        return found.map(tokenOf);
+        return found.map(tokenRecordOf);
       }),
     revoke: (userId, hash, { ts, why }) =>
       engine.write(null, async (rows) => {
@@ -121,10 +122,11 @@ export function tokens(engine: Engine): Tokens {
 
 async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
   const [row] = await rows.find(tokenTable, { where: { hash } });
-  return row === undefined ? null : tokenOf(row);
+  return row === undefined ? null : tokenRecordOf(row);
 }
 
-function tokenOf({ user, ...row }: TokenRow): TokenRecord {
+/** A row as a record. */
+export function tokenRecordOf({ user, ...row }: TokenRow): TokenRecord {
   const { hash, created_ts, expires_ts, ...others } = row;
   return { hash, user_id: user, created_ts, expires_ts, ...given(others) };
 }

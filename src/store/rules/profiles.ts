@@ -15,7 +15,7 @@ export function profiles(engine: Engine): Profiles {
       const [given, fallback] = [copyOf(fields), copyOf(defaults)];
       return engine.write(userId, async (rows) => {
         await admitted(rows, userId);
-        return mergeProfile(rows, userId, given, fallback);
+        return mergeProfile(rows, userId, () => given, fallback);
       });
     },
   };
@@ -28,14 +28,18 @@ async function profileOf(rows: Rows, user: string): Promise<JsonObject | null> {
   return row === undefined ? null : (JSON.parse(row.profile) as JsonObject);
 }
 
-/** Replaces fields of a profile, and sets those of `defaults` that it lacks. Returns the whole profile. */
+/**
+ * Replaces the fields of a profile that `fields` makes of it, and sets those of `defaults` that it lacks. Returns the
+ * whole profile.
+ */
 export async function mergeProfile(
   rows: WritableRows,
   user: string,
-  fields: JsonObject,
-  defaults: JsonObject,
+  fields: (before: JsonObject) => JsonObject,
+  defaults: JsonObject = {},
 ): Promise<JsonObject> {
-  const profile: JsonObject = { ...defaults, ...(await profileOf(rows, user)), ...fields };
+  const before = (await profileOf(rows, user)) ?? {};
+  const profile: JsonObject = { ...defaults, ...before, ...fields(before) };
   await rows.put(table, [{ user, profile: jsonText(profile) }]);
   return profile;
 }

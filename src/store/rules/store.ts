@@ -1,12 +1,13 @@
 // The store over an engine: every rule once, for SQLite and MongoDB alike.
 import { doorOf } from '../door.ts';
 import type { Engine } from '../rows/rows.ts';
-import type { Erasure, Store } from '../store.ts';
+import type { Erasure, Store, UserRegistry } from '../store.ts';
 import { leases, pipelineStates } from './accounts.ts';
 import { ChunkCache } from './chunk-cache.ts';
 import { documents } from './documents.ts';
 import { countsOf, erase, unfinished } from './erase.ts';
 import { errorTimeseries } from './errors.ts';
+import { figuresOf } from './figures.ts';
 import { studies, tokens, users } from './people.ts';
 import { profiles } from './profiles.ts';
 import { timeseries } from './timeseries.ts';
@@ -20,7 +21,7 @@ export function storeOver(engine: Engine): Store {
   let closed: Promise<void> | null = null;
   return {
     address: engine.address,
-    users: door.guard(users(engine)),
+    users: door.guard({ ...users(engine), figures: (which) => figuresOf(engine, which) } satisfies UserRegistry),
     tokens: door.guard(tokens(engine)),
     studies: door.guard(studies(engine)),
     profiles: door.guard(profiles(engine)),

@@ -5,9 +5,9 @@ import { compareTexts } from '../../model/text-order.ts';
 import { batchRows, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
-import { type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
+import { type AccountRow, type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
 import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
-import { admitted } from './accounts.ts';
+import { admitted, stateIn } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
@@ -32,7 +32,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
         if (account.sent === 0 && entries.length + unusable.length > 0) await noteFirst(rows, account, now);
         await setAside(rows, cache, userId, unusable, now);
         const stored = await putEntries(rows, cache, userId, batch, now);
-        failure = note === undefined ? null : await noteFailure(rows, userId, note);
+        failure = note === undefined ? null : await noteFailure(rows, account, note);
         return stored;
       });
       if (failure !== null) note?.onFailure(failure);
@@ -168,9 +168,13 @@ async function setAside(
 }
 
 /** Records the put in the profile. A damaged profile fails no put: the error is returned. */
-async function noteFailure(rows: WritableRows, user: string, note: NonNullable<PutBatch['note']>): Promise<unknown> {
+async function noteFailure(
+  rows: WritableRows,
+  account: AccountRow,
+  note: NonNullable<PutBatch['note']>,
+): Promise<unknown> {
   try {
-    await mergeProfile(rows, user, note.fields, {});
+    await mergeProfile(rows, account.user, (profile) => note.fields(profile, stateIn(account).last_run_ts));
     return null;
   } catch (error) {
     if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return error;

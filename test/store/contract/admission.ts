@@ -13,7 +13,7 @@ const writes: Record<string, (user: Person) => Promise<unknown>> = {
   'usercache.put of a note': (user) =>
     user.store.usercache.put(
       user.id,
-      { entries: [], unusable: [], note: { fields: { a: 1 }, onFailure: () => {} } },
+      { entries: [], unusable: [], note: { fields: () => ({ a: 1 }), onFailure: () => {} } },
       1,
     ),
   'profiles.merge': (user) => user.store.profiles.merge(user.id, { a: 1 }),

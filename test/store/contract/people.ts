@@ -122,7 +122,11 @@ export function peopleTests(use: Use): void {
     const failures: unknown[] = [];
     const onFailure = (error: unknown): unknown => failures.push(error);
     const put = (id: string, entries: Entry[], at: number) =>
-      use.store.usercache.put(id, { entries, unusable: [], note: { fields: { at, [`n${at}`]: null }, onFailure } }, 5);
+      use.store.usercache.put(
+        id,
+        { entries, unusable: [], note: { fields: () => ({ at, [`n${at}`]: null }), onFailure } },
+        5,
+      );
     await use.store.profiles.merge(user.id, { at: 0, name: 'x' });
     await put(user.id, [fix(1)], 1);
     await put(user.id, [], 2);

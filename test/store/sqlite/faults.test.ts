@@ -40,7 +40,7 @@ describe('a full file', () => {
   it('refuses the whole put, with its note in the profile, and accepts it when there is space', async () => {
     const { store, user, limit, grow } = await limitedStore();
     const push = (from: number, count: number, at: number) => {
-      const note = { fields: { at }, onFailure: () => {} };
+      const note = { fields: () => ({ at }), onFailure: () => {} };
       return store.usercache.put(user.id, { entries: batchOf(from, count), unusable: [], note }, at);
     };
     await push(0, 10, 5);
@@ -245,7 +245,7 @@ describe('trouble that the engine reports', () => {
     const lease = await user.lease();
     const calls: [RegExp, () => Promise<unknown>][] = [];
     const move = () => user.move(lease);
-    const note = { fields: { a: 1 }, onFailure: () => {} };
+    const note = { fields: () => ({ a: 1 }), onFailure: () => {} };
     for (const words of [/^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/]) {
       calls.push([words, () => store.usercache.put(user.id, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
     }
@@ -297,7 +297,7 @@ it('a put is stored though the profile of its user is damaged, which stays as it
   connection.exec(`UPDATE profiles SET profile = '{"name":"eve"}'`);
   connection.close();
   const failures: unknown[] = [];
-  const note = { fields: { a: 1 }, onFailure: (error: unknown) => failures.push(error) };
+  const note = { fields: () => ({ a: 1 }), onFailure: (error: unknown) => failures.push(error) };
   expect(await store.usercache.put(user.id, { entries: [fix(7)], unusable: [], note }, 9)).toEqual(['inserted']);
   expect(failures).toMatchObject([{ code: 'MOBILITY_STORE_DAMAGED', message: expect.stringContaining('profiles') }]);
   same(await user.waiting(), [fix(7)]);

@@ -1,0 +1,114 @@
+// `mobility explain`: why a day is as the diary says.
+import { Command, InvalidArgumentError } from 'commander';
+import { clockText } from '../../diary/day-words.ts';
+import { readDays } from '../../diary/days.ts';
+import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../explain/explain.ts';
+import { readReadings } from '../../explain/readings.ts';
+import { keys } from '../../model/keys.ts';
+import { formatForPeople } from '../../model/time.ts';
+import type { TripRecord } from '../../model/trip.ts';
+import { everyLink } from '../../store/pages.ts';
+import { dayArgument } from '../arguments.ts';
+import type { CommandContext } from '../context.ts';
+import { counted } from '../output.ts';
+
+interface Options {
+  user: string;
+  day: string;
+  at?: string;
+}
+
+/** Says why: trips, modes, stays, and what is not known. */
+export function explainCommand(context: CommandContext): Command {
+  return new Command('explain')
+    .description('say why a day of a user is as the diary says: rules, probabilities and readings that decided')
+    .requiredOption('--user <name>', 'name or UUID of the user')
+    .requiredOption('--day <day>', 'local day', dayArgument(context))
+    .option('--at <time>', 'only what holds at this local time, such as 14:20', clockArgument)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility explain --user ada@example.org --day 2024-03-12
+  mobility explain --user ada@example.org --day 2024-03-12 --at 14:20
+
+Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has the rules.`,
+    )
+    .action(context.run((options: Options) => explain(context, options)));
+}
+
+function clockArgument(text: string): string {
+  if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected a time of the day as HH:MM.');
+}
+
+/** s before and after the day: links that reach into it, and readings around their bounds. */
+const margin = 86_400;
+
+async function explain(context: CommandContext, { user: name, day, at }: Options): Promise<void> {
+  const user = await context.findUser(name);
+  const store = await context.store();
+  const [shown] = await readDays(store, user, { from: day, to: day }, context.now());
+  const { observed } = shown!;
+  const around = { from: observed.from - margin, to: observed.to + margin };
+  const records: TripRecord[] = [];
+  for await (const link of everyLink(store, user.uuid, around)) records.push(link);
+  const { locations_from } = await store.pipeline.get(user.uuid);
+  const readings = await readReadings(store, user.uuid, around, locations_from ?? keys.location);
+  const all = explainDay({ records, observed, zone: observed.zone, readings });
+  const parts = at === undefined ? all : partsAt(all, at);
+  const zones = [...new Set(parts.map(({ zone }) => zone))];
+  await context.output.result({ user_id: user.uuid, day, parts }, () => {
+    const { bold, dim, columns } = context.output;
+    const title = `${bold(user.user_email)}  ${day}  ${dim(`times of ${zones.join(', ')}`)}`;
+    return [title, ...parts.map((part) => partText(part, bold, columns))].join('\n\n');
+  });
+}
+
+function partText(
+  { kind, from, to, zone, title, reasons }: ExplainedPart,
+  bold: (text: string) => string,
+  width: number,
+) {
+  const lines = reasons.flatMap(({ about, rule, text, readings = [] }) => [
+    ...wrapped(`${rule === null ? '' : `[${rule}] `}${text}`, width - indent).map((line, i) => [
+      i === 0 ? about : '',
+      line,
+    ]),
+    ...wrapped(readingsText(readings, zone), width - indent).map((line) => ['', line]),
+  ]);
+  const times = `${clockText(from, zone)}-${clockText(to, zone)}`;
+  return [
+    bold(`${times}  ${kind}${title === '' ? '' : `: ${title}`}`),
+    ...lines.map(([about = '', line = '']) => `  ${about.padEnd(indent - 2)}${line}`),
+  ].join('\n');
+}
+
+const indent = 13;
+
+/** `phone then: 07:52:10 exited geofence; 12 locations, 4 walking`; empty without readings. */
+function readingsText(readings: readonly PhoneReading[], zone: string): string {
+  if (readings.length === 0) return '';
+  const counts = new Map<string, number>();
+  for (const { kind, word } of readings) if (kind !== 'phone') counts.set(word, (counts.get(word) ?? 0) + 1);
+  const said = readings
+    .filter(({ kind }) => kind === 'phone')
+    .map(({ ts, word }) => `${formatForPeople(ts, zone, 'HH:mm:ss')} ${word}`);
+  const { location = 0, ...motions } = Object.fromEntries(counts);
+  const times = [
+    ...(location > 0 ? [counted(location, 'location')] : []),
+    ...Object.entries(motions).map(([word, count]) => `${word} ${count}`),
+  ];
+  return `within 5 min the phone sent: ${[...said, ...times].join(', ')}`;
+}
+
+/** The text in lines of at most `width` columns, cut at blanks; none for an empty text. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else if (word !== '') lines.push(word);
+  }
+  return lines;
+}

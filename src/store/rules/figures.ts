@@ -1,0 +1,66 @@
+// What is kept about users, read in one snapshot from the tables that hold figures of them.
+import type { JsonObject } from '../../model/json.ts';
+import type { Engine } from '../rows/rows.ts';
+import { objectIn } from '../rows/sums.ts';
+import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
+import { initialPipelineState, type PersonFigures, type UserRegistry } from '../store.ts';
+import { leaseIn, stateIn } from './accounts.ts';
+import { tokenRecordOf, userOf } from './people.ts';
+
+/** See `UserRegistry.figures`: six statements, for one user or for many. */
+export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
+  const query =
+    'uuid' in which
+      ? { where: { uuid: which.uuid } }
+      : { where: { uuid: { gt: which.after ?? '' } }, order: ['uuid'] as const, limit: which.limit };
+  return engine.read(async (rows) => {
+    const found = (await rows.find(people, query)).map((row) => [row.uuid, withoutFigures(row)] as const);
+    if (found.length === 0) return [];
+    const figures = new Map<string, PersonFigures>(found);
+    const where = { user: { gte: found[0]![0], lte: found.at(-1)![0] } };
+    /** Adds rows to the figures of their users. */
+    const each = <Row extends { user: string }>(list: Row[], add: (to: PersonFigures, row: Row) => void): void => {
+      for (const row of list) {
+        const to = figures.get(row.user);
+        if (to !== undefined) add(to, row);
+      }
+    };
+    each(await rows.find(accounts, { where }), addAccount);
+    each(await rows.find(profiles, { where }), (to, row) => {
+      to.profile = objectIn<typeof row, JsonObject>(profiles, row, 'profile');
+    });
+    each(await rows.find(tokens, { where }), (to, row) => to.tokens.push(tokenRecordOf(row)));
+    each(await rows.find(batches, { where }, ['user', 'count', 'due_ts']), ({ waiting }, { count, due_ts }) => {
+      waiting.count += count;
+      if (due_ts === 0) return;
+      waiting.ahead += count;
+      waiting.next_due_ts = Math.min(waiting.next_due_ts ?? due_ts, due_ts);
+    });
+    each(await rows.find(errors, { where }, ['user', 'key', 'reason', 'last_ts']), addError);
+    return [...figures.values()];
+  });
+}
+
+const withoutFigures = (row: Parameters<typeof userOf>[0]): PersonFigures => ({
+  ...{ user: userOf(row), registered_ts: row.update_ts, stage: 'erasing', profile: {}, tokens: [], lease: null },
+  ...{ state: initialPipelineState, waiting: { count: 0, ahead: 0, next_due_ts: null }, set_aside: [] },
+});
+
+function addAccount(to: PersonFigures, row: AccountRow): void {
+  to.registered_ts = row.registered_ts;
+  to.stage = row.stage as PersonFigures['stage'];
+  to.state = stateIn(row);
+  to.lease = leaseIn(row);
+}
+
+function addError(
+  { set_aside }: PersonFigures,
+  { key, reason, last_ts }: { key: string | null; reason: string; last_ts: number },
+): void {
+  const known = set_aside.find((one) => one.key === key && one.reason === reason);
+  if (known === undefined) set_aside.push({ key, reason, count: 1, last_ts });
+  else {
+    known.count += 1;
+    known.last_ts = Math.max(known.last_ts, last_ts);
+  }
+}
