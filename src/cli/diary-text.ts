@@ -7,8 +7,8 @@ import {
   flagLines,
   modeTotals,
   observedWords,
-  type ShownDay,
   totalsText,
+  type WordedDay,
   zonesText,
 } from '../diary/day-words.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
@@ -26,7 +26,7 @@ export interface DiaryMarks {
 }
 
 /** What the text of a day is made from. */
-export interface DiaryDay extends ShownDay {
+export interface DiaryDay extends WordedDay {
   name: string;
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;

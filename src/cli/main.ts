@@ -23,6 +23,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
   label: async () => (await import('./commands/label.ts')).labelCommand,
   licences: async () => (await import('./commands/licences.ts')).licencesCommand,
   logs: async () => (await import('./commands/logs.ts')).logsCommand,
+  managers: async () => (await import('./commands/managers.ts')).managersCommand,
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
   pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,
   'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,

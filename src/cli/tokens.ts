@@ -1,6 +1,8 @@
 // Tokens as operators make them and take them in.
 import { randomBytes } from 'node:crypto';
-import { MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError } from '../model/errors.ts';
+import { tokenHash } from '../model/user.ts';
+import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';
 
 /** A new token: 256 random bits, behind a prefix by which scanners for leaked secrets find it. */
@@ -13,4 +15,22 @@ export function checkedToken(token: string): string {
     'MOBILITY_USAGE',
     `expected a token of 16 to 8192 visible ASCII characters without blanks, found ${counted(token.length, 'character')}`,
   );
+}
+
+/**
+ * Shows new tokens by `show`. Throws `MOBILITY_OUTPUT` if that fails, as on a full disk or if the reader has gone, and
+ * revokes them: nobody has seen them.
+ */
+export async function showTokens(
+  context: CommandContext,
+  made: readonly { uuid: string; token: string }[],
+  show: () => Promise<void>,
+): Promise<void> {
+  await show().catch(async (error) => {
+    const { tokens } = await context.store();
+    const revocation = { ts: context.now(), why: 'revoked' } as const;
+    for (const { uuid, token } of made) await tokens.revoke(uuid, tokenHash(token), revocation);
+    const text = `${errorText(error)}; ${counted(made.length, 'token')} revoked that nobody has seen: repeat the command`;
+    throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
+  });
 }

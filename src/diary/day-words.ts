@@ -46,7 +46,7 @@ const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceTex
 // ---------------------------------------------------------------- the parts of a day
 
 /** What is shown of a day, see `Day`: labels and flags may be missing. */
-export interface ShownDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
+export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
   /** Links that start on the day, in order. */
   records: readonly TripRecord[];
 }
@@ -74,7 +74,10 @@ export interface WayPart {
 }
 
 /** The parts of a day. `letterOf` names places. */
-export function dayParts({ records, observed, labels }: ShownDay, letterOf: (position: Position) => string): DayPart[] {
+export function dayParts(
+  { records, observed, labels }: WordedDay,
+  letterOf: (position: Position) => string,
+): DayPart[] {
   const parts: DayPart[] = [];
   const trips = records.filter(({ trip }) => trip !== null) as (TripRecord & { trip: Trip })[];
   for (const [i, { trip, untracked }] of trips.entries()) {
@@ -152,12 +155,12 @@ export function totalsText(trips: readonly Trip[]): string {
 }
 
 /** Lengths by mode, the longest first, each with a `sensed_mode` that it stands for. */
-export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; words: string }[] {
+export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number; words: string }[] {
   const sections = trips.flatMap((trip) => trip.sections);
   const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));
   return [...metresBy(sections, ({ sensed_mode }) => modeText(sensed_mode))]
     .sort(([, a], [, b]) => b - a)
-    .map(([mode, metres]) => ({ sensed_mode: named.get(mode)!, words: `${mode} ${distanceText(metres)}` }));
+    .map(([mode, metres]) => ({ sensed_mode: named.get(mode)!, metres, words: `${mode} ${distanceText(metres)}` }));
 }
 
 /** How much of the day was observed, and how long each reason held for which the rest was not. */

@@ -1,4 +1,5 @@
 // The days of a person as everybody shows them: trips, observed time with its reasons, what was said, and flags.
+import { spokenTime } from '../corrections/read.ts';
 import { type Labels, noLabels, readLabels } from '../labels/labels-of.ts';
 import { addDays, localDay, startOfDay } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
@@ -6,7 +7,7 @@ import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { readClues } from './clues.ts';
-import { type Flagged, type FlaggedStay, flagsOfDay, flagsOfStay, flagsOfTrip } from './flags.ts';
+import { type Flagged, type FlaggedStay, flagsOfDay, flagsOfStay, flagsOfTrip, type Mark } from './flags.ts';
 import { type ObservedDay, readObservedDays, type Unobserved } from './observed-time.ts';
 
 /** One local day. */
@@ -54,7 +55,7 @@ export async function* everyDay(
   };
   const { from: first, to: last } = (beyond ? bounds : null) ?? within ?? {};
   if (first === undefined || last === undefined) return;
-  const fixed = await causesOf(store, user, now);
+  const fixed = { causes: await causesOf(store, user, now), marks: await contradictions(store, user.uuid) };
   for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
     const to = [addDays(from, daysAtOnce - 1), last].sort()[0]!;
     let isKnown = false;
@@ -85,11 +86,12 @@ async function* daysOf(
   store: DayStore,
   userId: string,
   range: { from: string; to: string; zone: string },
-  fixed: readonly Unobserved[],
+  fixed: { causes: readonly Unobserved[]; marks: readonly Mark[] },
 ): AsyncGenerator<Day, undefined> {
   const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // zones differ from UTC by 14 h at most
-  const clues = await readClues(store, userId, { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day });
-  const causes = [...fixed, ...clues.clocks];
+  const read = await readClues(store, userId, { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day });
+  const clues = { ...read, marks: [...read.marks, ...fixed.marks] };
+  const causes = [...fixed.causes, ...read.clocks];
   const { days, links } = await readObservedDays(store, userId, { ...range, causes });
   const trips = links.filter(isTrip);
   const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
@@ -153,6 +155,12 @@ async function causesOf({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: n
       : [{ from: Number.NEGATIVE_INFINITY, to: joined_ts, reason: 'before joining' as const }]),
     ...(hasLeft ? [{ from: Math.max(...refused), to: now, reason: 'after leaving' as const }] : []),
   ];
+}
+
+/** Corrections that later data contradict, by the time that they speak of. */
+async function contradictions({ trips }: DayStore, userId: string): Promise<Mark[]> {
+  const found = (await trips.corrections(userId)).filter(({ effect }) => effect === 'contradicted');
+  return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...spokenTime(correction) }));
 }
 
 /** What a day comes to: counts, m and s. */

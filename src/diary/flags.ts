@@ -15,6 +15,7 @@ export const flagMeanings = {
   sources_disagree: 'two sources told of places more than 1 km apart at the same time',
   clock_moved: "the phone's clock was ahead: it wrote entries after they were received, or measured after it wrote",
   jump_left_out: 'locations were left out because the person cannot have been there, or nothing else told of it',
+  correction_contradicted: 'a correction holds, but later data say otherwise',
   label_contradicts: 'the person named another mode than the diary has for the longest way of the trip',
 } as const;
 

@@ -1,5 +1,7 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
+import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
+import type { SetAside } from '../model/pipeline-state.ts';
 import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
@@ -56,8 +58,9 @@ export interface ObservedSource {
   zone: string;
   /** Why unobserved time was not observed, where more is known than the phone said; of several the first counts. */
   causes?: readonly Unobserved[];
-  /** Time that does not count, whatever was recorded in it. */
-  takenOut?: readonly TimeRange[];
+  /** What corrections say: entries that are not analysed, and times at home. Absent: nothing. */
+  setAside?: readonly SetAside[];
+  atHome?: readonly TimeRange[];
 }
 
 /** The days from `from` to `to`, both included. Pure. */
@@ -65,12 +68,14 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
   const trips = source.links.flatMap(({ trip }) => trip ?? []);
   const startOf = dayStarts(trips, source.zone);
   const moves = trips.map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts }));
-  const parts = { moves, silences: silencesOf(source), causes: source.causes ?? [], takenOut: source.takenOut ?? [] };
+  const out = (source.setAside ?? []).map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
+  const { causes = [], atHome = [] } = source;
+  const known: Known = { moves, silences: silencesOf(source), causes, out, atHome };
   const days: ObservedDay[] = [];
   for (let day = from, start = startOf(day); day <= to; day = addDays(day, 1)) {
     const next = startOf(addDays(day, 1));
     const end = next.ts > start.ts ? next : start;
-    days.push({ day, zone: start.zone, ...dayOf(start.ts, end.ts, parts) });
+    days.push({ day, zone: start.zone, ...dayOf(start.ts, end.ts, known) });
     start = end;
   }
   return days;
@@ -78,14 +83,9 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
 
 /** The same days, read from the store, with the links that they were made of. */
 export async function readObservedDays(
-  store: Pick<Store, 'trips' | 'pipeline'>,
+  store: Pick<Store, 'trips' | 'pipeline' | 'timeseries'>,
   userId: string,
-  {
-    from,
-    to,
-    zone = 'UTC',
-    ...more
-  }: Pick<ObservedSource, 'causes' | 'takenOut'> & { from: string; to: string; zone?: string },
+  { from, to, zone = 'UTC', causes = [] }: Pick<ObservedSource, 'causes'> & { from: string; to: string; zone?: string },
 ): Promise<{ days: ObservedDay[]; links: TripRecord[] }> {
   const [earliest, latest] = [startOfDay(from, 'UTC') - 86_400, startOfDay(to, 'UTC') + 3 * 86_400];
   const before = await store.trips.previous(userId, earliest);
@@ -93,8 +93,10 @@ export async function readObservedDays(
   for await (const link of everyLink(store, userId, { from: before?.chain_ts ?? earliest, to: latest }))
     links.push(link);
   links.push(...(await store.trips.chain(userId, { from: latest, limit: 1 })));
-  const { observed } = await store.pipeline.get(userId);
-  return { days: observedDays({ links, observed, zone, ...more }, from, to), links };
+  const { observed, set_aside: setAside } = await store.pipeline.get(userId);
+  const stated = holding(await readCorrections(store.timeseries, userId));
+  const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
+  return { days: observedDays({ links, observed, zone, causes, setAside, atHome }, from, to), links };
 }
 
 /**
@@ -130,32 +132,35 @@ function silencesOf({ links, observed }: ObservedSource): Unobserved[] {
   ];
 }
 
-interface DayParts {
+/** What is known of any time. */
+interface Known {
   moves: readonly TimeRange[];
   silences: readonly Unobserved[];
   causes: readonly Unobserved[];
-  takenOut: readonly TimeRange[];
+  out: readonly (TimeRange & Pick<SetAside, 'source' | 'token'>)[];
+  atHome: readonly TimeRange[];
 }
 
-function dayOf(from: number, to: number, parts: DayParts): Omit<ObservedDay, 'day' | 'zone'> {
+function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' | 'zone'> {
   const onDay = <T extends TimeRange>(ranges: readonly T[]): T[] =>
     ranges.filter((range) => range.from < to && range.to > from);
-  const [moves, gaps, causes, out] = [
-    onDay(parts.moves),
-    onDay(parts.silences),
-    onDay(parts.causes),
-    onDay(parts.takenOut),
-  ];
-  const bounds = [from, to, ...[...moves, ...gaps, ...causes, ...out].flatMap((part) => [part.from, part.to])];
+  const [moves, gaps, causes] = [onDay(known.moves), onDay(known.silences), onDay(known.causes)];
+  const [out, atHome] = [onDay(known.out), onDay(known.atHome)];
+  const parts = [...moves, ...gaps, ...causes, ...out, ...atHome];
+  const bounds = [from, to, ...parts.flatMap((part) => [part.from, part.to])];
   const cuts = [...new Set(bounds)].filter((ts) => ts >= from && ts <= to).sort((a, b) => a - b);
   const spans: TimeSpan[] = [];
   for (const [i, start] of cuts.slice(0, -1).entries()) {
     const end = cuts[i + 1]!;
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
-    const gap = gaps.find(isAround);
-    const known = moves.some(isAround) ? 'moving' : 'staying';
-    const reason = out.some(isAround) ? 'taken out' : gap ? (causes.find(isAround) ?? gap).reason : null;
-    const kind = reason === null ? known : 'unobserved';
+    const isMoving = moves.some(isAround);
+    const isHome = atHome.some(isAround);
+    const gap = isHome ? undefined : gaps.find(isAround);
+    const taken = isHome ? undefined : out.find(isAround);
+    // Where only one of several sources was taken out, the others say whether the user stayed.
+    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token));
+    const reason = isTaken ? 'taken out' : gap ? (causes.find(isAround) ?? gap).reason : null;
+    const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const last = spans.at(-1);
     if (last?.kind === kind && last.reason === reason) last.to = end;
     else spans.push({ from: start, to: end, kind, reason });

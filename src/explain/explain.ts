@@ -239,7 +239,7 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'after leaving': 'all tokens of the person had been revoked or had expired',
   'clock wrong': 'what the phone wrote then claims a later time: it came before it was written',
   'not yet': 'it is to come',
-  'taken out': 'it was taken out, whatever was recorded in it',
+  'taken out': 'a correction sets aside what came of this time',
 };
 
 function spanParts(span: TimeSpan, zone: string, readings: ExplainSource['readings']): ExplainedPart[] {

@@ -34,8 +34,16 @@ export type Found =
   /** Set aside without an owner, or where it is nothing at all: the reason. */
   | { unread: string };
 
+/** How files are to be read, where they do not say it themselves. */
+export interface FileReading {
+  /** IANA zone of times that have no offset. */
+  zone?: string | undefined;
+  /** Names of columns or properties, by the part of a fix that they hold. */
+  columns?: Readonly<Record<string, string>> | undefined;
+}
+
 /** What a reader is given. */
-export interface SourceReadOptions {
+export interface SourceReadOptions extends FileReading {
   /** Told of bytes of the disk as they are read. */
   onBytes(count: number): void;
 }
@@ -63,7 +71,7 @@ export interface FileFormat {
   /** Default: nobody. */
   names?: Naming | ((file: SourceFile) => Naming);
   /** True for a file that begins as this format does. Its name counts only where the content cannot tell. */
-  recognises(file: SourceFile): boolean;
+  recognises(file: SourceFile, reading: FileReading): boolean | Promise<boolean>;
   read(file: SourceFile, options: SourceReadOptions): AsyncIterable<Found>;
 }
 

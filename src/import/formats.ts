@@ -8,22 +8,28 @@ import { emissionDump, emissionJson } from './emission/dump.ts';
 import { isDatabaseAddress, openLive } from './emission/live.ts';
 import { bsonFile, entryLines, entryList } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
-import type { FileFormat, FolderFormat, Found, Part, SourceReadOptions } from './format.ts';
+import type { FileFormat, FileReading, FolderFormat, Found, Part, SourceReadOptions } from './format.ts';
 import { withEnd } from './recording-end.ts';
-import { openSource, type SourceFile, type SourceFolder } from './source.ts';
+import { openSource, type SourceFile, type SourceFolder, zippedFile } from './source.ts';
 import { SourceBroken } from './source-broken.ts';
 import { googleRecords } from './timeline/records.ts';
 import { googleTimeline } from './timeline/segments.ts';
+import { csv } from './tracks/csv.ts';
+import { geojson } from './tracks/geojson.ts';
 import { geolife } from './tracks/geolife.ts';
 import { gpx } from './tracks/gpx.ts';
 import { kml } from './tracks/kml.ts';
 import { tcx } from './tracks/tcx.ts';
+import { isZip, zipEntries } from './zip.ts';
 
 /** Formats of folders that are one whole; of two that fit, the first. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump, emissionJson];
 
 /** Formats of other programs, whose files end without saying so. */
-const recordings: readonly FileFormat[] = [gpx, tcx, kml, googleTimeline, googleRecords, ownTracks, overland, geolife];
+const recordings: readonly FileFormat[] = [
+  ...[gpx, tcx, kml, googleTimeline, googleRecords, ownTracks, overland, geolife],
+  ...[geojson, csv], // families: what is nobody's in particular
+];
 
 /** Formats of files; of two that fit, the first. */
 const fileFormats: readonly FileFormat[] = [entryList, entryLines, bsonFile, ...recordings];
@@ -39,10 +45,14 @@ export interface FoundParts {
 }
 
 /**
- * The parts at each of `sources`, sorted by path within a folder. `format`: take every file as of that format. Throws
- * `MOBILITY_USAGE` for a source that is not there or holds nothing that can be imported.
+ * The parts at each of `sources`, sorted by path within a folder or archive. `format`: take every file as of that
+ * format. Throws `MOBILITY_USAGE` for a source that is not there or holds nothing that can be imported.
  */
-export async function findParts(sources: readonly string[], format?: string): Promise<FoundParts> {
+export async function findParts(
+  sources: readonly string[],
+  format?: string,
+  reading: FileReading = {},
+): Promise<FoundParts> {
   const found: FoundParts = { parts: [], passedOver: [] };
   for (const source of sources) {
     if (isDatabaseAddress(source)) {
@@ -50,7 +60,7 @@ export async function findParts(sources: readonly string[], format?: string): Pr
       continue;
     }
     const before = found.parts.length;
-    await lookInto(source, { format, found, folders: new Set() });
+    await lookInto(source, { format, reading, found, folders: new Set() });
     checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
     throw new MobilityError(
@@ -80,6 +90,7 @@ function checkOnePerson(parts: readonly Part[]): void {
 
 interface Look {
   format: string | undefined;
+  reading: FileReading;
   found: FoundParts;
   /** Folders looked into: links may lead in a circle. */
   folders: Set<string>;
@@ -89,9 +100,17 @@ async function lookInto(path: string, look: Look): Promise<void> {
   const { format, found, folders } = look;
   const source = await openSource(path);
   if ('size' in source) {
-    const known = fileFormats.find((one) => (format === undefined ? one.recognises(source) : one.name === format));
-    if (known === undefined) found.passedOver.push(path);
-    else found.parts.push(filePart(source, known));
+    if (!isZip(source.head)) return lookAt(source, () => fileAgain(path), look);
+    const entries = await zipEntries(path).catch((error: unknown) => {
+      if (!(error instanceof SourceBroken)) throw error;
+      found.parts.push(brokenPart(path, error)); // the other sources go on
+      return [];
+    });
+    for (const entry of entries) {
+      if (/(^|\/)(\.|__MACOSX\/)/.test(entry.name)) continue;
+      const again = () => zippedFile(path, entry);
+      await lookAt(await again(), again, look);
+    }
     return;
   }
   const real = await realpath(path);
@@ -107,24 +126,43 @@ async function lookInto(path: string, look: Look): Promise<void> {
   for (const name of source.names) if (!name.startsWith('.')) await lookInto(join(path, name), look);
 }
 
-function filePart(file: SourceFile, format: FileFormat): Part {
-  const { names = 'nobody' } = format;
-  const { path, size } = file;
-  return {
-    name: path,
-    format: format.name,
-    size,
-    names: typeof names === 'function' ? names(file) : names,
-    read: (options) => readAgain(path, format, options),
-  };
+const brokenPart = (name: string, error: SourceBroken): Part => ({
+  ...{ name, format: 'zip', size: 0, names: 'nobody' },
+  read: () => {
+    throw error;
+  },
+});
+
+async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: Look): Promise<void> {
+  const { format, reading, found } = look;
+  for (const one of fileFormats) {
+    if (format === undefined ? !(await one.recognises(file, reading)) : one.name !== format) continue;
+    const { names = 'nobody' } = one;
+    const { path: name, size } = file;
+    found.parts.push({
+      ...{ name, format: one.name, size },
+      names: typeof names === 'function' ? names(file) : names,
+      read: (options) => readAgain(again, one, { ...options, ...reading }),
+    });
+    return;
+  }
+  found.passedOver.push(file.path);
 }
 
 /** Opens a file again: the bytes read to recognise thousands of files are not kept until the last file is read. */
-async function* readAgain(path: string, format: FileFormat, options: SourceReadOptions): AsyncGenerator<Found> {
+async function* readAgain(
+  again: () => Promise<SourceFile>,
+  format: FileFormat,
+  options: SourceReadOptions,
+): AsyncGenerator<Found> {
+  const found = format.read(await again(), options);
+  yield* recordings.includes(format) ? withEnd(found) : found;
+}
+
+async function fileAgain(path: string): Promise<SourceFile> {
   const file = await openSource(path);
   if (!('size' in file)) throw new SourceBroken('expected a file, found a folder');
-  const found = format.read(file, options);
-  yield* recordings.includes(format) ? withEnd(found) : found;
+  return file;
 }
 
 async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {
@@ -148,9 +186,13 @@ async function foundAt(path: string): Promise<string> {
   if (!('size' in source)) return source.names.length === 0 ? 'an empty folder' : 'a folder without any';
   const { head, size } = source;
   if (size === 0) return 'an empty file';
-  if (head.readUInt16BE(0) === 0x504b) return 'a ZIP archive (unpack it first)';
+  if (isZip(head)) return 'a ZIP archive without any';
   if (head.length > 4 && head.readUInt32LE(0) === 0x8199e26d)
     return 'an archive of mongodump (load it with mongorestore and import the database, or dump with --out FOLDER)';
   if (head.toString('latin1', 8, 12) === '.FIT') return 'a FIT file (convert it to GPX first)';
+  const text = head.toString('utf8');
+  if (/"Feature/.test(text)) return 'GeoJSON without a point or line that has a time (name it with --columns time=…)';
+  if (/^\S[^\n]*[,;\t|][^\n]*[,;\t|]/.test(text))
+    return 'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)';
   return 'something else';
 }

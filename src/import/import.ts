@@ -11,13 +11,15 @@ import type { Document, ErrorRow, Store } from '../store/store.ts';
 import type { Found, Owner, Part, SourcePerson } from './format.ts';
 import { SourceBroken } from './source-broken.ts';
 
-/** What came of things read: `read` is the sum of the four behind it. */
+/** What came of things read: `read` is the sum of the five behind it. */
 export interface ImportCounts {
   read: number;
   /** New in the store. */
   stored: number;
-  /** In the store before: the same entry, of this import or of a phone. */
+  /** In the store before this import. */
   known: number;
+  /** Once more in the same import. */
+  doubled: number;
   /** Invalid entries. `mobility status --user` lists them, unless they belong to no user. */
   set_aside: number;
   /** Derived by another service: the pipeline derives it again. */
@@ -47,6 +49,8 @@ export interface ImportedFor {
   name: string;
   /** The registered user; null if not registered yet. */
   user: UserRecord | null;
+  /** True: somebody who is not registered is, with the first thing of theirs. */
+  create?: boolean;
 }
 
 /** Where an import stores, and whom it tells. */
@@ -81,7 +85,7 @@ const waitingLength = 4 * 1024 * 1024;
 const lengthOf = (pushed: Pushed): number =>
   typeof pushed === 'string' ? pushed.length : JSON.stringify(pushed).length;
 
-const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, set_aside: 0, left_behind: 0 });
+const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 });
 
 /**
  * Imports sources one after the other. What is there already is known and stays as it is, so that an interrupted import
@@ -103,7 +107,7 @@ export async function importParts(parts: readonly Part[], options: ImportOptions
   return report;
 }
 
-const countNames = ['read', 'stored', 'known', 'set_aside', 'left_behind'] as const;
+const countNames = ['read', 'stored', 'known', 'doubled', 'set_aside', 'left_behind'] as const;
 
 async function importPart(part: Part, report: PartReport, people: People, options: ImportOptions): Promise<void> {
   const problem = (text: string): void => {
@@ -185,8 +189,12 @@ class People {
       const { user, registered } = await register(of, this.#options);
       return this.#recipient(user, registered);
     }
-    if (whom?.user == null) throw new TypeError('data that name no user are imported for a registered user only');
-    return this.#recipient(whom.user, false);
+    if (whom?.user != null) return this.#recipient(whom.user, false);
+    if (!whom?.create) throw new TypeError('data that name no user are imported for a registered user only');
+    const { store, now, dryRun } = this.#options;
+    const { name } = whom;
+    const user = dryRun ? { uuid: '', user_email: name } : (await store.users.register(name, { now: now() })).user;
+    return this.#recipient(user, true);
   }
 
   #recipient(user: Pick<UserRecord, 'uuid' | 'user_email'>, registered: boolean): Recipient {
@@ -254,6 +262,7 @@ class Recipient {
   #batch: Taken[] = [];
   #receipts = new Map<Entry, number>();
   #length = 0;
+  readonly #seen = new Map<string, TimeSet>();
 
   constructor(
     { uuid, user_email }: Pick<UserRecord, 'uuid' | 'user_email'>,
@@ -308,13 +317,25 @@ class Recipient {
     this.#receipts = new Map();
     this.#length = 0;
     const { store, now, log, dryRun } = this.#options;
+    const doubled = batch.map((taken) => isEntry(taken) && this.#isDoubled(taken.metadata));
     if (dryRun) {
-      for (const taken of batch) this.#count(report, { [await this.#verdict(taken)]: 1 });
+      for (const [i, taken] of batch.entries())
+        this.#count(report, { [doubled[i] ? 'doubled' : await this.#verdict(taken)]: 1 });
       return;
     }
     // The profile records the phone's last put: an import is not a phone.
     const put = await putTaken(this.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) });
-    this.#count(report, { stored: put.inserted, known: put.updated, set_aside: put.rejected });
+    const again = doubled.filter(Boolean).length;
+    this.#count(report, {
+      ...{ stored: put.inserted, known: put.updated - again, doubled: again },
+      set_aside: put.rejected,
+    });
+  }
+
+  #isDoubled({ key, write_ts }: Identity): boolean {
+    const seen = this.#seen.get(key) ?? new TimeSet();
+    this.#seen.set(key, seen);
+    return !seen.add(write_ts);
   }
 
   #count(report: PartReport, counts: Partial<ImportCounts>): void {
@@ -338,10 +359,11 @@ class Recipient {
     return entries.length > 0;
   }
 
-  /** An error that was mended here since is known; any other is as it was where it comes from. */
+  /** An error that is here, or was mended here since, is known; any other is as it was where it comes from. */
   async #setAside(row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await this.#isKnown(row.identity))) return { known: 1 };
+    if ((await store.errors.list(this.uuid, { id: row.id, limit: 1 })).length > 0) return { known: 1 };
     if (!dryRun) await store.errors.put(this.uuid, [row]);
     return { set_aside: 1 };
   }
@@ -362,3 +384,31 @@ class Recipient {
 
 /** s; how long an import that is killed while it writes a document keeps the user. */
 const secondsOfDocument = 60;
+
+/** Times, in eight bytes each where a `Set` takes forty: an import may read millions of entries. */
+class TimeSet {
+  #times = new Float64Array(64).fill(Number.NaN);
+  #size = 0;
+
+  /** False if the time was there before. */
+  add(time: number): boolean {
+    if (this.#size * 2 >= this.#times.length) {
+      const before = this.#times;
+      this.#times = new Float64Array(before.length * 2).fill(Number.NaN);
+      for (const one of before) if (!Number.isNaN(one)) this.#times[this.#placeOf(one)] = one;
+    }
+    const place = this.#placeOf(time);
+    if (this.#times[place] === time) return false;
+    this.#times[place] = time;
+    this.#size += 1;
+    return true;
+  }
+
+  #placeOf(time: number): number {
+    const mask = this.#times.length - 1;
+    let place = Math.imul(Math.floor((time % 4096) * 1e6) ^ Math.floor(time), 0x9e3779b1) >>> 0;
+    place = (place ^ (place >>> 15)) & mask;
+    while (!Number.isNaN(this.#times[place]!) && this.#times[place] !== time) place = (place + 1) & mask;
+    return place;
+  }
+}

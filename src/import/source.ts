@@ -1,11 +1,11 @@
 // Files and folders to import from: their bytes, unpacked where they are gzip, and what they begin with.
-import { createReadStream } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { errorText, MobilityError } from '../model/errors.ts';
+import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-broken.ts';
+import { type ZipEntry, zipBytes } from './zip.ts';
 
 /** A file that is read from its beginning to its end. */
 export interface SourceFile {
@@ -31,8 +31,6 @@ export interface SourceFolder {
 
 /** How much of a file is looked at to recognise its format. */
 const headBytes = 64 * 1024;
-
-const chunkBytes = 256 * 1024;
 
 /** The file or folder at a path. Throws `MOBILITY_USAGE` if it does not exist or cannot be read. */
 export async function openSource(path: string): Promise<SourceFile | SourceFolder> {
@@ -63,25 +61,37 @@ const reasons: Record<string, string> = {
   ELOOP: 'its links lead in a circle',
 };
 
-async function fileAt(path: string, size: number): Promise<SourceFile> {
-  const first = await firstBytes(path);
+const fileAt = (path: string, size: number): Promise<SourceFile> =>
+  sourceFile(path, size, (onBytes) => fileBytes(path, onBytes));
+
+/** A file of an archive. */
+export const zippedFile = (archive: string, entry: ZipEntry): Promise<SourceFile> =>
+  sourceFile(`${archive}/${entry.name}`, entry.packed, (onBytes) => zipBytes(archive, entry, onBytes));
+
+/** A file whose bytes `read` gives; what is gzip is unpacked. */
+async function sourceFile(
+  path: string,
+  size: number,
+  read: (onBytes: (count: number) => void) => AsyncIterable<Uint8Array>,
+): Promise<SourceFile> {
+  const first = await headOf(read(() => {}));
   const isGzip = first[0] === 0x1f && first[1] === 0x8b;
-  const bytes = (onBytes: (count: number) => void = () => {}) => unpacked(path, isGzip, onBytes);
+  const bytes = async function* (onBytes: (count: number) => void = () => {}): AsyncGenerator<Uint8Array> {
+    try {
+      if (isGzip) yield* unpacked(read(onBytes), createGunzip({ chunkSize: chunkBytes }));
+      else yield* read(onBytes);
+    } catch (error) {
+      if (error instanceof SourceBroken) throw error;
+      const { code = '' } = error as NodeJS.ErrnoException;
+      const reason = code.startsWith('Z_') ? 'it is damaged or breaks off' : (reasons[code] ?? errorText(error));
+      throw new SourceBroken(`cannot be read to its end: ${reason}: everything before it was read`, { cause: error });
+    }
+  };
   const head = isGzip ? await headOf(bytes()) : first;
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-async function firstBytes(path: string): Promise<Buffer> {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
-
-/** The head of a packed file; of a damaged one, what can be unpacked. */
+/** The head of a file; of a damaged one, what can be unpacked. */
 async function headOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -95,34 +105,4 @@ async function headOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
     if (!(error instanceof SourceBroken)) throw error;
   }
   return Buffer.concat(parts).subarray(0, headBytes);
-}
-
-async function* unpacked(path: string, isGzip: boolean, onBytes: (count: number) => void): AsyncGenerator<Uint8Array> {
-  const file = createReadStream(path, { highWaterMark: chunkBytes });
-  const counted = async function* (): AsyncGenerator<Uint8Array> {
-    for await (const chunk of file) {
-      onBytes(chunk.length);
-      yield chunk;
-    }
-  };
-  try {
-    if (isGzip) yield* gunzipped(counted());
-    else yield* counted();
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    const reason = code.startsWith('Z_') ? 'it is damaged or breaks off' : (reasons[code] ?? errorText(error));
-    throw new SourceBroken(`cannot be read to its end: ${reason}: everything before it was read`, { cause: error });
-  } finally {
-    file.destroy();
-  }
-}
-
-async function* gunzipped(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const gunzip = createGunzip({ chunkSize: chunkBytes });
-  void pipeline(chunks, gunzip).catch(() => {}); // what goes wrong is thrown where its output is read
-  try {
-    for await (const chunk of gunzip) yield chunk as Uint8Array;
-  } finally {
-    gunzip.destroy();
-  }
 }

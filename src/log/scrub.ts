@@ -32,7 +32,8 @@ export interface ErasedPerson {
 /**
  * Overwrites names and UUIDs with `erased---…` of the same length in all log files of a folder. The length stays, so
  * that a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's,
- * and, if it is an e-mail address, wherever it stands alone. May be killed and repeated. A missing folder has no files.
+ * and, if it is an e-mail address, wherever it stands alone, also percent-encoded or in capitals, and as a part of a
+ * path or key. May be killed and repeated. A missing folder has no files.
  */
 export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
@@ -75,14 +76,20 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   const names = people.flatMap(({ user_email: name }) => (name === null ? [] : [oneLine(name), word(name)]));
   const bytes = new Set(names.map((name) => Buffer.from(name).toString('latin1')));
   const scrubUuid = (uuid: string): string => (uuids.has(uuid) ? filler(uuid) : uuid);
-  const scrubName = (name: string): string => (bytes.has(name) ? filler(name) : name);
+  const scrubName = (name: string): string =>
+    bytes.has(name) || bytes.has(decoded(name).toLowerCase()) ? filler(name) : name;
   return (line) =>
     line
       .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, scrubUuid)
       .replace(/(?<=:(?:Found user email |Refused token [^,\n]*, [^,\n]*, (?:of|sent as) ))[^\n]*/, scrubName)
+      .replace(/(?<=\/)[^\s,;:"'()<>[\]/]+(?:@|%40)[^\s,;:"'()<>[\]/]*[^\s,;:"'()<>[\]/.]/g, scrubName)
       .replace(/[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName)
       .replace(/(?<=(?<!\w)')[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName); // quoted by '
 }
+
+/** A part of a path, without its percent-encoding. */
+const decoded = (part: string): string =>
+  part.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /** Returns the number of changed lines. */
 async function scrubPlain(path: string, replace: Replace): Promise<number> {

@@ -266,6 +266,21 @@ export function localDay(ts: number, zone: string): string {
 }
 
 /**
+ * When the clocks of `zone` show `local`, the seconds since the epoch of a clock without an offset; the first of two
+ * such times, and for a time that the clocks skipped, the time it would be without the skip. Throws a `RangeError` for
+ * an unknown zone.
+ */
+export function timeOnClocks(local: number, zone: string): number {
+  const before = local - zoneOffset(zone, local - secondsOfDay);
+  const after = local - zoneOffset(zone, local + secondsOfDay);
+  return before + zoneOffset(zone, before) === local
+    ? before
+    : after + zoneOffset(zone, after) === local
+      ? after
+      : before;
+}
+
+/**
  * The first instant of the local day, seconds since the epoch; where midnight does not exist, the first second after
  * it, and where the whole day does not, the start of the next. Throws a `RangeError` for an unknown zone.
  */

@@ -8,9 +8,9 @@ import {
   modeText,
   modeTotals,
   observedWords,
-  type ShownDay,
   saidWords,
   totalsText,
+  type WordedDay,
 } from '../diary/day-words.ts';
 import type { Flagged } from '../diary/flags.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
@@ -21,14 +21,14 @@ import type { Position, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { dayMap } from './day-map.ts';
 import { html } from './html.ts';
-import { type ModeStyle, modeKey, modePatterns, styleOf } from './mode-styles.ts';
+import { type ModeStyle, modeFill, modeKey, modePatterns, styleOf } from './mode-styles.ts';
 import { page } from './page-frame.ts';
 
 /** What a page shows. */
 export interface DiaryPage {
   /** Whose diary it is. */
   name: string;
-  days: readonly ShownDay[];
+  days: readonly WordedDay[];
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
   /** Links to pages beside this one. */
@@ -56,7 +56,7 @@ const dayLink = (day: string): string => `<a href="#d${day}">${day}</a>`;
 const tripsIn = (records: readonly TripRecord[]): Trip[] =>
   records.flatMap(({ trip }) => (trip === null ? [] : [trip]));
 
-function daySection({ day, records, observed, labels, flagged = [] }: ShownDay, completeUntil: number | null): string {
+function daySection({ day, records, observed, labels, flagged = [] }: WordedDay, completeUntil: number | null): string {
   const trips = tripsIn(records);
   const heading = `<h2 id="d${day}"><time datetime="${day}">${html(longDay(day))}</time></h2>`;
   if (trips.length === 0) {
@@ -68,11 +68,20 @@ function daySection({ day, records, observed, labels, flagged = [] }: ShownDay, 
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${flagList(flagged, observed.zone)}${dayMap(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${flagList(flagged, observed.zone)}${mapOf(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+}
+
+function mapOf(trips: readonly Trip[], letterOf: (position: Position) => string): string {
+  const places = new Map(
+    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [letterOf(position), position]),
+  );
+  const marks = [...places].map(([mark, position]) => ({ mark, position }));
+  const title = `Map of the ways between ${places.size} places. The table below tells the same.`;
+  return dayMap(trips, marks, { title, north: 'N', length: distanceText });
 }
 
 /** Why the day is as it is, behind a fold. */
-function why({ records, observed }: ShownDay): string {
+function why({ records, observed }: WordedDay): string {
   const parts = explainDay({ records, observed, zone: observed.zone }).map(
     ({ kind, from, to, zone, title, reasons }) => {
       const texts = reasons.map(({ about, text }) => `<li>${html(about)}: ${html(text)}</li>`);
@@ -102,7 +111,8 @@ function dayBar(day: string, { from: start, spans }: ObservedDay, trips: readonl
     trip.sections.map((section) => {
       const from = shareOfDay(section.start_ts, trip.start_zone, day);
       const to = Math.max(from + 0.002, shareOfDay(section.end_ts, trip.start_zone, day));
-      return `<rect class="on ${styleOf(section.sensed_mode).name}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
+      const style = styleOf(section.sensed_mode);
+      return `<rect class="on ${style.name}" fill="${modeFill(style)}" x="${x(from)}" y="3" width="${x(to - from)}" height="20"/>`;
     }),
   );
   const words = trips
@@ -160,7 +170,7 @@ function tripTable(
   day: string,
   trips: readonly Trip[],
   letterOf: (position: Position) => string,
-  labels: ShownDay['labels'],
+  labels: WordedDay['labels'],
 ): string {
   const saidOf = (trip: Trip): string => saidWords(labels, trip).join(', ');
   const named = trips.some((trip) => saidOf(trip) !== '');

@@ -17,6 +17,7 @@ import { forbidden, Problem } from './problem.ts';
 import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import { storeFigures } from './store-figures.ts';
+import { mountPages, refuseAsPage } from './web-pages.ts';
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -33,6 +34,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const everybody = new Everybody(store, now);
 
   app.use(logCalls(parts, budget, answers));
+  mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
   const description = fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json');
@@ -60,7 +62,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       app.all(path, refuseMethod('POST'));
     }
   }
-  app.all('*', () => {
+  app.all('*', (c) => {
+    refuseAsPage(c);
     throw new Problem(404, 'no endpoint at this path; docs/api.md lists the endpoints');
   });
   app.onError((error, c) => answerProblem(error, c.get('call'), parts, counts));

@@ -21,12 +21,13 @@ export interface BackupReport {
  * fit, and the reason of `signal` once it is aborted; then nothing is left behind.
  */
 export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<BackupReport> {
-  await checkOutside(target, folder);
-  await checkFree(target);
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
+  const { storeError } = await import('../store/sqlite/engine-errors.ts');
   const { syncFolder } = await import('../store/sqlite/folder.ts');
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
+    await checkOutside(target, folder);
+    await checkFree(target);
     makeFolders(partial);
     await copyDatabase(folder, partial, signal);
     await syncFolder(partial);
@@ -38,8 +39,8 @@ export async function backupStore(folder: string, target: string, signal?: Abort
     await syncFolder(dirname(resolve(target)));
     return report;
   } catch (error) {
-    await rm(partial, { recursive: true, force: true });
-    throw error;
+    await rm(partial, { recursive: true, force: true }).catch(() => {});
+    throw storeError(error, target);
   }
 }
 
@@ -83,9 +84,7 @@ async function checkFree(target: string): Promise<void> {
     if (error.code === 'ENOENT') return [];
     throw error;
   });
-  if (found.length === 0) return;
-  throw new MobilityError(
-    'MOBILITY_STORE_ADDRESS',
-    `expected ${target} to be a new or empty folder for the backup, found ${found.length} files in it`,
-  );
+  if (found.length === 0 && target !== '') return;
+  const name = target === '' ? 'an empty name' : `${found.length} files in ${target}`;
+  throw new MobilityError('MOBILITY_STORE_ADDRESS', `expected a new or empty folder for the backup, found ${name}`);
 }

@@ -7,6 +7,7 @@ import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
   type AccountRow,
   accounts,
+  managers,
   type PersonRow,
   people,
   studies,
@@ -102,8 +103,10 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   report.others = await othersAt(from, to);
   if (report.others > 0 && !options.merge) throw strangers(from, to, report.others);
   if (options.dryRun !== true) {
-    const found = await from.read((rows) => rows.find(studies, { where: {} }));
-    await to.write(null, (rows) => rows.put(studies, found));
+    for (const table of [studies, managers] as unknown as AnyTable[]) {
+      const found = await from.read((rows) => rows.find(table, { where: {} }));
+      await to.write(null, (rows) => rows.put(table, found));
+    }
   }
   for await (const person of everyRow(from, people, 'uuid')) {
     options.signal?.throwIfAborted();

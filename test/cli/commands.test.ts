@@ -376,6 +376,16 @@ it('a preview of a rebuild lists changed days in a file, and refuses one that ex
   expect(await run(preview)).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
 });
 
+it('a backup and a rebuild that are done when the signal comes end with 0', async () => {
+  const onOutput = () => process.emit('SIGTERM', 'SIGTERM');
+  for (const command of [
+    ['backup', join(shared.folder, 'done')],
+    ['rebuild', '--all'],
+  ]) {
+    expect(await shared.run(command, { onOutput })).toMatchObject({ code: 0 });
+  }
+});
+
 it('rebuild of an unchanged diary changes nothing', async () => {
   const { code, stdout } = await shared.run(['rebuild', '--user', ada, '--from', day]);
   expect([code, stdout]).toEqual([

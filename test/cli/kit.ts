@@ -27,6 +27,8 @@ export interface Surroundings {
   tty?: boolean;
   /** Standard output breaks like a closed pipe after so many writes. */
   closedAfter?: number;
+  /** Called before each write to standard output. */
+  onOutput?: () => void;
 }
 
 /** A store that does not exist yet, and command lines on it. */
@@ -71,8 +73,8 @@ export function setStage(address: string, user: string, stage: 'erasing' | 'arri
 
 /** Runs one command line. */
 export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<Said> {
-  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, closedAfter } = surroundings;
-  const stdout = collect(tty, closedAfter);
+  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, closedAfter, onOutput } = surroundings;
+  const stdout = collect(tty, closedAfter, onOutput);
   const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
   const code = await main(['node', 'mobility', ...args], {
     env,
@@ -85,7 +87,11 @@ export async function run(args: readonly string[], surroundings: Surroundings = 
   return { code, stdout: stdout.text(), stderr: stderr.text(), json: () => JSON.parse(stdout.text()) };
 }
 
-function collect(isTTY: boolean, closedAfter = Number.POSITIVE_INFINITY): Sink & { text(): string } {
+function collect(
+  isTTY: boolean,
+  closedAfter = Number.POSITIVE_INFINITY,
+  onOutput = () => {},
+): Sink & { text(): string } {
   let text = '';
   let writes = 0;
   return {
@@ -93,6 +99,7 @@ function collect(isTTY: boolean, closedAfter = Number.POSITIVE_INFINITY): Sink &
     columns: 80,
     text: () => text,
     write: (piece, done) => {
+      onOutput();
       writes += 1;
       if (writes > closedAfter) {
         done?.(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));

@@ -79,6 +79,29 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
     ]);
   });
 
+  it('behind standard output leaves no token that nobody has seen, and replaces none', async () => {
+    const { address } = await simulated(1);
+    const ada = 'sim-p-1@example.org';
+    const on = (args: string[], how = {}) => run([...args, '--store', address], how);
+    await on(['users', 'token', ada]);
+    await on(['study', 'create', 'sunny', '--list']);
+    for (const made of [
+      ['users', 'token', ada, '--replace'],
+      ['study', 'tokens', 'sunny', '--count', '2'],
+    ]) {
+      const { code, stderr } = await on(made, redirected('>/dev/full'));
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/^mobility: MOBILITY_OUTPUT: .* revoked that nobody/)]);
+    }
+    const members = JSON.parse((await on(['users', 'list', '--study', 'sunny', '--json'])).stdout) as {
+      uuid: string;
+    }[];
+    expect(members).toHaveLength(2);
+    for (const [user, valid] of [[ada, 1], ...members.map(({ uuid }) => [uuid, 0])] as [string, number][]) {
+      const tokens = JSON.parse((await on(['users', 'tokens', user, '--json'])).stdout) as { revoked_ts?: number }[];
+      expect(tokens.filter(({ revoked_ts }) => revoked_ts === undefined)).toHaveLength(valid);
+    }
+  });
+
   it('behind standard error costs only notes', async () => {
     const { address } = await freshProgram();
     const args = ['simulate', '--users', '1', '--days', '2', '--from', '2024-03-12', '--store', address];

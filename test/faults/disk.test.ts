@@ -2,7 +2,7 @@
 // touched.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
@@ -242,6 +242,13 @@ interface Fault {
   readable?: boolean;
 }
 
+/** Flips the lowest bit of a byte. */
+async function flip(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[at]! ^= 1;
+  await writeFile(path, bytes);
+}
+
 const asNobody: How = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
 /** False where the program lies in a folder that is closed to others, and is to be run as somebody else. */
@@ -259,6 +266,14 @@ const faults: Record<string, Fault> = {
   'a write-ahead log that is gone': {
     code: 'MOBILITY_STORE_DAMAGED',
     break: (store) => rm(join(store, 'mobility.db-wal')),
+  },
+  'a write-ahead log with a damaged page in its middle': {
+    code: 'MOBILITY_STORE_DAMAGED',
+    break: (store) => flip(join(store, 'mobility.db-wal'), 300_000),
+  },
+  'a write-ahead log with a damaged head': {
+    code: 'MOBILITY_STORE_DAMAGED',
+    break: (store) => flip(join(store, 'mobility.db-wal'), 9),
   },
   'a folder that may only be read': {
     code: 'MOBILITY_STORE_READONLY',
@@ -315,3 +330,39 @@ describe('a store with', () => {
     }),
   );
 });
+
+it('a store that is mounted read-only can be read, with its log or without; a command that writes names the cause', (context) =>
+  inFolder(async (folder) => {
+    const [written, mounted] = [join(folder, 'written'), join(folder, 'mounted')];
+    for (const made of [written, mounted]) await mkdir(made);
+    await killedStore(written);
+    const logs = ['--log-dir', join(folder, 'logs')];
+    const reads = ['users', 'list', '--counts'];
+    const names = ['open', 'store']; // without a log, and with one
+    const expected = [];
+    for (const name of names) {
+      await cp(join(written, name), join(folder, name), { recursive: true });
+      expected.push((await run([...reads, '--store', join(folder, name)])).stdout);
+    }
+    const remount = ['-o', 'remount,ro,bind', mounted];
+    const isMounted = works('mount', ['--bind', written, mounted]) && works('mount', remount);
+    if (!isHere('the right to mount', isMounted)) return context.skip();
+    try {
+      for (const [i, name] of names.entries()) {
+        const store = ['--store', join(mounted, name)];
+        expect(await run([...reads, ...store])).toMatchObject({ code: 0, stdout: expected[i] });
+        expect(await run(['backup', join(folder, `copy-${i}`), ...store])).toMatchObject({ code: 0 });
+        for (const command of [
+          ['pipeline', '--all'],
+          ['users', 'token', 'ada'],
+          ['users', 'add', 'eve'],
+        ]) {
+          const end = await run([...command, ...store, ...logs]);
+          expect(end.code, command.join(' ')).toBe(1);
+          expect(end.stderr).toMatch(/^mobility: MOBILITY_STORE_READONLY: .*mounted read-only/);
+        }
+      }
+    } finally {
+      execFileSync('umount', ['-l', mounted]);
+    }
+  }));

@@ -84,6 +84,16 @@ const bombs: Record<string, () => Generator<string | Uint8Array>> = {
     yield* times(20, () => `,{"type":"Feature","properties":[${fill('{},', 0.99)}0]}`);
     yield ']}';
   },
+  'rows.csv': function* () {
+    yield 'time,lat,lon\n2024-03-12T08:00:00Z,38.5,-7.9\n"';
+    yield* times(60, () => long);
+  },
+  'lines.geojson': function* () {
+    yield '{"type":"FeatureCollection","features":[{"lat":1,"lon":1,"time":1710000000}';
+    const line = `{"type":"Feature","geometry":{"type":"LineString","coordinates":[${fill('[1,2,3,1710000000],', 0.98)}[1,2]]}}`;
+    yield* times(20, () => `,${line}`);
+    yield ']}';
+  },
   'message.json': function* () {
     yield '{"_type":"location"\n';
     yield* times(20, (i) => `,"a${i}":{"a":[${fill('{},', 0.99)}0]}\n`);

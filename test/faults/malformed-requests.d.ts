@@ -5,5 +5,9 @@ export interface MalformedRequest {
   headers: Record<string, string>;
   body: Buffer | null;
 }
-export function malformedRequests(seed: number, paths: readonly string[]): Generator<MalformedRequest, never>;
+export function malformedRequests(
+  seed: number,
+  paths: readonly string[],
+  users?: readonly string[],
+): Generator<MalformedRequest, never>;
 export function isRefusal(answer: { status: number; text: string }, isOtherApp: boolean): boolean;

@@ -97,8 +97,8 @@ const entry = (random) =>
   `"data":{"latitude":${random.pick(numbers)},"longitude":8,"ts":${value(random, 4)}}}`;
 
 /** The text of a body that is hardly ever right. */
-function body(random) {
-  const fields = [`"user":${random.pick(['"ada"', '"ada"', '"ada"', '"nobody"', value(random, 2)])}`];
+function body(random, user) {
+  const fields = [`"user":${random.pick([...Array(3).fill(`"${user}"`), '"nobody"', value(random, 2)])}`];
   for (let i = random.below(6); i > 0; i--) fields.push(`${JSON.stringify(random.pick(names))}:${value(random, 1)}`);
   if (random.below(3) === 0)
     fields.push(`"phone_to_server":[${Array.from({ length: random.below(4) }, () => entry(random))}]`);
@@ -150,9 +150,9 @@ export function isRefusal({ status, text }, isOtherApp) {
 
 /**
  * One request after the other, the same for the same seed: method, path, headers and body as bytes, or null. `paths`:
- * those of routes, in which `:name` stands for something.
+ * those of routes, in which `:name` stands for something; `users`: names that the server knows.
  */
-export function* malformedRequests(seed, paths) {
+export function* malformedRequests(seed, paths, users = ['ada']) {
   const random = seeded(seed);
   const others = [
     '/',
@@ -167,6 +167,7 @@ export function* malformedRequests(seed, paths) {
   ];
   for (;;) {
     const method = random.pick(methods);
+    const user = random.pick(users);
     const known = random.below(20) > 0;
     const path =
       (known ? random.pick(paths) : random.pick(others)).replace(/:\w+/g, () => random.pick(days)) +
@@ -176,7 +177,7 @@ export function* malformedRequests(seed, paths) {
     if (type !== '') headers['Content-Type'] = type;
     if (random.below(6) === 0) {
       headers.Authorization = random.pick([
-        'Bearer ada',
+        `Bearer ${user}`,
         'Bearer',
         'Basic eDphZGE=',
         'Basic !!',
@@ -187,7 +188,7 @@ export function* malformedRequests(seed, paths) {
     }
     let bytes = ['GET', 'HEAD'].includes(method)
       ? null
-      : Buffer.from(body(random), random.pick(['utf8', 'utf8', 'utf8', 'latin1', 'utf16le']));
+      : Buffer.from(body(random, user), random.pick(['utf8', 'utf8', 'utf8', 'latin1', 'utf16le']));
     if (bytes !== null && random.below(8) === 0) {
       headers['Content-Encoding'] = random.pick(['gzip', 'gzip', 'gzip', 'br', 'identity', 'x-gzip']);
       if (random.below(3) > 0) bytes = gzipSync(bytes);

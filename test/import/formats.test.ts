@@ -313,9 +313,16 @@ it.each([
 
 it.each([
   ['', 'an empty file'],
-  ['PK\u0003\u0004rest of a ZIP archive', 'a ZIP archive (unpack it first)'],
+  ['PK\u0005\u0006'.padEnd(22, '\0'), 'a ZIP archive without any'],
   ['some text about 52.5, 13.4', 'something else'],
-  ['{"type":"FeatureCollection","features":[]}', 'something else'],
+  [
+    '{"type":"FeatureCollection","features":[{"type":"Feature"}]}',
+    'GeoJSON without a point or line that has a time (name it with --columns time=…)',
+  ],
+  [
+    'name;city;street\n',
+    'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)',
+  ],
   ['<html><body>Log in</body></html>', 'something else'],
 ])('%j is refused with what it is', async (content, found) => {
   await expect(read(content)).rejects.toThrow(`found ${found}; see docs/import.md`);

@@ -101,7 +101,7 @@ it('a dry run shows what an import would do, and changes nothing, even without a
   const real = await program.run(['import', join(program.folder, 'dump'), '--json']);
   expect(real.json().read).toBe(dry.json().read);
   const second = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
-  expect(second.json()).toMatchObject({ stored: 0, known: Number(real.json().stored) + Number(real.json().known) });
+  expect(second.json()).toMatchObject({ stored: 0, known: real.json().stored, doubled: real.json().doubled });
 });
 
 describe('whose it is', () => {
@@ -143,6 +143,42 @@ describe('whose it is', () => {
     expect([code, stderr]).toEqual([2, expect.stringMatching(/expected trajectories of one person, found those of 2/)]);
     expect((await run(['import', join(folder, 'Data', '000'), '--user', 'ada'])).code).toBe(0);
   });
+});
+
+it('known, doubled and new are told apart, and --create registers the owner with the first thing of theirs', async () => {
+  const { folder, run } = await freshProgram();
+  const path = join(folder, 'a.csv');
+  const row = (minute: number) => `2024-03-12T08:0${minute}:00Z,38.5,-7.9`;
+  await writeFile(path, ['time,lat,lon', row(0), row(1), row(1), 'never,38.5,-7.9'].join('\n'));
+  const args = ['import', path, '--user', 'ada', '--create', '--json'];
+  const counts = { read: 5, doubled: 1, set_aside: 1, left_behind: 0 }; // with the end of the recording
+  const dry = await run([...args, '--dry-run']);
+  expect(dry.json()).toMatchObject({ ...counts, stored: 3, users: [{ user_email: 'ada', registered: true }] });
+  const first = await run(args);
+  expect([first.code, first.json()]).toMatchObject([
+    3,
+    { ...counts, stored: 3, known: 0, users: [{ registered: true }] },
+  ]);
+  const second = await run(args);
+  expect(second.json()).toMatchObject({ ...counts, stored: 0, known: 3, users: [{ registered: false }] });
+  expect((await run(['import', path, '--create'])).stderr).toMatch(/expected --create together with --user NAME/);
+});
+
+it('an own export with errors, imported twice, ends with 0 the second time: they are known', async () => {
+  const [from, to] = [await freshProgram(), await freshProgram()];
+  await writeFile(
+    join(from.folder, 'a.jsonl'),
+    `${JSON.stringify(entry(0, { latitude: 'nowhere' }))}\n{"data":{}}\n${JSON.stringify(entry(1))}\n`,
+  );
+  await from.run(['import', join(from.folder, 'a.jsonl'), '--format', 'entries-lines', '--user', 'ada', '--create']);
+  await from.run(['pipeline', '--all']);
+  const out = join(from.folder, 'out');
+  await from.run(['export', '--user', 'ada', '--out', out]);
+  const reports = [await to.run(['import', out, '--json']), await to.run(['import', out, '--json'])];
+  expect(reports.map(({ code, json }) => [code, json().set_aside, json().known])).toEqual([
+    [3, 2, 0],
+    [0, 0, 3],
+  ]);
 });
 
 it('an unreadable document does not affect the others', async () => {

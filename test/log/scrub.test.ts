@@ -53,6 +53,25 @@ it('removes name and UUID from plain and compressed files, and changes no line o
   expect(textOf(dir, 'pipeline-2-2026-03-14.log')).toBe(text(callsOf(ben)));
 });
 
+it('removes an address from paths and keys, also percent-encoded or in capitals', async () => {
+  const dir = newFolder();
+  const linesWith = (name: string, encoded: string): string[] => [
+    line.startCall('POST', `/pub/${encoded}/phone`),
+    line.answered(403, 'POST', `/overland/${name}`),
+    line.called(`/traccar/${encoded.toUpperCase()}`),
+    line.aboutUser(ben.uuid, `unknown keys: notes/${name}, 'x'`),
+  ];
+  const others = linesWith(eve.user_email, 'data%40example.org');
+  writeFileSync(
+    join(dir, 'server-2026-03-14.log'),
+    text([...linesWith('ada@example.org', 'ada%40example.org'), ...others]),
+  );
+  expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 4, left: [] });
+  const gone = linesWith(erased.user_email, 'erased-----------');
+  gone[2] = line.called('/traccar/erased-----------');
+  expect(messagesOf(dir)).toEqual([...gone, ...others]);
+});
+
 it('can be repeated, and needs no name', async () => {
   const dir = newFolder();
   writeFileSync(join(dir, 'server-2026-03-14.log'), text(callsOf(ada)));

@@ -1,5 +1,6 @@
 // What holds for every call: logs, errors, limits, hosts.
 import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { folderIn } from '../../src/model/address.ts';
 import { type ErrorCode, MobilityError } from '../../src/model/errors.ts';
@@ -171,7 +172,7 @@ describe('failures', () => {
     await broken.close();
   });
 
-  it('no put is acknowledged and readyz is 503 while the folder of the store is elsewhere or replaced', async () => {
+  it('no put is acknowledged and readyz is 503 while the folder of the store is elsewhere or replaced, or its log is gone', async () => {
     const folder = folderIn(kit.store.address);
     const put = (ts: number) => kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
     const unavailable = problem(503, { code: 'MOBILITY_STORE_UNAVAILABLE' });
@@ -191,6 +192,10 @@ describe('failures', () => {
       await rename(`${folder}-moved`, folder);
     }
     await until(async () => (await kit.request('/readyz')).status === 200);
+    const log = join(folder, 'mobility.db-wal');
+    await rename(log, `${log}-moved`);
+    expect((await put(1.5e9 + 2)).json).toEqual(unavailable);
+    await rename(`${log}-moved`, log);
     expect((await put(1.5e9 + 3)).status).toBe(200);
     const { user } = await kit.store.users.register('ada', { now });
     const times = (await waitingOf(kit.store, user.uuid)).map(({ metadata }) => metadata.write_ts);

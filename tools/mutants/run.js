@@ -2,7 +2,16 @@
 // sources in small ways, one at a time, and runs the tests of the room, or those that reach the file. A change that no
 // test notices is a missing test, or makes no difference. StrykerJS needs a newer Node than the project supports.
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,12 +46,17 @@ function copyProject() {
   return copy;
 }
 
-/** Runs the tests in the copy: `passed`, `failed` or `stopped` after too long, and how long it took. */
-function runTests(copy, limitSeconds) {
+/**
+ * Runs the tests in the copy, or only some of them: `survived`, `killed` or `stopped` after too long, how long it took,
+ * and the files of tests that failed.
+ */
+function runTests(copy, limitSeconds, tests = room.tests) {
   const vitest = join('node_modules', 'vitest', 'vitest.mjs');
   const reaching = ['related', ...room.sources, '--run', '--config', 'vitest.quick.config.ts'];
-  const which = room.tests.length > 0 ? ['run', ...room.tests] : reaching;
-  const args = [vitest, ...which, '--bail=1', '--reporter=dot'];
+  const which = tests.length > 0 ? ['run', ...tests] : reaching;
+  const report = join(copy, 'report.json');
+  rmSync(report, { force: true });
+  const args = [vitest, ...which, '--bail=1', '--reporter=json', `--outputFile=${report}`];
   const env = { ...process.env, MOBILITY_TEST_SEED: values.seed };
   const began = performance.now();
   const child = spawn(process.execPath, args, { cwd: copy, env, stdio: 'ignore', detached: true });
@@ -51,7 +65,9 @@ function runTests(copy, limitSeconds) {
     child.on('exit', (code, signal) => {
       clearTimeout(timer);
       const outcome = signal === null ? (code === 0 ? 'survived' : 'killed') : 'stopped';
-      done({ outcome, seconds: (performance.now() - began) / 1000 });
+      const told = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
+      const failed = told.filter(({ status }) => status === 'failed').map(({ name }) => relative(copy, name));
+      done({ outcome, failed, seconds: (performance.now() - began) / 1000 });
     });
   });
 }
@@ -82,9 +98,13 @@ const counts = { killed: 0, survived: 0, stopped: 0, flaky: 0 };
 const picked = chosen(all, most);
 for (const { path, text, from, to, line, before, after } of picked) {
   writeFileSync(join(copy, path), text.slice(0, from) + after + text.slice(to));
-  let { outcome } = await runTests(copy, limit);
+  let { outcome, failed } = await runTests(copy, limit);
   // A test that fails by chance has noticed nothing.
-  if (outcome === 'killed' && (await runTests(copy, limit)).outcome === 'survived') outcome = 'flaky';
+  if (
+    outcome === 'killed' &&
+    (await runTests(copy, limit, failed.length > 0 ? failed : room.tests)).outcome === 'survived'
+  )
+    outcome = 'flaky';
   writeFileSync(join(copy, path), text);
   counts[outcome] += 1;
   if (outcome !== 'killed') console.log(`${outcome.padEnd(9)} ${path}:${line}  ${shown(before)}  ->  ${shown(after)}`);

@@ -2,13 +2,12 @@
 // after another. At the end every acknowledged entry must be there, once; memory and descriptors of the server must not
 // have grown.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { program, startServer } from './server.js';
 
-const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
 const index = new URL('../../dist/index.js', import.meta.url);
 
 const phones = 6; // that push all the time
@@ -18,10 +17,6 @@ const victim = 'victim@example.org'; // erased and registered again, all the tim
 
 /** Runs the load for so many minutes; resolves with the exit code. */
 export async function hour(minutes) {
-  if (!existsSync(fileURLToPath(index))) {
-    console.error('expected a build in dist: run `npm run build` first');
-    return 2;
-  }
   const folder = mkdtempSync(join(tmpdir(), 'mobility-soak-'));
   const problems = [];
   const server = await startServer(join(folder, 'store'));
@@ -59,25 +54,6 @@ export async function hour(minutes) {
 }
 
 // ---------------------------------------------------------------- the server
-
-async function startServer(store) {
-  const args = ['serve', '--auth', 'dev', '--port', '0', '--workers', '2', '--store', store];
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const exit = new Promise((resolve) => child.once('exit', resolve));
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    said = (said + text).slice(-20_000);
-  });
-  while (!/listens on (\S+)/.test(said)) {
-    if (child.exitCode !== null) throw new Error(`the server did not start: ${said}`);
-    await sleep(50);
-  }
-  const stop = async () => {
-    if (child.exitCode === null) child.kill('SIGTERM');
-    await exit;
-  };
-  return { store, url: /listens on (\S+)/.exec(said)[1], pid: child.pid, stop, said: () => said };
-}
 
 /** Resident MiB and descriptors of the server's processes together; null where the system does not tell. */
 function figures(pid) {

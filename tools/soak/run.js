@@ -1,7 +1,9 @@
 // Tests that run longer than a build may take: `npm run soak -- NAME [NUMBER]`. CONTRIBUTING.md says when to run which.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { hour } from './hour.js';
+import { requests } from './requests.js';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -66,6 +68,11 @@ const soaks = {
     of: 'minutes of puts and reads with erase, backup, recovery, rebuild and migrate beside them',
     run: (n) => hour(n),
   },
+  requests: {
+    usual: 100_000,
+    of: 'malformed requests, pipelined, slow, in chunks and cut off, beside thousands of silent connections',
+    run: (n) => requests(n),
+  },
 };
 
 const [name, number] = process.argv.slice(2);
@@ -74,6 +81,10 @@ const amount = number === undefined ? soak?.usual : Number(number);
 if (soak === undefined || !(amount > 0)) {
   const lines = Object.entries(soaks).map(([one, { usual, of }]) => `  ${one} [${usual}]  ${of}`);
   console.error(`expected one of these, with a number greater than 0 or without:\n${lines.join('\n')}`);
+  process.exit(2);
+}
+if (!existsSync(new URL('../../dist/index.js', import.meta.url))) {
+  console.error('expected a build in dist: run `npm run build` first');
   process.exit(2);
 }
 process.exitCode = await soak.run(amount);

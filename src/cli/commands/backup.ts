@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { backupStore } from '../../upkeep/backup-store.ts';
-import type { CommandContext } from '../context.ts';
+import type { CommandContext, Outcome } from '../context.ts';
 import { workTimeText } from '../wording.ts';
 
 const mebibyte = 1024 * 1024;
@@ -26,7 +26,7 @@ Back up a store in MongoDB with the tools of MongoDB.`,
     .action(context.run((folder: string) => backup(context, folder)));
 }
 
-async function backup(context: CommandContext, target: string): Promise<void> {
+async function backup(context: CommandContext, target: string): Promise<Outcome> {
   const { store } = context.config();
   if (isMongoAddress(store)) {
     throw new MobilityError(
@@ -46,4 +46,5 @@ async function backup(context: CommandContext, target: string): Promise<void> {
     { folder: target, ...report, seconds },
     `${target}: ${size}, in ${workTimeText(seconds)}`,
   );
+  return { exitCode: 0 }; // whole, also if a signal came after the last moment for it
 }

@@ -2,10 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Part } from '../../import/format.ts';
 import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import.ts';
 import { isMobilityError, MobilityError } from '../../model/errors.ts';
+import { isTimeZone } from '../../model/time.ts';
 import type { Store } from '../../store/store.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { counted, type Progress, table } from '../output.ts';
@@ -13,12 +14,15 @@ import { counted, type Progress, table } from '../output.ts';
 interface Options {
   user?: string;
   format?: string;
+  create?: true;
+  zone?: string;
+  columns?: Record<string, string>;
   dryRun?: true;
 }
 
 /** Formats as `--format` takes them; test/cli/import.test.ts compares them with the table. */
 const formats =
-  'export, emission-dump, emission-json, entries-json, entries-lines, bson, gpx, tcx, kml, google-timeline, google-records, owntracks, overland, geolife';
+  'export, emission-dump, emission-json, entries-json, entries-lines, bson, gpx, tcx, kml, google-timeline, google-records, owntracks, overland, geolife, geojson, csv';
 
 /** Imports data. */
 export function importCommand(context: CommandContext): Command {
@@ -29,7 +33,14 @@ export function importCommand(context: CommandContext): Command {
       '--user <name>',
       'owner of the data, if the source does not name one; for an e-mission database: import only this user',
     )
+    .option('--create', 'register the owner if nobody has this name')
     .addOption(new Option('--format <name>', `read every file in this format: ${formats}`))
+    .option('--zone <zone>', 'time zone of times that have no offset, such as Europe/Berlin', zoneArgument)
+    .option(
+      '--columns <names>',
+      `names of columns or properties that the table does not know: time=when,lat=north,lon=east`,
+      columnsArgument,
+    )
     .option('--dry-run', 'read and count, store nothing')
     .addHelpText(
       'after',
@@ -39,6 +50,8 @@ Examples:
   mobility import mongodb://127.0.0.1/Stage_database --dry-run
   mobility import dump/Stage_database --user ada@example.org
   mobility import Timeline.json tracks/ --user ada@example.org
+  mobility import takeout.zip --user ada@example.org --create
+  mobility import points.csv --user ada@example.org --columns time=when,lat=y,lon=x --zone Europe/Berlin
 
 The format is recognised by the content. Entries that the store already has stay as they are, so an interrupted
 import can simply be repeated. Then run mobility pipeline --all. All formats: docs/import.md.
@@ -47,15 +60,39 @@ Exit code 3: entries were set aside, or a source could not be read to its end; t
     .action(context.run((sources: string[], options: Options) => run(context, sources, options)));
 }
 
+function zoneArgument(text: string): string {
+  if (isTimeZone(text)) return text;
+  throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin or UTC.');
+}
+
+function columnsArgument(text: string, before: Record<string, string> = {}): Record<string, string> {
+  for (const pair of text.split(',')) {
+    const [, field, name] = /^(\w+)=(.+)$/.exec(pair.trim()) ?? [];
+    if (field === undefined) throw new InvalidArgumentError('Expected names such as time=when,lat=north,lon=east.');
+    before[field] = name!;
+  }
+  return before;
+}
+
 async function run(context: CommandContext, sources: readonly string[], options: Options): Promise<Outcome> {
   const { findParts, formatNames } = await import('../../import/formats.ts');
+  const { columnNames } = await import('../../import/tracks/fields.ts');
   if (options.format !== undefined && !formatNames.includes(options.format)) {
     throw new MobilityError(
       'MOBILITY_USAGE',
       `expected --format to be one of ${formatNames.join(', ')}, found ${JSON.stringify(options.format)}`,
     );
   }
-  const { parts, passedOver } = await findParts(sources, options.format);
+  if (options.create && options.user === undefined)
+    throw new MobilityError('MOBILITY_USAGE', 'expected --create together with --user NAME, found no name');
+  const { zone, columns } = options;
+  const unknown = Object.keys(columns ?? {}).find((name) => !columnNames.some((known) => known === name));
+  if (unknown !== undefined)
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected --columns to name some of ${columnNames.join(', ')}, found ${JSON.stringify(unknown)}`,
+    );
+  const { parts, passedOver } = await findParts(sources, options.format, { zone, columns });
   const nameless = parts.find(({ names }) => names === 'nobody');
   if (nameless !== undefined && options.user === undefined) {
     throw new MobilityError(
@@ -65,7 +102,8 @@ async function run(context: CommandContext, sources: readonly string[], options:
   }
   if (options.dryRun)
     return withStoreToCompare(context, (store) => importAll(context, store, parts, passedOver, options));
-  const make = parts.every(({ names }) => names === 'people') || options.user === undefined; // may begin a store
+  const namesAll = parts.every(({ names }) => names === 'people');
+  const make = namesAll || options.user === undefined || options.create === true; // may begin a store
   return importAll(context, await context.store({ make }), parts, passedOver, options);
 }
 
@@ -93,7 +131,7 @@ async function importAll(
   options: Options,
 ): Promise<Outcome> {
   const { importParts } = await import('../../import/import.ts');
-  const whom = options.user === undefined ? null : await whomMeant(store, options.user, parts);
+  const whom = options.user === undefined ? null : await whomMeant(store, options.user, parts, options.create);
   const signal = context.interruptible();
   const progress = context.output.progress('reading');
   const report = await importParts(parts, {
@@ -105,7 +143,8 @@ async function importAll(
     signal,
     onProgress: shownBy(progress, parts),
   }).finally(() => progress.done());
-  for (const path of passedOver) context.output.note(`${path}: unknown format, skipped`);
+  for (const path of passedOver.slice(0, maxRows)) context.output.note(`${path}: unknown format, skipped`);
+  if (passedOver.length > maxRows) context.output.note(`and ${passedOver.length - maxRows} more of unknown format`);
   for (const { source, problems } of report.parts)
     for (const problem of problems) context.output.note(`${source}: ${problem}`);
   const dry_run = options.dryRun === true;
@@ -121,12 +160,13 @@ async function importAll(
 }
 
 /** The user meant by a name: a registered user, or a person whom each source names. */
-async function whomMeant(store: Store, name: string, parts: readonly Part[]): Promise<ImportedFor> {
+async function whomMeant(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
+  if (create) return { name: (await import('../import-users.ts')).checkedName(name), user, create };
   throw new MobilityError(
     'MOBILITY_USER_UNKNOWN',
-    `no user ${JSON.stringify(name)} in ${store.address}: register with \`mobility users add ${name}\`, ` +
+    `no user ${JSON.stringify(name)} in ${store.address}: register with --create or \`mobility users add ${name}\`, ` +
       'or see `mobility users list`',
   );
 }
@@ -143,10 +183,12 @@ function shownBy(progress: Progress, parts: readonly Part[]) {
 function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): string {
   const verb = (done: string, planned: string): string => (dryRun ? planned : done);
   const stored = verb('STORED', 'TO STORE');
-  const header = ['SOURCE', 'FORMAT', 'READ', stored, 'KNOWN', 'SET ASIDE', 'LEFT BEHIND'];
+  const header = ['SOURCE', 'FORMAT', 'READ', stored, 'KNOWN', 'DOUBLED', 'SET ASIDE', 'LEFT BEHIND'];
   const row = (name: string, format: string, of: ImportCounts): string[] => [
     ...[name, format],
-    ...[of.read, of.stored, of.known, of.set_aside, of.left_behind].map((count) => count.toLocaleString('en-US')),
+    ...[of.read, of.stored, of.known, of.doubled, of.set_aside, of.left_behind].map((count) =>
+      count.toLocaleString('en-US'),
+    ),
   ];
   const shown = parts.length > maxRows ? parts.filter(hasTrouble).slice(0, maxRows) : parts;
   const rows = shown.map((part) => row(part.source, part.format, part));
@@ -157,7 +199,7 @@ function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): st
     return `${user.user_email} (${user.uuid}): ${entries}, ${user.known.toLocaleString('en-US')} known${registered}`;
   });
   const others = users.length > maxRows ? [`and ${counted(users.length - maxRows, 'other user')}`] : [];
-  return [table([header, ...rows, ...total], [2, 3, 4, 5, 6]), ...lines, ...others].join('\n');
+  return [table([header, ...rows, ...total], [2, 3, 4, 5, 6, 7]), ...lines, ...others].join('\n');
 }
 
 /** Lines of one kind that people read; `--json` has all. */
@@ -174,7 +216,7 @@ function outcomeOf(report: ImportReport, parts: readonly Part[], options: Option
     );
   }
   if (!report.parts.some(hasTrouble)) return {};
-  if (report.stored + report.known + report.left_behind > 0) return { exitCode: 3 };
+  if (report.read > report.set_aside) return { exitCode: 3 };
   const first = report.parts.find(hasTrouble)!;
   throw new MobilityError(
     'MOBILITY_SOURCE',

@@ -62,28 +62,33 @@ Exit code 3: some users could not be processed; the others are done.`,
 async function run(context: CommandContext, { csv, ...options }: Options): Promise<Outcome> {
   const started = context.now();
   const report: Report = { ...emptySummary(), seconds: 0, failures: [] };
-  if (csv === undefined) await deriveAll(context, options, report);
+  let isWhole = true;
+  if (csv === undefined) isWhole = await deriveAll(context, options, report);
   else {
     await allOrNone(({ write }) =>
       write(csv, async (file) => {
         await file.write(stringify([csvColumns]));
-        await deriveAll(context, options, report, async (rows) => file.write(stringify(rows, csvForm)));
+        isWhole = await deriveAll(context, options, report, async (rows) => file.write(stringify(rows, csvForm)));
       }),
     );
   }
   report.seconds = context.now() - started;
   const names = await namesOf(context, report.worst);
   await context.output.result(report, () => reportText(report, names, options.dryRun === true));
-  return report.failures.length > 0 ? { exitCode: 3 } : {};
+  if (report.failures.length > 0) return { exitCode: 3 };
+  return isWhole ? { exitCode: 0 } : {};
 }
 
-/** Adds what changes for each user to the report, and passes its rows on. Throws for a single user that fails. */
+/**
+ * Adds what changes for each user to the report, and passes its rows on. Returns false if a signal came before the last
+ * of them. Throws for a single user that fails.
+ */
 async function deriveAll(
   context: CommandContext,
   { from, sample = Infinity, dryRun, ...whom }: Options,
   report: Report,
   onRows: (rows: Row[]) => Promise<void> = async () => {},
-): Promise<void> {
+): Promise<boolean> {
   // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
   const since = from === undefined ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
   const signal = context.interruptible();
@@ -91,7 +96,8 @@ async function deriveAll(
   const progress = context.output.progress('looking for users');
   try {
     for await (const user of usersMeant(context, whom)) {
-      if (signal.aborted || report.users + report.failures.length >= sample) break;
+      if (report.users + report.failures.length >= sample) break;
+      if (signal.aborted) return false;
       progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
       try {
         const days = dayChanges(user.uuid, await changesOf(user));
@@ -102,6 +108,7 @@ async function deriveAll(
         if (whom.user?.length === 1) throw error;
       }
     }
+    return true;
   } finally {
     progress.done();
   }

@@ -10,6 +10,7 @@ import type { CommandContext } from '../context.ts';
 import { replaceFile } from '../files.ts';
 import { counted } from '../output.ts';
 import { qrSvg, qrText } from '../qr.ts';
+import { showTokens } from '../tokens.ts';
 import { findStudy, subgroupsOf } from '../whom.ts';
 
 interface LinkOptions {
@@ -140,6 +141,7 @@ async function createTokens(context: CommandContext, name: string, options: Toke
     made.push({ user_email, uuid, token: text });
   }
   const lines = made.map(({ user_email, uuid, token }) => `${user_email},${uuid},${token}`);
-  await context.output.result(made, ['user_email,uuid,token', ...lines].join('\n'));
+  const text = ['user_email,uuid,token', ...lines].join('\n');
+  await showTokens(context, made, () => context.output.result(made, text));
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
 }

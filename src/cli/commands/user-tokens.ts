@@ -3,13 +3,14 @@ import { Command, Option } from 'commander';
 import { clockText } from '../../diary/day-words.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
+import { newSecret } from '../../web/sessions.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { qrText } from '../qr.ts';
-import { checkedToken, newToken } from '../tokens.ts';
+import { checkedToken, newToken, showTokens } from '../tokens.ts';
 import { minuteText } from '../wording.ts';
 
 const day = 86_400; // s
@@ -83,19 +84,51 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const days = never ? undefined : (expires ?? (kind === 'made' ? usualDays : undefined));
   const expires_ts = days === undefined ? null : created_ts + days * day;
   await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind });
-  for (const other of others) {
-    if (overlap === undefined) await tokens.revoke(other.user_id, other.hash, { ts: created_ts, why: 'replaced' });
-    else await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, created_ts + overlap * day) });
-  }
   const setup = app && appSetup(app, address!, user.user_email, token);
   const { user_email, uuid } = user;
   const result = { user_email, uuid, id: tokenId(hash), token, kind, expires_ts, replaced: others.length, ...setup };
   const shown = setup === undefined ? token : `${table(Object.entries(setup.settings))}\n\n${setup.link}`;
-  await context.output.result(result, `${shown}${options.qr ? `\n${qrText(setup?.link ?? token)}` : ''}`);
+  const text = `${shown}${options.qr ? `\n${qrText(setup?.link ?? token)}` : ''}`;
+  const show = (): Promise<void> => context.output.result(result, text);
+  await (options.import === undefined ? showTokens(context, [{ uuid, token }], show) : show());
+  for (const other of others) {
+    if (overlap === undefined) await tokens.revoke(other.user_id, other.hash, { ts: created_ts, why: 'replaced' });
+    else await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, created_ts + overlap * day) });
+  }
   const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
   const still = overlap === undefined ? 'replaced' : `valid for another ${counted(overlap, 'day')}`;
   const rest = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;
   context.output.note(`token of ${user_email}, ${until}${rest}; it cannot be shown again`);
+}
+
+/** Days for which a link can be opened by default. */
+const linkDays = 7;
+
+/** Makes a link to the pages of a user. */
+export function userLinkCommand(context: CommandContext): Command {
+  return new Command('link')
+    .description('create a link that opens the days of a user in a browser, once')
+    .argument('<name>', 'name or UUID of the user')
+    .option('--days <n>', `days until the link expires; default: ${linkDays}`, wholeNumber(1, 365))
+    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--qr', 'also print the link as a QR code')
+    .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr')
+    .action(
+      context.run(async (name: string, options: { days?: number; server?: string; qr?: true }) => {
+        const user = await context.findUser(name);
+        const address = phoneAddress(options.server, context.config().publicUrl);
+        const { tokens } = await context.store();
+        const [key, created_ts] = [newSecret(), context.now()];
+        const [hash, expires_ts] = [tokenHash(key), created_ts + (options.days ?? linkDays) * day];
+        await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind: 'link' });
+        const link = `${address}/me/open?key=${key}`;
+        const result = { user_email: user.user_email, uuid: user.uuid, id: tokenId(hash), link, expires_ts };
+        await context.output.result(result, options.qr ? `${link}\n${qrText(link)}` : link);
+        context.output.note(
+          `works once, until ${minuteText(expires_ts, context.zone)}; \`mobility users tokens ${name}\` lists it`,
+        );
+      }),
+    );
 }
 
 /** A token given on the command line, or on standard input, so that no list of processes shows it. */

@@ -13,7 +13,7 @@ import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../whom.ts';
 import { agoText, minuteText } from '../wording.ts';
-import { revokeCommand, tokenCommand, tokensCommand } from './user-tokens.ts';
+import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
 const day = 86_400; // s
 
@@ -28,7 +28,8 @@ export function usersCommand(context: CommandContext): Command {
     .addCommand(removeCommand(context))
     .addCommand(tokenCommand(context))
     .addCommand(tokensCommand(context))
-    .addCommand(revokeCommand(context));
+    .addCommand(revokeCommand(context))
+    .addCommand(userLinkCommand(context));
 }
 
 function addCommand(context: CommandContext): Command {

@@ -3,6 +3,7 @@ import { fromOverland } from '../../formats/overland.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
+import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { mappedFound } from './owntracks.ts';
 
@@ -10,15 +11,11 @@ import { mappedFound } from './owntracks.ts';
 export const overland: FileFormat = {
   name: 'overland',
   title: 'Overland, batches and GeoJSON',
-  recognises: ({ head }) => {
-    const text = head.toString('utf8');
-    return (
-      /^\s*\{/.test(text) &&
-      /"(locations|features)"\s*:\s*\[\s*\{/.test(text) &&
-      /"Feature"/.test(text) &&
-      /"timestamp"\s*:/.test(text)
-    );
-  },
+  // GeoJSON of any other program has other names of properties, and is read by them.
+  recognises: (file, reading) =>
+    /"(locations|horizontal_accuracy|motion|locations_in_payload)"\s*:/.test(file.head.toString('utf8')) &&
+    /"Feature"/.test(file.head.toString('utf8')) &&
+    readsHead(readOverland, file, reading),
   read: readOverland,
 };
 

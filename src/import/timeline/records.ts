@@ -1,19 +1,19 @@
 // Google Takeout's `Records.json`, the location history until 2024: every fix of every phone, with what it believed to
 // be doing.
 import { locationEntry, motionEntry, numberFrom, secondsFrom } from '../../formats/other-entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, parseJsonObject } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
 import { zoned } from '../tracks/point.ts';
-import { surest } from './segments.ts';
+import { degreesFrom, surest } from './segments.ts';
 
 /** The import format `google-records`. */
 export const googleRecords: FileFormat = {
   name: 'google-records',
   title: 'Records.json of Google Takeout',
   recognises: ({ head }) =>
-    /^\s*\{\s*"locations"\s*:\s*\[/.test(head.toString('utf8')) && head.includes('"latitudeE7"'),
+    /^\ufeff?\s*\{\s*"locations"\s*:\s*\[/.test(head.toString('utf8')) && head.includes('"latitudeE7"'),
   read: readRecords,
 };
 
@@ -61,11 +61,4 @@ function timeOf({ timestamp, timestampMs }: JsonObject): number | null {
   if (timestamp !== undefined) return secondsFrom(timestamp);
   const ms = Number(timestampMs);
   return timestampMs === undefined || !Number.isFinite(ms) ? null : ms / 1000;
-}
-
-/** Some exports have numbers that ran over 32 bits: no coordinate lies beyond 180 degrees. */
-function degreesFrom(value: JsonValue | undefined): number | undefined {
-  const number = numberFrom(value);
-  if (number === undefined) return undefined;
-  return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
 }

@@ -1,20 +1,22 @@
-// Google Timeline as phones export it since 2024: segments (visits, movements, paths) and, from Android, raw signals.
+// Google Timeline as phones export it since 2024: segments (visits, movements, paths) and, from Android, raw signals;
+// and as Takeout had it before: the monthly files `Semantic Location History`, and `Timeline Edits`.
 import { locationEntry, motionEntry, numberFrom, type OtherFix, secondsFrom } from '../../formats/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
 import { type MotionType, motionTypes } from '../../model/payloads.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { jsonElements } from '../read/json-elements.ts';
 import type { SourceFile } from '../source.ts';
+import { instantIn } from '../tracks/fields.ts';
 import { zoned } from '../tracks/point.ts';
 import { motionOf } from './activities.ts';
 
 /** The import format `google-timeline`. */
 export const googleTimeline: FileFormat = {
   name: 'google-timeline',
-  title: 'Google Timeline, exported on an Android phone or an iPhone',
+  title: 'Google Timeline, exported on an Android phone or an iPhone, or by the month from Takeout',
   recognises: ({ head }) => {
-    const text = head.toString('utf8');
-    if (/^\s*\{/.test(text)) return /"(semanticSegments|rawSignals)"\s*:\s*\[/.test(text);
+    const text = head.toString('utf8').replace(/^\ufeff/, '');
+    if (/^\s*\{/.test(text)) return lists.some((name) => new RegExp(`"${name}"\\s*:\\s*\\[`).test(text));
     return (
       /^\s*\[/.test(text) &&
       /"startTime"\s*:/.test(text) &&
@@ -25,16 +27,51 @@ export const googleTimeline: FileFormat = {
 };
 
 const origin = { program: 'google-timeline' };
+const lists = ['semanticSegments', 'rawSignals', 'timelineObjects', 'timelineEdits'];
 
 async function* readTimeline(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
     const where = `byte ${offset}`;
-    if (!listed || !(of === null || of === 'semanticSegments' || of === 'rawSignals')) continue; // such as what Google makes of it all
+    if (!listed || !(of === null || lists.includes(of))) continue; // such as what Google makes of it all
     const value = text === null ? null : parseJsonObject(text);
     if (value === null) yield { unread: `expected a JSON object at ${where}, found ${reason ?? 'something else'}` };
     else if (of === 'rawSignals') yield* signalFound(value, where);
+    else if (of === 'timelineEdits') yield* signalFound(within(within(value, 'rawSignal'), 'signal'), where);
+    else if (of === 'timelineObjects') yield* monthFound(value, where);
     else yield* segmentFound(value, where);
   }
+}
+
+const within = (value: JsonObject, name: string): JsonObject => {
+  const inner = value[name];
+  return isJsonObject(inner) ? inner : {};
+};
+
+/** A visit or a movement of a monthly file: times are texts or numbers, and either end of a movement may be missing. */
+function* monthFound(value: JsonObject, where: string): Generator<Found> {
+  const [visit, movement] = [within(value, 'placeVisit'), within(value, 'activitySegment')];
+  const isVisit = value.placeVisit !== undefined;
+  const part = isVisit ? visit : movement;
+  const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = within(part, 'duration');
+  const start = instantIn(startTimestamp ?? startTimestampMs, 'UTC');
+  const end = instantIn(endTimestamp ?? endTimestampMs, 'UTC');
+  const path = within(part, 'simplifiedRawPath').points;
+  for (const point of Array.isArray(path) ? path : []) {
+    const { timestamp, timestampMs, accuracyMeters } = isJsonObject(point) ? point : {};
+    const more = { accuracy: numberFrom(accuracyMeters, 0) };
+    yield fixFound(point, instantIn(timestamp ?? timestampMs, 'UTC'), where, more);
+  }
+  const { waypoints } = within(movement, 'waypointPath');
+  const [first, last] = Array.isArray(waypoints) ? [waypoints[0], waypoints.at(-1)] : [];
+  const candidates = Array.isArray(visit.otherCandidateLocations) ? visit.otherCandidateLocations : [];
+  const places = [visit.location, visit, ...candidates].filter((place) => spotOf(place) !== null);
+  const from = isVisit ? places[0] : spotOf(movement.startLocation) ? movement.startLocation : first;
+  const to = isVisit ? places[0] : spotOf(movement.endLocation) ? movement.endLocation : last;
+  yield fixFound(from, start, where);
+  if (to !== undefined && end !== null) yield fixFound(to, end, where);
+  const type = isVisit ? motionTypes.STILL : motionOf(movement.activityType);
+  if (type !== null && type !== motionTypes.UNKNOWN && start !== null)
+    yield { of: null, entry: motionEntry(start, type, origin) };
 }
 
 function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
@@ -102,15 +139,15 @@ function* activityFound(
 
 function* signalFound({ position, activityRecord }: JsonObject, where: string): Generator<Found> {
   if (isJsonObject(position)) {
-    const { LatLng, timestamp, accuracyMeters, altitudeMeters, speedMetersPerSecond } = position;
-    yield fixFound(LatLng, secondsFrom(timestamp), where, {
-      accuracy: numberFrom(accuracyMeters, 0),
+    const { LatLng, point, timestamp, accuracyMeters, accuracyMm, altitudeMeters, speedMetersPerSecond } = position;
+    yield fixFound(LatLng ?? point, secondsFrom(timestamp), where, {
+      accuracy: numberFrom(accuracyMeters, 0) ?? (Number(accuracyMm) >= 0 ? Number(accuracyMm) / 1000 : undefined),
       altitude: numberFrom(altitudeMeters),
       sensed_speed: numberFrom(speedMetersPerSecond, 0),
     });
   } else if (isJsonObject(activityRecord)) {
-    const { probableActivities, timestamp } = activityRecord;
-    const found = surest(probableActivities);
+    const { probableActivities, detectedActivities, timestamp } = activityRecord;
+    const found = surest(probableActivities ?? detectedActivities);
     const ts = secondsFrom(timestamp);
     if (found === null || ts === null) yield { left: 'an activity that is not known' };
     else yield { of: null, entry: motionEntry(ts, found.type, origin, found.percent) };
@@ -127,8 +164,8 @@ export function surest(activities: JsonValue | undefined): { type: MotionType; p
   let best: ReturnType<typeof surest> = null;
   for (const one of Array.isArray(activities) ? activities : []) {
     if (!isJsonObject(one)) continue;
-    const type = motionOf(one.type);
-    const told = Number(one.confidence ?? 0);
+    const type = motionOf(one.type ?? one.activityType);
+    const told = Number(one.confidence ?? one.probability ?? 0);
     const percent = Math.round(told <= 1 && !Number.isInteger(told) ? told * 100 : told);
     if (type === null || !(percent >= 0 && percent <= 100)) continue;
     if (best === null || percent > best.percent) best = { type, percent };
@@ -146,8 +183,25 @@ function fixFound(place: JsonValue | undefined, ts: number | null, where: string
   return { of: null, entry: zoned(locationEntry(fix, origin), fix) };
 }
 
-/** `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, or an object with one of them as `latLng`. */
+/** Some exports have numbers that ran over 32 bits: no coordinate lies beyond 180 degrees. */
+export function degreesFrom(value: JsonValue | undefined): number | undefined {
+  const number = numberFrom(value);
+  if (number === undefined) return undefined;
+  return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
+}
+
+/** `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with one of them as `latLng`, or with ten-millionths of degrees. */
 function spotOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
+  const {
+    latE7,
+    latitudeE7 = latE7,
+    centerLatE7,
+    lngE7,
+    longitudeE7 = lngE7,
+    centerLngE7,
+  } = isJsonObject(place) ? place : {};
+  const [north, east] = [degreesFrom(latitudeE7 ?? centerLatE7), degreesFrom(longitudeE7 ?? centerLngE7)];
+  if (north !== undefined && east !== undefined) return { latitude: north, longitude: east };
   const text = isJsonObject(place) ? (place.latLng ?? place.LatLng) : place;
   if (typeof text !== 'string') return null;
   const match = /^(?:geo:)?\s*(-?[\d.]+)°?\s*,\s*(-?[\d.]+)°?/.exec(text);

@@ -49,6 +49,14 @@ export const studies = table('studies', {
   user: null,
 });
 
+/** An account of a manager: JSON of the `ManagerRecord`. */
+export const managers = table('managers', {
+  columns: { name: 'text', record: 'text' },
+  key: ['name'],
+  indexes: [],
+  user: null,
+});
+
 /**
  * What every write about a user looks at: whether they may be written about, who holds their lease, and the state of
  * the pipeline.
@@ -215,7 +223,7 @@ export type DocumentRow = RowOf<typeof documents>;
 export const userTables: readonly Table<never>[] = [batches, documents, errors, profiles, chunks, trips] as never;
 
 /** Every table. */
-export const allTables: readonly Table<never>[] = [people, tokens, studies, accounts, ...userTables] as never;
+export const allTables: readonly Table<never>[] = [people, tokens, studies, managers, accounts, ...userTables] as never;
 
 type RowOf<T> = T extends Table<infer Row> ? Row : never;
 

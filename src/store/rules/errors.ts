@@ -19,9 +19,13 @@ const pageSize = 16 * 2 ** 20;
 /** The error timeseries of a store. */
 export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeseries {
   return {
-    list: (userId, { key, reason, after, limit }) =>
+    list: (userId, { id, key, reason, after, limit }) =>
       engine.read(async (rows) => {
-        const chosen = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
+        const chosen = {
+          ...(id && { id }),
+          ...(key !== undefined && { key }),
+          ...(reason !== undefined && { reason }),
+        };
         const where = { user: userId, ...chosen, ...(after !== undefined && { id: { gt: after } }) };
         const found: ErrorRow[] = [];
         let total = 0;

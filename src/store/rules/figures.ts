@@ -1,5 +1,6 @@
 // What is kept about users, read in one snapshot from the tables that hold figures of them.
 import type { JsonObject } from '../../model/json.ts';
+import { isForPages } from '../../model/user.ts';
 import type { Engine } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
@@ -29,7 +30,10 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
     each(await rows.find(profiles, { where }), (to, row) => {
       to.profile = objectIn<typeof row, JsonObject>(profiles, row, 'profile');
     });
-    each(await rows.find(tokens, { where }), (to, row) => to.tokens.push(tokenRecordOf(row)));
+    each(await rows.find(tokens, { where }), (to, row) => {
+      const token = tokenRecordOf(row);
+      if (!isForPages(token)) to.tokens.push(token);
+    });
     each(await rows.find(batches, { where }, ['user', 'count', 'due_ts']), ({ waiting }, { count, due_ts }) => {
       waiting.count += count;
       if (due_ts === 0) return;

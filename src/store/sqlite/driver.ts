@@ -1,4 +1,6 @@
 // The store's one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can replace it.
+import { accessSync, constants, existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync } from '@photostructure/sqlite';
 
 /** A value that is bound to a statement or read from a row. */
@@ -32,7 +34,7 @@ export interface Connection {
  * event loop.
  */
 export function connect(path: string): Connection {
-  const database = new DatabaseSync(path, { timeout: 0 });
+  const database = new DatabaseSync(locationOf(path), { timeout: 0 });
   return {
     get inTransaction() {
       return database.isTransaction;
@@ -45,6 +47,24 @@ export function connect(path: string): Connection {
     },
     close: () => database.close(),
   };
+}
+
+/** Where nothing can be written, the engine reads a file without a log only if it is told that nobody changes it. */
+function locationOf(path: string): string | URL {
+  if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;
+  const url = pathToFileURL(path);
+  url.search = 'immutable=1';
+  return url;
+}
+
+/** True if nobody may write the file because its file system is mounted read-only. */
+export function isOnReadOnlyMount(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS';
+  }
 }
 
 /**

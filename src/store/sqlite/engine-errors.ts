@@ -1,6 +1,6 @@
 // What SQLite and the file system report -> the errors of the Store interface.
 import { errorText, isMobilityError, MobilityError } from '../../model/errors.ts';
-import { resultCode } from './driver.ts';
+import { isOnReadOnlyMount, resultCode } from './driver.ts';
 
 const busy = [5, 6, 15]; // SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL (a race for the log's lock)
 const noMemory = 7;
@@ -38,7 +38,8 @@ export function storeError(error: unknown, path: string): unknown {
   if (isMobilityError(error)) return error;
   const code = resultCode(error);
   const fileCode = (error as NodeJS.ErrnoException).code ?? '';
-  const meaning = code === null ? meaningOfFile(fileCode) : meaningOf(code);
+  const isRefused = code !== null && [readOnly, cannotOpen].includes(code & 0xff) && isOnReadOnlyMount(path);
+  const meaning = isRefused || code === null ? meaningOfFile(isRefused ? 'EROFS' : fileCode) : meaningOf(code);
   if (meaning === null) return error;
   const [name, advice] = meaning;
   const found = code === null ? fileCode : `${errorText(error)} (SQLite ${code})`;
@@ -74,7 +75,13 @@ function meaningOf(extended: number): Meaning | null {
 }
 
 function meaningOfFile(code: string): Meaning | null {
-  if (['EACCES', 'EPERM', 'EROFS'].includes(code)) {
+  if (code === 'EROFS') {
+    const advice =
+      'expected to be allowed to write here, but the file system is mounted read-only; mount it for writing, or copy ' +
+      'the folder of the store to another one';
+    return ['MOBILITY_STORE_READONLY', advice];
+  }
+  if (['EACCES', 'EPERM'].includes(code)) {
     const advice =
       'expected to be allowed to read and write here; run the command as the user of the service, or give it the right';
     return ['MOBILITY_STORE_READONLY', advice];

@@ -66,14 +66,54 @@ function walFault(path: string): Fault | null {
     // that is gone may be so rightly, too. One that was cut off is wrong even then: its older pages would cover newer
     // ones.
     if (log?.size === 0 || (log === null && index.frames <= index.backfilled)) return null;
-    const otherLog = size >= walHeader && !log!.bytes.subarray(16, 24).equals(index.salts);
     const expected = `a write-ahead log with ${index.frames} pages`;
-    if (!otherLog && size < walHeader + index.frames * (frameHeader + index.pageSize)) {
+    if (size >= walHeader && !log!.bytes.subarray(16, 24).equals(index.salts)) return null; // another log
+    if (size < walHeader + index.frames * (frameHeader + index.pageSize)) {
       return { expected, found: log === null ? 'none' : `one of ${size} bytes that was cut off` };
     }
-    return null;
+    const wrong = wrongPage(`${path}-wal`, index);
+    if (wrong === null || !readIndex(path)?.bytes.equals(index.bytes)) return null;
+    return { expected, found: `a wrong checksum of ${wrong === 0 ? 'its head' : `page ${wrong}`}` };
   }
   return null; // others are at work on it, which they could not be if it were damaged
+}
+
+/**
+ * The first page of a log whose checksum is wrong, 0 for its head; null: none. The engine drops it and all later ones.
+ */
+function wrongPage(path: string, { frames, pageSize }: { frames: number; pageSize: number }): number | null {
+  const file = openSync(path, 'r');
+  try {
+    const head = Buffer.alloc(walHeader);
+    readSync(file, head, 0, walHeader, 0);
+    const little = (head[3]! & 1) === 0;
+    let sums: Sums = sumsOver(head.subarray(0, 24), [0, 0], little);
+    if (!isAt(head, 24, sums)) return 0;
+    const frame = Buffer.alloc(frameHeader + pageSize);
+    for (let i = 0; i < frames; i++) {
+      readSync(file, frame, 0, frame.length, walHeader + i * frame.length);
+      sums = sumsOver(frame.subarray(frameHeader), sumsOver(frame.subarray(0, 8), sums, little), little);
+      if (!isAt(frame, 16, sums) || !frame.subarray(8, 16).equals(head.subarray(16, 24))) return i + 1;
+    }
+    return null;
+  } finally {
+    closeSync(file);
+  }
+}
+
+type Sums = [number, number];
+
+const isAt = (bytes: Buffer, at: number, [first, second]: Sums): boolean =>
+  bytes.readUInt32BE(at) === first && bytes.readUInt32BE(at + 4) === second;
+
+/** The checksum goes on from the one before. */
+function sumsOver(bytes: Buffer, [first, second]: Sums, little: boolean): Sums {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = 0; at < bytes.length; at += 8) {
+    first = (first + view.getUint32(at, little) + second) >>> 0;
+    second = (second + view.getUint32(at + 4, little) + first) >>> 0;
+  }
+  return [first, second];
 }
 
 /**

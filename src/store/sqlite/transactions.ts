@@ -1,5 +1,5 @@
 // Transactions on the file of the store: writes one after another on one connection, reads on another.
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { MobilityError } from '../../model/errors.ts';
 import type { Rows, WritableRows } from '../rows/rows.ts';
@@ -101,7 +101,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
     task().catch((error) => {
       throw storeError(error, path);
     });
-  const opened = identityOf(path);
+  const opened = new Map([[path, identityOf(path)]]); // which must stay in place: the database and its log
   const reader = await named(() => lineTo(path, busySeconds));
   let writer: Line | null = null;
   const jobs: Job[] = [];
@@ -111,12 +111,16 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
   /** The connection for writes. Write-ahead logging begins with the first of them. */
   const writing = async (): Promise<Line> => {
     expectInPlace();
-    writer ??= await lineTo(path, busySeconds, (connection) => beginLog(connection, path));
+    if (writer !== null) return writer;
+    writer = await lineTo(path, busySeconds, (connection) => beginLog(connection, path));
+    opened.set(`${path}-wal`, identityOf(`${path}-wal`));
     return writer;
   };
   const expectInPlace = (): void => {
-    const found = identityOf(path);
-    if (found !== opened) throw outOfPlace(path, found);
+    for (const [file, identity] of opened) {
+      const found = identityOf(file);
+      if (found !== identity) throw outOfPlace(file, found);
+    }
   };
 
   const drain = async (): Promise<void> => {
@@ -238,14 +242,16 @@ function outOfPlace(path: string, found: string | null): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_UNAVAILABLE',
     `${path}: expected the file that this process has open, found ${found === null ? 'none' : 'another one'}; nothing was ` +
-      'stored. The folder of the store was moved, removed or replaced: stop all programs that use it before you do that, ' +
+      'stored. The folder of the store, or a file in it, was moved, removed or replaced: stop all programs that use it before you do that, ' +
       'and start them again afterwards',
   );
 }
 
 /** Turns write-ahead logging on. */
 function beginLog(connection: Connection, path: string): void {
+  accessSync(path, constants.W_OK);
   const { journal_mode: found } = connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>()!;
+  connection.exec('SELECT count(*) FROM sqlite_schema'); // opens the log
   if (found === 'wal') return;
   throw new MobilityError(
     'MOBILITY_STORE_UNAVAILABLE',

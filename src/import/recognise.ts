@@ -1,0 +1,22 @@
+// Recognition as strict as the reader: a file is of a format if the reader finds an entry in its beginning.
+import type { FileFormat, FileReading } from './format.ts';
+import type { SourceFile } from './source.ts';
+import { SourceBroken } from './source-broken.ts';
+import { ZoneMissing } from './tracks/fields.ts';
+
+/** True if the reader finds an entry in the first bytes of the file, or would if it knew the zone. */
+export async function readsHead(read: FileFormat['read'], file: SourceFile, reading: FileReading): Promise<boolean> {
+  const beginning: SourceFile = {
+    ...file,
+    bytes: async function* () {
+      yield file.head;
+    },
+  };
+  try {
+    for await (const found of read(beginning, { ...reading, onBytes: () => {} })) if ('entry' in found) return true;
+  } catch (error) {
+    if (!(error instanceof SourceBroken)) throw error;
+    return error instanceof ZoneMissing;
+  }
+  return false;
+}

@@ -1,0 +1,116 @@
+// ZIP archives, good and hostile: files in them are read as streams, and none costs more than it may.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32, deflateRawSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { freshProgram } from '../cli/kit.ts';
+
+const csv = 'time,lat,lon\n2024-03-12T08:00:00Z,38.5,-7.9\n';
+
+interface Packed {
+  name: string;
+  content: Buffer;
+  /** Overrides what the directory says of it. */
+  says?: { size?: number; offset?: number; flags?: number; method?: number };
+  zip64?: boolean;
+}
+
+/** An archive, written by hand so that it can lie. */
+function zip(...files: Packed[]): Buffer {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const { name, content, says = {}, zip64 = false } of files) {
+    const data = deflateRawSync(content);
+    const local = Buffer.alloc(30);
+    local.writeUInt32LE(0x04034b50, 0);
+    local.writeUInt16LE(name.length, 26);
+    const entry = Buffer.alloc(46);
+    entry.writeUInt32LE(0x02014b50, 0);
+    entry.writeUInt16LE(says.flags ?? 0, 8);
+    entry.writeUInt16LE(says.method ?? 8, 10);
+    entry.writeUInt32LE(crc32(content), 16);
+    entry.writeUInt32LE(data.length, 20);
+    entry.writeUInt32LE(zip64 ? 0xffffffff : (says.size ?? content.length), 24);
+    entry.writeUInt16LE(name.length, 28);
+    entry.writeUInt16LE(zip64 ? 12 : 0, 30);
+    entry.writeUInt32LE(says.offset ?? offset, 42);
+    const extra = Buffer.alloc(zip64 ? 12 : 0);
+    if (zip64) {
+      extra.writeUInt16LE(1, 0);
+      extra.writeUInt16LE(8, 2);
+      extra.writeBigUInt64LE(BigInt(content.length), 4);
+    }
+    parts.push(local, Buffer.from(name), data);
+    directory.push(entry, Buffer.from(name), extra);
+    offset += 30 + name.length + data.length;
+  }
+  const size = Buffer.concat(directory).length;
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(files.length, 8);
+  end.writeUInt16LE(files.length, 10);
+  end.writeUInt32LE(size, 12);
+  end.writeUInt32LE(offset, 16);
+  return Buffer.concat([...parts, ...directory, end]);
+}
+
+async function imported(archive: Buffer) {
+  const { folder, run } = await freshProgram();
+  await writeFile(join(folder, 'a.zip'), archive);
+  const { code, stderr, json } = await run(['import', join(folder, 'a.zip'), '--user', 'ada', '--create', '--json']);
+  return { code, stderr, ...(code === 0 || code === 3 ? json() : {}) };
+}
+
+it('reads the files of an archive, also where their sizes take 64 bits, and says which it skips', async () => {
+  const files = [
+    { name: 'deep/a.csv', content: Buffer.from(csv) },
+    { name: 'b.csv', content: Buffer.from(csv.replace('08:00', '08:01')), zip64: true },
+    { name: '__MACOSX/._b.csv', content: Buffer.from(csv) },
+    { name: 'photo.jpg', content: Buffer.from([0xff, 0xd8]) },
+  ];
+  const report = await imported(zip(...files));
+  expect(report).toMatchObject({ code: 0, read: 4, stored: 4 }); // two fixes, and the end of each recording
+  expect(report.stderr).toMatch(/a.zip\/photo.jpg: unknown format, skipped/);
+});
+
+const long = Buffer.from(csv + '2024-03-12T08:00:00Z,38.5,-7.9\n'.repeat(2_000_000));
+
+it.each<[string, () => Buffer, RegExp]>([
+  [
+    'more than it says',
+    () => zip({ name: 'a.csv', content: long, says: { size: 500_000 } }),
+    /expected a file of 500000 bytes/,
+  ],
+  ['200 to 1 and more', () => zip({ name: 'a.csv', content: long }), /packs at most 200 to 1, found more/],
+  [
+    'one content under many names',
+    () => {
+      const content = Buffer.from(csv.repeat(200));
+      const names = Array.from({ length: 20 }, (_, i) => ({
+        name: `${i}.csv`,
+        content: i === 0 ? content : Buffer.alloc(0),
+        says: { offset: 0, size: content.length },
+      }));
+      const archive = zip(...names);
+      for (let at = archive.indexOf('504b0102', 0, 'hex'); at !== -1; at = archive.indexOf('504b0102', at + 1, 'hex'))
+        archive.writeUInt32LE(archive.length, at + 20);
+      return archive;
+    },
+    /found them overlapping/,
+  ],
+  [
+    'a password',
+    () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { flags: 1 } }),
+    /found an encrypted one: unpack it first/,
+  ],
+  [
+    'another method',
+    () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { method: 14 } }),
+    /packed by Deflate, found method 14/,
+  ],
+  ['half of it', () => zip({ name: 'a.csv', content: Buffer.from(csv) }).subarray(0, 60), /found a damaged or cut one/],
+])('an archive with %s is refused with the reason', async (_, archive, reason) => {
+  const { code, stderr } = await imported(archive());
+  expect([code === 1 || code === 3, stderr]).toEqual([true, expect.stringMatching(reason)]);
+});
