@@ -1,5 +1,5 @@
 // Assembles the app: its parts, its routes, and what happens around each call.
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { Everybody } from '../metrics/everybody.ts';
 import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
@@ -16,6 +16,8 @@ import { openApi } from './openapi.ts';
 import { forbidden, Problem } from './problem.ts';
 import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
+import { isPosition, refusal } from './routes/other-apps.ts';
+import type { Route } from './routes/route.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, refuseAsPage } from './web-pages.ts';
 
@@ -48,6 +50,10 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       return new Response(text, { headers: headersOf(call, metricsType) });
     });
   }
+  app.use(
+    '/',
+    sentToRoot((route) => answerCaller(route, parts, auth, everybody)),
+  );
   const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };
   for (const route of openRoutes) {
     get(app, route.path, async (c) =>
@@ -59,7 +65,8 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     // People type the addresses of other apps by hand, at times with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);
-      app.all(path, refuseMethod('POST'));
+      if (route.inQuery !== undefined) app.get(path, answer);
+      app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
     }
   }
   app.all('*', (c) => {
@@ -114,6 +121,19 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
   return async function setForm(c, next) {
     c.get('call').refuse = refuse;
     await next();
+  };
+}
+
+/**
+ * A position that an app sends to the bare address of the server, since nobody typed the path: it is stored, or refused
+ * so that the app keeps it. Any other POST there is refused in the same way.
+ */
+function sentToRoot(answerOf: (route: Route) => Handler<ServerEnv>): MiddlewareHandler<ServerEnv> {
+  const answer = answerOf(routes.find(({ inQuery }) => inQuery !== undefined)!);
+  return async function atRoot(c, next) {
+    const hasPosition = isPosition(c.req.query());
+    if (hasPosition || c.req.method === 'POST') c.get('call').refuse = refusal;
+    return hasPosition ? answer(c, next) : next();
   };
 }
 
