@@ -14,6 +14,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   config: async () => (await import('./commands/config.ts')).configCommand,
   days: async () => (await import('./commands/days.ts')).daysCommand,
+  correct: async () => (await import('./commands/correct.ts')).correctCommand,
   'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
   diary: async () => (await import('./commands/diary.ts')).diaryCommand,
   erase: async () => (await import('./commands/erase.ts')).eraseCommand,
