@@ -187,27 +187,26 @@ describe('status', () => {
     await run(['pipeline', '--all']);
     const rows = await withStore(async (store) => store.counts((await store.users.byEmail('eve'))!.uuid));
     expect(rows.trips).toBe(1);
-    expect((await run(['status', '--json'])).json()).toMatchObject({ trips: 0 });
     const [eve] = (await run(['users', 'list', '--counts', '--json'])).json<JsonObject[]>();
     expect(eve).toMatchObject({ trips: 0 });
   });
 
-  it('shows the state of a user, by name and by UUID', async () => {
+  it('names no place of a user, by name and by UUID', async () => {
     const { run } = shared;
-    const status = (await run(['status', '--user', ada, '--json'])).json<Record<string, JsonObject>>();
-    expect(status).toMatchObject({
+    const said = await run(['doctor', '--user', ada, '--json']);
+    const { uuid, ...stand } = said.json<Record<string, JsonObject>>();
+    expect(stand).toMatchObject({
       user_email: ada,
+      state: 'in_order',
       waiting: { count: 0 },
-      errors: [],
-      pipeline: { changed: null, last_error: null },
+      set_aside: [],
       lease: null,
-      tokens: 0,
-      documents: { count: 1, newest_key: `diary/trips-${day}` },
     });
-    expect((status.trips!.recent as JsonObject[])[0]).toMatchObject({ day });
-    const { stdout } = await run(['status', '--user', String(status.uuid)]);
-    for (const title of ['waiting', 'errors', 'last location', 'at work', 'final until', 'TIMESERIES'])
-      expect(stdout).toContain(title);
+    expect(stand.chain!.final).toMatchObject({ phone_ts: expect.any(Number) });
+    expect(said.stdout).not.toMatch(/"observed"|longitude|coordinates/);
+    const { stdout } = await run(['doctor', '--user', String(uuid)]);
+    for (const link of ['registered', 'stored', 'located', 'final'])
+      expect(stdout).toMatch(new RegExp(`^ok +${link} `, 'm'));
   });
 
   it('shows times beyond every calendar as they are', async () => {
@@ -217,15 +216,19 @@ describe('status', () => {
       const user = (await store.users.byEmail('ada'))!;
       await store.usercache.put(user.uuid, { entries: [refusedEntry(1e300) as never], unusable: [] }, 1.7e9);
     });
-    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/waiting +1 entry, written 1e\+300 s \([^)]*\)\n/);
-    expect((await run(['users', 'list', '--counts'])).stdout).toContain('in the future');
+    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/moved .*waiting 1, 1 of them for a later time/);
+    expect((await run(['users', 'list', '--counts'])).stdout).toMatch(/ +1 +0 +0\n/);
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });
 
   it('sums up everybody', async () => {
     const all = (await shared.run(['status', '--json'])).json();
-    expect(all).toMatchObject({ users: 2, waiting: 0, errors: 0, with_work: 0, failed: [], at_work: [] });
-    expect((await shared.run(['status'])).stdout).toMatch(/^store {4}sqlite:.*\nusers {4}2, 0 with work/);
+    expect(all).toMatchObject({
+      people: { all: 2, in_order: 2 },
+      set_aside: [],
+      run: { waiting: 0, with_work: 0, at_work: [] },
+    });
+    expect((await shared.run(['status'])).stdout).toMatch(/^people +2: 2 in order\nset aside +nothing\n/);
   });
 });
 
@@ -255,7 +258,7 @@ describe('recover-errors', () => {
       3,
       [expect.objectContaining({ user_email: 'ada', tried: 1, recovered: 0 })],
     ]);
-    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/location/);
+    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/converted .*set aside 1/);
   });
 
   it('retries no error if none has the key or reason asked for, and lists the errors that there are', async () => {
@@ -310,8 +313,6 @@ describe('recover-errors', () => {
       const one = await run(['recover-errors', '--key', key, '--dry-run']);
       expect(one.stdout).toMatch(/^ada: 1 error retried/);
     }
-    const { stdout } = await run(['status', '--user', 'ada']);
-    expect(stdout).toMatch(/errors +2: 1 × "": shape; 1 × "red\\u001b\[31m\\nben: 0 errors retried": shape\n/);
   });
 
   it('refuses an empty key or reason, which would choose every error', async () => {
@@ -359,12 +360,6 @@ it('purge-keys shows which documents it would remove and why, then removes docum
     expect.objectContaining({ user_email: ada, obsolete: [{ key: 'common-trips', why: expect.any(String) }] }),
   ]);
   expect(await withStore((store) => store.counts(uuid))).toEqual({ ...before, documents: before.documents - 1 });
-});
-
-it('status of a user names no place, also as JSON', async () => {
-  const { stdout } = await shared.run(['status', '--user', ada, '--json']);
-  expect(stdout).toContain('"complete_until"');
-  expect(stdout).not.toMatch(/"observed"|longitude|coordinates/);
 });
 
 it('a preview of a rebuild lists changed days in a file, and refuses one that exists', async () => {
