@@ -6,13 +6,19 @@ export const rooms = {
     tests: [
       'test/server/app.test.ts',
       'test/server/studies.test.ts',
+      'test/server/limits.test.ts',
       'test/store/sqlite.test.ts',
       'test/cli/tokens.test.ts',
     ],
   },
   limits: {
     sources: ['src/server/caller-limits.ts', 'src/server/body-budget.ts', 'src/server/read-body.ts'],
-    tests: ['test/server/limits.test.ts', 'test/server/read-body.test.ts', 'test/server/sockets.test.ts'],
+    tests: [
+      'test/server/limits.test.ts',
+      'test/server/leaked-link.test.ts',
+      'test/server/read-body.test.ts',
+      'test/server/sockets.test.ts',
+    ],
   },
   put: {
     sources: [
