@@ -80,7 +80,7 @@ export const rooms = {
   },
   privacy: {
     sources: ['src/export/privacy.ts', 'src/export/rows.ts'],
-    tests: ['test/export'],
+    tests: ['test/export/'],
   },
   report: {
     sources: ['src/report/disclose.ts', 'src/report/month-report.ts', 'src/report/tally.ts'],
