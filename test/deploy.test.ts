@@ -2,7 +2,7 @@
 // checked as text.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -71,7 +71,8 @@ const proxies: Record<string, Proxy> = {
         .replace('listen 443 ssl', `listen 127.0.0.1:${listen} ssl`)
         .replace(/.*\[::\]:443.*\n/, '')
         .replaceAll('/etc/letsencrypt/live/mobility.example.org', folder)
-        .replace('http://127.0.0.1:8080', server);
+        .replaceAll('/var/log/nginx', folder)
+        .replaceAll('http://127.0.0.1:8080', server);
       const parts = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
       const paths = parts.map((part) => `${part}_temp_path ${join(folder, part)};`).join(' ');
       const user = process.getuid?.() === 0 ? 'user root;' : ''; // its folder is private
@@ -83,12 +84,13 @@ const proxies: Record<string, Proxy> = {
   Caddyfile: {
     program: pathOf('.debian/usr/bin/caddy'),
     async prepare(folder, listen, server) {
+      const options = '{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n';
       const site = sample('Caddyfile')
+        .replace(/^\{\n/m, options)
         .replace('mobility.example.org', `https://127.0.0.1:${listen}`)
         .replace('127.0.0.1:8080', server.replace('http://', ''))
         .replace('encode gzip', 'tls internal\n\tencode gzip');
-      const options = '{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n}\n';
-      await writeFile(join(folder, 'Caddyfile'), options + site);
+      await writeFile(join(folder, 'Caddyfile'), site);
       return ['run', '--config', join(folder, 'Caddyfile')];
     },
   },
@@ -102,7 +104,8 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
   () => {
     describe.each(Object.entries(proxies))('%s', (_, { program, prepare }) => {
       let server: RunningServer;
-      let stop: () => Promise<unknown>;
+      let home: string;
+      let stop: () => Promise<void>;
       let call: (
         path: string,
         body?: string | number,
@@ -111,14 +114,15 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
 
       beforeAll(async () => {
         server = await startServer(join(folder, 'store'), { env: { MOBILITY_AUTH: 'token' } });
-        const home = await mkdtemp(join(folder, 'proxy-'));
+        home = await mkdtemp(join(folder, 'proxy-'));
         const port = await freePort();
         const args = await prepare(home, port, server.url);
         const env = { ...process.env, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
-        const child = spawn(program, args, { stdio: 'ignore', env });
-        stop = () => {
-          child.kill('SIGTERM');
-          return once(child, 'exit');
+        const said = openSync(join(home, 'said'), 'w');
+        const child = spawn(program, args, { stdio: ['ignore', said, said], env });
+        closeSync(said);
+        stop = async () => {
+          if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit');
         };
         call = (path, body = '{"user":"nobody"}', ...more) => {
           const input = typeof body === 'number' ? Buffer.alloc(body, ' ') : body;
@@ -157,6 +161,15 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
       it('does not answer 4xx by itself while the server is down', async () => {
         await server.stop();
         expect(call('/pub').status).toMatch(/^5/);
+      });
+
+      it('writes no token and no place of a query into a log, whether the server is up or down', async () => {
+        for (const path of ['/traccar', '/', '//overland/']) call(`${path}?id=my-secret&lat=38.57&lon=-7.9`);
+        await stop(); // now its logs are written
+        const files = readdirSync(home).filter((name) => /log$|^said$/.test(name));
+        const logs = files.map((name) => readFileSync(join(home, name), 'utf8'));
+        expect(files).toContain('said');
+        for (const log of logs) expect(log).not.toMatch(/my-secret|38\.57/);
       });
     });
   },

@@ -91,7 +91,7 @@ function stopBetween(
 }
 
 /** The trip with the place in front of its first section, `leadIn` s earlier where the stay leaves room. */
-export function startAtPlace(trip: BuiltTrip, place: Place, leadIn: number): BuiltTrip {
+export function startAtPlace<T extends BuiltTrip>(trip: T, place: Place, leadIn: number): T {
   const start_ts = Math.max(trip.start_ts - leadIn, place.enter_ts ?? Number.NEGATIVE_INFINITY);
   if (!(start_ts < trip.start_ts)) return trip;
   const lead = metres(distance(locationOf(place.location), locationOf(trip.start_loc)));

@@ -117,6 +117,7 @@ function tripFields(element: Element, making: Making): JsonObject {
     duration: end_ts - start_ts,
     distance: element.kind === 'trip' ? element.trip.distance : metresUnseen(element),
     ...(element.kind === 'trip' && estimatedField(estimatedOf(element.trip))),
+    ...(element.kind === 'trip' && element.trip.corrected && { corrected: true }),
     source: element.kind === 'trip' ? element.trip.source : before.place.source,
     start_place: oid(ids.place(userId, before)),
     end_place: oid(ids.place(userId, after)),
@@ -325,6 +326,7 @@ function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: PlaceSta
   return {
     location: point(place.location),
     source: place.source,
+    ...(place.name !== undefined && { display_name: place.name }),
     raw_places: place.raw_places.map(oid),
     ...(enter_ts !== null && timeFields('enter', enter_ts, place.enter_zone ?? zone)),
     ...(exit_ts !== null && timeFields('exit', exit_ts, zone)),

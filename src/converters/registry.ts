@@ -6,6 +6,7 @@ import { convertAndroidTransition } from './android/transition.ts';
 import type { Converter, LocalTimes } from './common.ts';
 import { convertBluetooth } from './generic/bluetooth.ts';
 import { convertConfig } from './generic/config.ts';
+import { convertCorrection } from './generic/correction.ts';
 import { convertLocation } from './generic/location.ts';
 import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput } from './generic/manual.ts';
 import { convertStats } from './generic/stats.ts';
@@ -58,6 +59,7 @@ export const converterTable: readonly ConverterRow[] = [
   { key: keys.consent, generic: convertConfig, localTimes: 'none' },
   { key: keys.sensorConfig, generic: convertConfig, localTimes: 'none' },
   { key: keys.syncConfig, generic: convertConfig, localTimes: 'none' },
+  { key: keys.correction, generic: convertCorrection, localTimes: 'none' },
   { key: 'manual/demographic_survey', generic: convertSurvey },
   { key: 'manual/destination_confirm', generic: convertUserInput, localTimes: 'range' },
   { key: keys.incident, generic: convertIncident },

@@ -53,6 +53,7 @@ export function tripFeatures(
       end_place: oid(trip.end_place.id),
       raw_trip: oid(trip.raw_trip),
       ...(trip.zone_guessed && { time_zone_guessed: true }),
+      ...(trip.corrected && { corrected: true }),
       feature_type: 'trip',
     },
     features: [
@@ -71,7 +72,7 @@ export function tripFeatures(
 }
 
 function placeFeature(place: Place, kind: 'start_place' | 'end_place', after: AfterTrip, zone: string): Feature<Point> {
-  const { enter_ts, enter_zone, ending_trip, raw_places, source } = place;
+  const { enter_ts, enter_zone, ending_trip, raw_places, source, name } = place;
   const { exit_ts, starting_trip } = after;
   return {
     type: 'Feature',
@@ -79,6 +80,7 @@ function placeFeature(place: Place, kind: 'start_place' | 'end_place', after: Af
     geometry: point(place.location),
     properties: {
       source,
+      ...(name !== undefined && { display_name: name }),
       raw_places: raw_places.map(oid),
       ...(enter_ts !== null && timeFields('enter', enter_ts, enter_zone ?? zone)),
       ...(exit_ts !== null && timeFields('exit', exit_ts, zone)),

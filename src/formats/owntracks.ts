@@ -24,9 +24,20 @@ const notReported = new Set([...told, ...hidden, 'motionactivities', 'topic']);
 const notKept = new Set(['_id', ...hidden]);
 
 /**
- * Messages about the app itself or about friends: they say nothing about the user's travel, and some contain passwords.
+ * Messages about the app itself, its regions or friends: they say nothing about the user's travel, and some contain
+ * passwords.
  */
-const passedOver = new Set(['card', 'cmd', 'configuration', 'dump', 'lwt', 'request', 'response']);
+const passedOver = new Set([
+  'card',
+  'cmd',
+  'configuration',
+  'dump',
+  'lwt',
+  'request',
+  'response',
+  'status',
+  'waypoints',
+]);
 
 /**
  * One message of OwnTracks. A location becomes a location, with a motion reading and a battery reading where it tells
@@ -88,7 +99,9 @@ function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
     bearing: numberFrom(message.cog, 0),
   };
   const entries = [locationEntry(fix, origin, restOf(message, notReported))];
-  const type = motionOf(message.motionactivities);
+  // The app sends a ping at intervals, whatever happens: one without a speed says that the phone rests.
+  const isResting = message.t === 'p' && !kmh;
+  const type = motionOf(message.motionactivities) ?? (isResting ? motionTypes.STILL : null);
   if (type !== null) entries.push(motionEntry(ts, type, origin));
   const level = numberFrom(message.batt, 0);
   if (level !== undefined) entries.push(batteryEntry(ts, level, statusOf(message.bs), origin));

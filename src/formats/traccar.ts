@@ -1,4 +1,4 @@
-// Traccar Client (its JSON, since version 9): one or more locations -> entries.
+// Traccar Client: its JSON since version 9, and OsmAnd's protocol, which it and many small trackers speak -> entries.
 import type { Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../model/payloads.ts';
@@ -53,6 +53,51 @@ export function fromTraccar(locations: readonly JsonValue[]): Mapped {
     }
   }
   return mapped;
+}
+
+/** Told by other fields of the entry; `id` and `deviceid` are the token. */
+const notReportedOfQuery = new Set(
+  'id deviceid token timestamp lat lon location speed bearing heading altitude accuracy batt charge'.split(' '),
+);
+
+const knot = 1852 / 3600; // m/s
+
+/** One position in OsmAnd's protocol: the parameters of a query, the speed in knots. Never throws. */
+export function fromOsmAnd(query: Readonly<Record<string, string>>): Mapped {
+  const { timestamp, location = '', accuracy, altitude, speed, bearing, heading, batt, charge } = query;
+  const [north, east] = location.split(',');
+  const { lat = north, lon = east } = query;
+  const ts = timeOf(timestamp);
+  const rest = restOf(query, notReportedOfQuery);
+  if (ts === null || ts < firstTime) {
+    const [reason, found] =
+      ts === null ? (['format_no_time', 'none'] as const) : (['format_bad_time', 'one before'] as const);
+    const text = `expected timestamp after 2010, in seconds, milliseconds or ISO 8601, found ${found}`;
+    const sent = { ...rest, ...(timestamp !== undefined && { timestamp }), lat: lat ?? null, lon: lon ?? null };
+    return { entries: [], unusable: [unusable(sent, reason, text)], passedOver: 0 };
+  }
+  const number = (text: string | undefined, min?: number) => numberFrom(text ? Number(text) : undefined, min);
+  const knots = number(speed, 0);
+  const fix = {
+    ts,
+    latitude: number(lat) ?? lat,
+    longitude: number(lon) ?? lon,
+    altitude: number(altitude),
+    accuracy: number(accuracy, 0) || undefined,
+    sensed_speed: knots === undefined ? undefined : knots * knot,
+    bearing: number(bearing ?? heading, 0),
+  };
+  const entries = [locationEntry(fix, origin, rest)];
+  const level = number(batt, 0);
+  const status = statusOf(charge === undefined ? {} : { is_charging: charge === 'true' });
+  if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level), status, origin));
+  return { entries, unusable: [], passedOver: 0 };
+}
+
+/** Seconds since the epoch; an ISO time without an offset is UTC. */
+function timeOf(text = ''): number | null {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) >= 1e11 ? Number(text) / 1000 : Number(text);
+  return secondsFrom(text) ?? secondsFrom(`${text}Z`);
 }
 
 /** A location without the field in which the app repeats the token. */

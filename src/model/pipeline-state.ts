@@ -2,6 +2,16 @@
 import type { TimeRange } from './time.ts';
 import type { LastSeen, Silence } from './trip.ts';
 
+/** Entries that the analysis does not read: those with a data time from `start_ts` to `end_ts`, both included. */
+export interface SetAside {
+  start_ts: number;
+  end_ts: number;
+  /** Only those of a platform or program; absent: of all. */
+  source?: string;
+  /** Only those that a phone pushed with the token that has this id. */
+  token?: string;
+}
+
 /** The pipeline's state for one user. Times are seconds since the epoch. */
 export interface PipelineState {
   /** Data time changed since trips were last derived, both ends included; null: trips are up to date. */
@@ -16,6 +26,8 @@ export interface PipelineState {
   locations_from: 'background/filtered_location' | 'background/location' | null;
   /** The first location, the silences behind the last trip, and what the phone said last; null before the first run. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
+  /** What was set aside when trips were derived. */
+  set_aside: readonly SetAside[];
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
   /** When entries last left the usercache, and when the converters last accepted one; null: never. */
@@ -35,6 +47,7 @@ export const initialPipelineState: PipelineState = {
   complete_lost: false,
   locations_from: null,
   observed: null,
+  set_aside: [],
   analysis_version: null,
   moved_ts: null,
   converted_ts: null,

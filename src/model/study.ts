@@ -21,6 +21,10 @@ export interface StudySettings {
   hour_limit: number;
   total_limit: number;
   created_ts: number;
+  /** True: the first page of the server names the study. */
+  listed?: boolean;
+  /** True: its managers see the names of people; else pseudonyms. */
+  show_names?: boolean;
   /** The configuration that the app reads, with a `version`; null until it was made. */
   config: JsonObject | null;
 }

@@ -1,7 +1,7 @@
 // What every form of a trip says alike: the zone of a time within it, and the fields of a stop.
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
-import type { Stop, Trip } from './trip.ts';
+import type { Stop, Trip, TripOutline, TripRecord } from './trip.ts';
 
 /** The zone within a trip: the start's zone before the middle, the end's zone after it. */
 export function zoneWithin(
@@ -42,4 +42,11 @@ export function metresBy<K, S extends { distance: number }>(
   const metres = new Map<K, number>();
   for (const section of sections) metres.set(keyOf(section), (metres.get(keyOf(section)) ?? 0) + section.distance);
   return metres;
+}
+
+/** The short form of a link that is a trip. */
+export function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
+  const { start_zone, start_loc, end_loc, sections = [] } = trip!;
+  const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
+  return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };
 }

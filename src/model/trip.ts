@@ -17,6 +17,8 @@ export interface Place {
   ending_trip: string | null;
   /** How the place was found: the segmentation method. */
   source: string;
+  /** What somebody calls the place; absent: nobody said. */
+  name?: string;
 }
 
 /** Part of a trip in one mode. Lists are aligned: one element per vertex of the line. */
@@ -89,6 +91,8 @@ export interface Trip {
   stops: Stop[];
   /** Absent in trips of version 1. */
   evidence?: TripEvidence;
+  /** True where a correction made the trip another than the analysis found; never in the stored chain. */
+  corrected?: true;
 }
 
 /** How a trip was derived: the rules for its bounds, the waits that were joined, and the locations left out. */
@@ -186,7 +190,7 @@ export interface TripRecord {
   day: string;
   /** The link depends on data up to this data time only; null: it also depends on the absence of later data. */
   settled_ts: number | null;
-  /** Why there is no trip: `no travel`, `too short` or `failed`; absent of a trip. */
+  /** Why there is no trip: `no travel`, `too short`, `failed`, or `corrected`; absent of a trip. */
   dropped?: string;
   /** The trip; null when dropped. */
   trip: Trip | null;

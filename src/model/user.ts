@@ -20,9 +20,10 @@ export interface UserRecord {
 
 /**
  * Where a token comes from. Those of people and scripts are `made`; `owntracks`, `overland` and `traccar` are for these
- * apps.
+ * apps. A `link` opens the pages of its owner once and makes a `session`, which the browser keeps as a cookie: neither
+ * opens anything else.
  */
-const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar'] as const;
+const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar', 'link', 'session'] as const;
 /** What a token is for. */
 export type TokenKind = (typeof tokenKinds)[number];
 
@@ -45,8 +46,14 @@ export interface TokenRecord {
   revoked_why?: RevokedWhy;
 }
 
-/** `revoked`: by itself; `replaced`: with all others when the user got a new token. */
-export type RevokedWhy = 'revoked' | 'replaced';
+/**
+ * `revoked`: by itself; `replaced`: with all others when the user got a new token; `used`: a link that was opened;
+ * `stopped`: its owner wants no more to be recorded.
+ */
+export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
+
+/** True for a token that opens pages for people and no call of an app. */
+export const isForPages = ({ kind }: TokenRecord): boolean => kind === 'link' || kind === 'session';
 
 /** Why and since when a token is refused at time `now`; null: it is good. */
 export function refusalOf(

@@ -1,48 +1,56 @@
-// A map drawn from the day's own geometry: no tiles, no network. Equirectangular at the middle latitude.
-import type { Position, Trip } from '../model/trip.ts';
+// A map drawn from the day's own geometry: no tiles, no network. Equirectangular at the middle latitude, north up.
+import type { Position, Section, Trip } from '../model/trip.ts';
 import { html } from './html.ts';
-import { styleOf } from './mode-styles.ts';
+import { modeLine, styleOf } from './mode-styles.ts';
 
-const width = 640;
-const tallest = 420;
-const margin = 24;
+/** A place on the map. */
+export interface MapPlace {
+  position: Position;
+  /** What stands beside its ring. */
+  mark: string;
+}
+
+/** The words of a map. */
+export interface MapWords {
+  title: string;
+  north: string;
+  length: (metres: number) => string;
+}
+
+const [width, tallest, least, margin] = [400, 316, 190, 34];
 const metresPerDegree = 111_195;
 
 /** Units; a vertex nearer than this to the one before is not drawn. */
 const visible = 0.8;
 
-/** The map of trips as SVG; empty where there is nothing to draw. */
-export function dayMap(trips: readonly Trip[], letterOf: (position: Position) => string): string {
-  const lines = trips.flatMap(({ sections }) => sections.map(({ coordinates }) => unwrapped(coordinates)));
-  const places = placesOf(trips, letterOf);
-  const all = [...lines.flat(), ...places.map(({ position }) => position)];
+/** The map of trips and places as SVG; empty where there is nothing to draw. Rings count from the first place. */
+export function dayMap(trips: readonly Trip[], places: readonly MapPlace[], words: MapWords): string {
+  const sections = trips.flatMap((trip) => trip.sections);
+  const all = [
+    ...sections.flatMap(({ coordinates }) => unwrapped(coordinates)),
+    ...places.map(({ position }) => position),
+  ];
   if (all.length === 0) return '';
   const view = viewOf(all);
-  const paths = trips.flatMap(({ sections }) =>
-    sections.map(({ coordinates, sensed_mode }) => {
-      const d = pathOf(unwrapped(coordinates), view.project);
-      return `<path class="way ${styleOf(sensed_mode).name}" d="${d}"/>`;
-    }),
+  const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
+  // Walks lie above rides: they are short.
+  const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
+  const drawn = [...sections.filter((one) => !isWalk(one)), ...sections.filter(isWalk)];
+  const ways = drawn.map(
+    (one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`,
   );
-  const marks = places.map(({ position, letter }) => {
-    const [x, y] = view.project(position);
-    return `<g class="place"><circle cx="${x}" cy="${y}" r="9"/><text x="${x}" y="${y + 3.5}">${html(letter)}</text></g>`;
-  });
-  const label = `Map of the ways between ${places.length} places. The table below tells the same.`;
+  const stops = trips
+    .flatMap((trip) => trip.stops)
+    .map(({ enter_loc }) => {
+      const [x, y] = view.project(enter_loc);
+      return `<circle class="stop" cx="${x}" cy="${y}" r="3.6"/>`;
+    });
+  const points = sections.flatMap(({ coordinates }) => unwrapped(coordinates).map(view.project));
   return (
-    `<svg class="map" viewBox="0 0 ${width} ${view.height}" role="img" aria-label="${label}">` +
-    `${paths.join('')}${marks.join('')}${scaleBar(view)}</svg>`
+    `<svg class="map" viewBox="0 0 ${width} ${view.height}" role="img" aria-label="${html(words.title)}">` +
+    `${rings(view, places[0], words)}${ways.join('')}${stops.join('')}${names(places, points, view)}${scaleBar(view, words)}` +
+    `<g transform="translate(378 ${view.height - 40})"><path class="north" d="M0-14 5 3 0 0-5 3z"/><text y="17" text-anchor="middle">${html(words.north)}</text></g></svg>`
   );
-}
-
-function placesOf(trips: readonly Trip[], letterOf: (position: Position) => string) {
-  const places = new Map<string, Position>();
-  for (const { start_loc, end_loc } of trips)
-    for (const position of [start_loc, end_loc]) {
-      const letter = letterOf(position);
-      if (!places.has(letter)) places.set(letter, position);
-    }
-  return [...places].map(([letter, position]) => ({ letter, position }));
 }
 
 /** Longitudes that go on beyond 180 instead of jumping. */
@@ -56,8 +64,10 @@ function unwrapped(line: readonly Position[]): Position[] {
   });
 }
 
+type Point = [x: number, y: number];
+
 interface View {
-  project: (position: Position) => [number, number];
+  project: (position: Position) => Point;
   height: number;
   /** m of one unit of the drawing. */
   metres: number;
@@ -72,25 +82,26 @@ function viewOf(positions: readonly Position[]): View {
     north = Math.max(north, latitude);
   }
   const squeeze = Math.max(0.01, Math.cos((((south + north) / 2) * Math.PI) / 180));
-  const wide = Math.max((east - west) * squeeze, 0.002);
-  const high = Math.max(north - south, 0.001);
+  const wide = Math.max((east - west) * squeeze, 0.003);
+  const high = Math.max(north - south, 0.0015);
   const scale = Math.min((width - 2 * margin) / wide, (tallest - 2 * margin) / high);
-  const height = Math.ceil(high * scale + 2 * margin + 16);
+  const height = Math.max(least, Math.ceil(high * scale + 2 * margin));
   const left = (width - (east - west) * squeeze * scale) / 2;
+  const top = (height - (north - south) * scale) / 2;
   const tenth = (x: number): number => Math.round(x * 10) / 10;
   return {
     height,
     metres: metresPerDegree / scale,
     project: ([longitude, latitude]) => [
       tenth(left + (longitude - west) * squeeze * scale),
-      tenth(margin + (north - latitude) * scale),
+      tenth(top + (north - latitude) * scale),
     ],
   };
 }
 
 function pathOf(line: readonly Position[], project: View['project']): string {
   let d = '';
-  let last: [number, number] | null = null;
+  let last: Point | null = null;
   for (const [i, position] of line.entries()) {
     const at = project(position);
     const near = last !== null && Math.hypot(at[0] - last[0], at[1] - last[1]) < visible;
@@ -101,13 +112,66 @@ function pathOf(line: readonly Position[], project: View['project']): string {
   return d;
 }
 
-/** A bar of a round length, at most a third of the map. */
-function scaleBar({ metres, height }: View): string {
-  const most = (width / 3) * metres;
+/** A round length, 1, 2 or 5 times a power of ten, at most `most` m. */
+function roundLength(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
-  const length = [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
-  const units = Math.round((length / metres) * 10) / 10;
-  const text = length >= 1000 ? `${length / 1000} km` : `${length} m`;
-  const y = height - 8;
-  return `<g class="scale"><path d="M${margin} ${y - 4}v4h${units}v-4"/><text x="${margin + units + 6}" y="${y}">${text}</text></g>`;
+  return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
+}
+
+/** Rings of distance around a place, each labelled due east. */
+function rings({ project, metres, height }: View, around: MapPlace | undefined, { length }: MapWords): string {
+  if (around === undefined) return '';
+  const [x, y] = project(around.position);
+  const farthest = Math.max(...[0, width].flatMap((cx) => [0, height].map((cy) => Math.hypot(cx - x, cy - y))));
+  const step = roundLength((farthest * metres) / 2);
+  const drawn = [1, 2, 3]
+    .map((n) => ({ n, r: Math.round((n * step * 10) / metres) / 10 }))
+    .filter(({ r }) => r < farthest);
+  const circles = drawn.map(({ r }) => `<circle class="ring" cx="${x}" cy="${y}" r="${r}"/>`);
+  const labels = drawn
+    .filter(({ r }) => x + r < width - 24)
+    .map(
+      ({ n, r }) =>
+        `<text class="t2 rt" x="${x + r}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`,
+    );
+  return `<clipPath id="edge"><path d="M0 0h${width}v${height}h-${width}z"/></clipPath><g clip-path="url(#edge)">${circles.join('')}${labels.join('')}</g>`;
+}
+
+/** Places with their names, each on the side where it hides least. */
+function names(places: readonly MapPlace[], points: readonly Point[], { project, height }: View): string {
+  const taken = [{ x: 8, y: 6, w: 130 }]; // the scale
+  return places
+    .map(({ position, mark }) => {
+      const [x, y] = project(position);
+      const w = mark.length * 8 + 4;
+      const sides = [
+        { x: x - w / 2, y: y - 22, anchor: 'middle', tx: x, ty: y - 12 },
+        { x: x - w / 2, y: y + 9, anchor: 'middle', tx: x, ty: y + 22 },
+        { x: x + 10, y: y - 8, anchor: 'start', tx: x + 11, ty: y + 5 },
+        { x: x - 10 - w, y: y - 8, anchor: 'end', tx: x - 11, ty: y + 5 },
+      ].map((side) => {
+        const hidden = points.filter(
+          ([px, py]) => px > side.x && px < side.x + w && py > side.y && py < side.y + 16,
+        ).length;
+        const clash = taken.filter(
+          (one) => side.x < one.x + one.w && one.x < side.x + w && Math.abs(one.y - side.y) < 16,
+        ).length;
+        const outside = side.x < 2 || side.x + w > width - 2 || side.y < 2 || side.y + 16 > height - 2 ? 500 : 0;
+        return { ...side, cost: hidden + 200 * clash + outside };
+      });
+      const best = sides.reduce((least, side) => (side.cost < least.cost ? side : least));
+      taken.push({ x: best.x, y: best.y, w }, { x: x - 8, y: y - 8, w: 16 });
+      return (
+        `<circle class="spot" cx="${x}" cy="${y}" r="6.5"/>` +
+        `<text class="pn" x="${best.tx}" y="${best.ty}" text-anchor="${best.anchor}">${html(mark)}</text>`
+      );
+    })
+    .join('');
+}
+
+/** A bar of a round length, at most a quarter of the map. */
+function scaleBar({ metres }: View, { length }: MapWords): string {
+  const long = roundLength((width / 4) * metres);
+  const units = Math.round((long / metres) * 10) / 10;
+  return `<g transform="translate(14 18)"><path class="scale" d="M0-4v5h${units}v-5"/><text class="rt" x="${units + 7}" y="3">${html(length(long))}</text></g>`;
 }

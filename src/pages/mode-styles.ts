@@ -10,10 +10,14 @@ export interface ModeStyle {
   words: string;
   light: string;
   dark: string;
-  /** `stroke-dasharray` of its lines; empty: solid. */
+  /** Width and `stroke-dasharray` of its lines; an empty dash: solid. */
+  width: number;
   dash: string;
-  /** What is cut out of the colour of its bars, in a tile of 6 by 6; empty: nothing. */
+  /** Width and dash of what runs within its lines in the colour of the paper; absent: nothing. */
+  core?: readonly [width: number, dash: string];
+  /** What is drawn in the tile of its bars, and the size of the tile; an empty path: all of it. */
   pattern: string;
+  tile: readonly [width: number, height: number];
   /** What fills its time in the bar of a terminal. */
   character: string;
   /** Colour of a terminal with 256 of them: 3 to 1 against black and against white. */
@@ -21,51 +25,51 @@ export interface ModeStyle {
 }
 
 // Any two colours of a theme differ by 20 or more in CIE Lab, for people who see all colours and for those who see no
-// red, no green or no blue (Machado 2009); each has a contrast of 3 to 1 to its paper. test/pages/diary-page.test.ts
+// red, no green or no blue (Machado 2009); each has a contrast of 4.5 to 1 to its paper. test/pages/diary-page.test.ts
 // counts.
 /** Every look, in the order of a legend. */
 export const modeStyles: readonly ModeStyle[] = [
   {
     name: 'walking',
     words: 'walking',
-    ...{ light: '#00a07a', dark: '#3cf0a0', terminal: 29 },
-    ...{ dash: '2 3', pattern: 'M0 0h6v6h-6zM1 1v4h4v-4z', character: '•' },
+    ...{ light: '#1e8159', dark: '#3cdaa5', terminal: 29, character: '•' },
+    ...{ width: 3.6, dash: '0 5.4', tile: [4, 4], pattern: 'M.65 2a1.35 1.35 0 1 0 2.7 0a1.35 1.35 0 1 0-2.7 0' },
   },
   {
     name: 'bicycling',
     words: 'bicycling',
-    ...{ light: '#10527a', dark: '#98b4ff', terminal: 69 },
-    ...{ dash: '8 4', pattern: 'M0 0h3l-3 3zM6 0v3l-3 3h-3z', character: '▒' },
+    ...{ light: '#0a4e9c', dark: '#98bdff', terminal: 69, character: '▒' },
+    ...{ width: 3, dash: '8 3.5', tile: [6, 6], pattern: 'M0 4 4 0h2L0 6zM4 6 6 4v2z' },
   },
   {
     name: 'car',
     words: 'car',
-    ...{ light: '#8a3200', dark: '#c8702c', terminal: 202 },
-    ...{ dash: '', pattern: '', character: '█' },
+    ...{ light: '#7d3a0d', dark: '#d58b4b', terminal: 202, character: '█' },
+    ...{ width: 4, dash: '', tile: [6, 6], pattern: '' },
   },
   {
     name: 'bus',
     words: 'bus',
-    ...{ light: '#e04fc0', dark: '#f03a96', terminal: 163 },
-    ...{ dash: '12 4 2 4', pattern: 'M4 0h2v6h-2z', character: '▓' },
+    ...{ light: '#cc3e90', dark: '#f46ab6', terminal: 163, character: '▓' },
+    ...{ width: 5, dash: '', core: [1.6, ''], tile: [6, 10], pattern: 'M0 0h6v4h-6zM0 6h6v4h-6z' },
   },
   {
     name: 'train',
     words: 'train',
-    ...{ light: '#7d22d6', dark: '#985afd', terminal: 92 },
-    ...{ dash: '16 6', pattern: 'M0 2h6v2h-6z', character: '═' },
+    ...{ light: '#6736ca', dark: '#a68aff', terminal: 92, character: '═' },
+    ...{ width: 5, dash: '', core: [2.4, '5 5'], tile: [5, 6], pattern: 'M0 0h3v6h-3z' },
   },
   {
     name: 'vehicle',
     words: 'vehicle',
-    ...{ light: '#a88c14', dark: '#f0c716', terminal: 58 },
-    ...{ dash: '8 3 2 3 2 3', pattern: 'M2 2h3v3h-3z', character: '■' },
+    ...{ light: '#907300', dark: '#e5c34a', terminal: 58, character: '■' },
+    ...{ width: 4, dash: '10 3 3 3', tile: [6, 6], pattern: 'M0 0h6v6h-6zM2 2v2h2v-2z' },
   },
   {
     name: 'other',
     words: 'other',
-    ...{ light: '#1c1c1c', dark: '#f4f4f4', terminal: 246 },
-    ...{ dash: '3 7', pattern: 'M0 0h4v6h-4z', character: '┃' },
+    ...{ light: '#3b3f46', dark: '#e0e5eb', terminal: 246, character: '┃' },
+    ...{ width: 3, dash: '4 7', tile: [5, 5], pattern: 'M0 0h5v1.5h-5zM0 1.5h1.5v3.5h-1.5z' },
   },
 ];
 
@@ -85,33 +89,43 @@ export function styleOfMode(mode: string): ModeStyle {
 /** Rules for the lines and bars of every mode. Paper is white, so prints are light. */
 export function modeRules(): string {
   const colours = (which: 'light' | 'dark'): string => modeStyles.map((s) => `--${s.name}:${s[which]}`).join(';');
+  const dashed = (dash: string): string => (dash === '' ? '' : `;stroke-dasharray:${dash}`);
   const rules = modeStyles.map(
-    (s) =>
-      `.${s.name}{--c:var(--${s.name})}${s.dash && `.way.${s.name}{stroke-dasharray:${s.dash}}`}` +
-      `.on.${s.name}{fill:${s.pattern === '' ? 'var(--c)' : `url(#fill-${s.name})`}}`,
+    ({ name, width, dash, core }) =>
+      `.${name}{--c:var(--${name})}.way.${name}{stroke-width:${width}${dashed(dash)}}` +
+      (core === undefined ? '' : `.core.${name}{stroke-width:${core[0]}${dashed(core[1])}}`),
   );
   return (
     `:root{${colours('light')}}@media screen and (prefers-color-scheme:dark){:root{${colours('dark')}}}` +
-    rules.join('')
+    `.way.walking{stroke-linecap:round}${rules.join('')}`
   );
 }
 
-/** The patterns of the bars of `names`, once a page: an SVG without size. */
+/** The patterns of the bars of `names`, and the hatch of drafts, once a page: an SVG without size. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')
     .map(
-      ({ name, pattern }) =>
-        `<pattern id="fill-${name}" width="6" height="6" patternUnits="userSpaceOnUse">` +
-        `<path class="tile ${name}" d="M0 0h6v6h-6z"/><path class="cut" d="${pattern}"/></pattern>`,
+      ({ name, pattern, tile: [width, height] }) =>
+        `<pattern id="fill-${name}" width="${width}" height="${height}" patternUnits="userSpaceOnUse">` +
+        `<path class="tile" d="M0 0h${width}v${height}h-${width}z"/><path class="pt ${name}" d="${pattern}"/></pattern>`,
     );
-  return `<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${patterns.join('')}</defs></svg>`;
+  const draft =
+    '<pattern id="draft" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="tile" d="M0 0h3v6h-3z"/></pattern>';
+  return `<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${patterns.join('')}${draft}</defs></svg>`;
 }
 
+/** The `fill` of a bar of the mode; its pattern must be on the page. */
+export const modeFill = ({ name, pattern }: ModeStyle): string => (pattern === '' ? 'var(--c)' : `url(#fill-${name})`);
+
+/** A line of the mode on a map, with what runs within it. `d`: the path. */
+export const modeLine = ({ name, core }: ModeStyle, d: string): string =>
+  `<path class="way ${name}" d="${d}"/>${core === undefined ? '' : `<path class="core ${name}" d="${d}"/>`}`;
+
 /** What stands for a mode in a legend: its bar, and its line on the map. */
-export function modeKey({ name, words }: ModeStyle): string {
+export function modeKey(style: ModeStyle): string {
   return (
-    `<span class="key"><svg viewBox="0 0 60 12" aria-hidden="true"><rect class="on ${name}" width="24" height="12"/>` +
-    `<path class="way ${name}" d="M29 6h30"/></svg>${words}</span>`
+    `<span class="key"><svg viewBox="0 0 60 12" aria-hidden="true"><rect class="on ${style.name}" fill="${modeFill(style)}" width="24" height="12"/>` +
+    `${modeLine(style, 'M29 6h30')}</svg>${style.words}</span>`
   );
 }

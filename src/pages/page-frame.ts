@@ -7,13 +7,14 @@ const pageStyle = `
 @media screen and (prefers-color-scheme:dark){:root{--paper:#141414;--ink:#f0f0f0;--soft:#b5b5b5;--line:#4a4a4a;--still:#2a2a2a}}
 body{margin:0 auto;padding:1rem;max-width:46rem;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
 h1{font-size:1.4rem;margin:.2rem 0}h2{font-size:1.15rem;margin:2rem 0 .4rem}h3{font-size:1rem;margin:.6rem 0 0}ul{margin:.2rem 0;padding-left:1.2rem}summary{padding:.4rem 0}p{margin:.4rem 0}.soft{color:var(--soft)}
-svg{display:block;width:100%;height:auto}.patterns{position:absolute;width:0;height:0}.tile{fill:var(--c)}.cut{fill:var(--paper)}
+svg{display:block;width:100%;height:auto}.patterns{position:absolute;width:0;height:0}.pt{fill:var(--c)}.tile{fill:var(--paper)}.core{fill:none;stroke:var(--paper);stroke-linejoin:round}
 .bar .still{fill:var(--still)}.on{stroke:var(--c)}
 svg text{font:11px system-ui,sans-serif;fill:var(--ink)}.tick{stroke:var(--line)}
 .map{border:1px solid var(--line);border-radius:4px;margin:.6rem 0}
-.way{fill:none;stroke:var(--c);stroke-width:3;stroke-linejoin:round}
-.place circle{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}.place text{text-anchor:middle;font-weight:600}
-.scale path{fill:none;stroke:var(--ink)}table{border-collapse:collapse;width:100%;margin:.6rem 0}.wide{overflow-x:auto}
+.way{fill:none;stroke:var(--c);stroke-linejoin:round}
+.case{fill:none;stroke:var(--paper);stroke-width:8}.ring{fill:none;stroke:var(--line)}.north{fill:var(--ink)}.scale{fill:none;stroke:var(--ink)}
+.stop,.spot{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}.spot{stroke-width:3}.rt,.pn{stroke:var(--paper);stroke-width:4;paint-order:stroke}.pn{font-weight:650}
+table{border-collapse:collapse;width:100%;margin:.6rem 0}.wide{overflow-x:auto}
 th,td{text-align:left;padding:.25rem .5rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}th{font-weight:600}
 td.w{white-space:nowrap}td svg{display:inline-block;width:auto;height:.75rem}td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}caption{text-align:left;color:var(--soft)}
 .key{white-space:nowrap;margin-right:1rem}.key svg{display:inline-block;width:3.75rem;height:.75rem;vertical-align:middle;margin-right:.4rem}

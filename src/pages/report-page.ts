@@ -2,7 +2,7 @@
 import type { DisclosedCell } from '../report/disclose.ts';
 import type { MonthReport } from '../report/month-report.ts';
 import { html } from './html.ts';
-import { modePatterns, modeStyles, styleOfMode } from './mode-styles.ts';
+import { modeFill, modePatterns, modeStyles, styleOfMode } from './mode-styles.ts';
 import { page } from './page-frame.ts';
 
 /** What the lines of a table are, in words. */
@@ -57,11 +57,11 @@ const barWidth = 120;
 /** A line of the table; the bar is as long as the kilometres are beside those of the longest line. */
 function row({ cell, people_at_least, trips, km, minutes }: DisclosedCell, by: string, longest: number | null): string {
   const width = longest === null ? 0 : Math.round((km / longest) * barWidth * 10) / 10;
-  const look = by === 'mode' ? styleOfMode(cell).name : 'car';
+  const look = styleOfMode(by === 'mode' ? cell : 'car');
   const bar =
     width === 0
       ? ''
-      : `<svg viewBox="0 0 ${barWidth} 12" width="${barWidth}" aria-hidden="true"><rect class="on ${look}" width="${width}" height="12"/></svg>`;
+      : `<svg viewBox="0 0 ${barWidth} 12" width="${barWidth}" aria-hidden="true"><rect class="on ${look.name}" fill="${modeFill(look)}" width="${width}" height="12"/></svg>`;
   const numbers = [people_at_least, trips, km, minutes].map((n) => `<td class="n">${n.toLocaleString('en-US')}</td>`);
   const name = html(cell.replaceAll('_', ' '));
   return `<tr><th scope="row">${name}</th><td>${bar}</td>${numbers.join('')}</tr>`;

@@ -6,11 +6,15 @@ import { errorText } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
+import { united } from '../model/marks.ts';
+import type { SetAside } from '../model/pipeline-state.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, Trip, TripRecord } from '../model/trip.ts';
+import { everyEntry } from '../store/pages.ts';
 import type { PipelineState, Store, Trips } from '../store/store.ts';
-import { readStretch } from './read-stretch.ts';
+import { readStretch, type StretchStore } from './read-stretch.ts';
+import { changeBetween, readSetAside, withoutSetAside } from './set-aside.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
 /** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */
@@ -18,6 +22,9 @@ const defaultStretchSize = 5000;
 
 /** The first stretch is small: most runs end in it. Each after it is twice as large, up to the size above. */
 const firstStretchSize = 500;
+
+/** Entries read at a time in search of one that is not set aside. */
+const entriesAtOnce = 500;
 
 /** Stored links read at a time: they are compared with the new ones, so all of a stretch are held anyway. */
 const linksAtOnce = 500;
@@ -33,31 +40,53 @@ export const analyseTrips: Stage = {
   name: 'analyse trips',
   async run(context) {
     const { store, userId, state } = context;
-    const source = await locationKey(store, userId);
-    const changed = changedRange(context, source);
+    const { setAside, hasCorrections } = await readSetAside(store.timeseries, userId);
+    const read = { timeseries: withoutSetAside(store.timeseries, setAside) };
+    const source = await locationKey(read, userId, setAside.length === 0 ? 1 : entriesAtOnce);
+    const changed = changedRange(context, source, setAside);
+    if (hasCorrections) {
+      context.changedTrips = null;
+      state.complete_lost ||= state.complete_until === null; // a trip that somebody had added may be gone
+    }
     if (!changed) return { counts: {} };
     if (changed === everything) context.changedTrips = null;
-    const run = new Analysis(context, changed, source, state.complete_until);
+    const run = new Analysis({
+      context,
+      changed,
+      source,
+      completeBefore: state.complete_until,
+      read,
+      setAside,
+      hasCorrections,
+    });
     await run.start();
     return run.result();
   },
 };
 
 /** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
-async function locationKey(store: Store, userId: string): Promise<NonNullable<PipelineState['locations_from']>> {
+async function locationKey(
+  { timeseries }: Pick<StretchStore, 'timeseries'>,
+  userId: string,
+  limit: number,
+): Promise<NonNullable<PipelineState['locations_from']>> {
   // Descending: the last day is in the cache.
-  const query = { keys: [keys.filteredLocation], time: 'ts', limit: 1, descending: true } as const;
-  const { entries } = await store.timeseries.find(userId, query);
-  return entries.length > 0 ? keys.filteredLocation : keys.location;
+  const query = { keys: [keys.filteredLocation], time: 'ts', limit, descending: true } as const;
+  for await (const _ of everyEntry(timeseries, userId, query)) return keys.filteredLocation;
+  return keys.location;
 }
 
 /** Data time to analyse again; all of it after a change of the analysis, or of what it reads. */
-function changedRange({ state, segmenter, reanalyseFrom }: RunContext, source: string): TimeRange | null {
+function changedRange(
+  { state, segmenter, reanalyseFrom }: RunContext,
+  source: string,
+  setAside: readonly SetAside[],
+): TimeRange | null {
   const anew =
     (state.analysis_version !== null && state.analysis_version !== segmenter.version) ||
     (state.locations_from !== null && state.locations_from !== source);
   if (anew) return everything;
-  const { changed } = state;
+  const changed = united(state.changed, changeBetween(state.set_aside, setAside));
   // A location decides on those of other sources near it, see `chooseLocations`.
   const near = changed && {
     from: changed.from - sourceReach,
@@ -67,12 +96,22 @@ function changedRange({ state, segmenter, reanalyseFrom }: RunContext, source: s
   return { from: Math.min(reanalyseFrom, near?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
 }
 
+/** What a run works on. */
+interface Work {
+  context: RunContext;
+  changed: TimeRange;
+  source: NonNullable<PipelineState['locations_from']>;
+  completeBefore: number | null;
+  /** Where it reads entries: without what is set aside. */
+  read: StretchStore;
+  setAside: readonly SetAside[];
+  /** Readers may see another last trip. */
+  hasCorrections: boolean;
+}
+
 /** One run over one user's changed time, stretch by stretch. */
 class Analysis {
-  private readonly context: RunContext;
-  private readonly changed: TimeRange;
-  private readonly source: NonNullable<PipelineState['locations_from']>;
-  private readonly completeBefore: number | null;
+  private readonly work: Work;
   private readonly changes: TripChange[] = [];
   private pending: TripRecord[] = [];
   /** The first location of all. */
@@ -82,17 +121,9 @@ class Analysis {
   private readonly texts = new WeakMap<TripRecord, string>();
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
 
-  constructor(
-    context: RunContext,
-    changed: TimeRange,
-    source: NonNullable<PipelineState['locations_from']>,
-    completeBefore: number | null,
-  ) {
-    this.context = context;
-    this.changed = changed;
-    this.source = source;
-    this.completeBefore = completeBefore;
-    this.firstTs = context.state.observed?.from ?? null;
+  constructor(work: Work) {
+    this.work = work;
+    this.firstTs = work.context.state.observed?.from ?? null;
   }
 
   result(): StageResult {
@@ -100,13 +131,14 @@ class Analysis {
   }
 
   async start(): Promise<void> {
-    const { store, userId, segmenter, stretchSize = defaultStretchSize } = this.context;
-    const before = await store.trips.lastSettledBefore(userId, this.changed.from);
+    const { context, read, source } = this.work;
+    const { store, userId, segmenter, stretchSize = defaultStretchSize } = context;
+    const before = await store.trips.lastSettledBefore(userId, this.work.changed.from);
     let carry = before?.carry ?? null;
     let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;
     let size = Math.min(firstStretchSize, stretchSize);
     for (;;) {
-      const stretch = await readStretch(store, userId, this.source, carry, size);
+      const stretch = await readStretch(read, userId, source, carry, size);
       if (carry === null) this.firstTs = stretch.locations[0]?.ts ?? null;
       const found = analyse({ userId, ...stretch, carry }, { segmenter });
       this.report(found.failed);
@@ -128,7 +160,7 @@ class Analysis {
     atEnd: boolean,
     carry: Carry | null,
   ): Promise<boolean> {
-    const { store, userId, lease } = this.context;
+    const { store, userId, lease } = this.work.context;
     const to = atEnd ? Number.MAX_VALUE : justAfter(Math.max(records.at(-1)!.chain_ts, records.at(-1)!.settled_ts!));
     const stored = await storedLinks(store, userId, { from, to });
     const met = this.firstMeeting(records, stored);
@@ -138,19 +170,23 @@ class Analysis {
     const state: Partial<PipelineState> = done
       ? {
           changed: null,
-          locations_from: this.source,
-          analysis_version: this.context.segmenter.version,
+          locations_from: this.work.source,
+          analysis_version: this.work.context.segmenter.version,
           documents_due: true,
         }
-      : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.changed.to }, documents_due: true };
-    if (met === null && atEnd) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
-    const behind = met === null && atEnd ? latest : done ? this.context.state.observed : null;
-    if (behind !== null) state.observed = { ...behind, from: this.firstTs ?? behind.seen.ts };
+      : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.work.changed.to }, documents_due: true };
+    const isLast = met === null && atEnd;
+    if (isLast) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
+    state.set_aside = this.work.setAside;
+    const behind = isLast ? latest : this.work.context.state.observed;
+    if (isLast || (done && behind !== null)) {
+      state.observed = behind && { ...behind, from: this.firstTs ?? behind.seen.ts };
+    }
     const replaced = stored.filter((link) => link.chain_ts < end);
     await store.trips.apply(userId, this.differences(replaced, links), state, lease());
-    Object.assign(this.context.state, state);
+    Object.assign(this.work.context.state, state);
     const last = links.findLast(({ trip }) => trip !== null);
-    if (last !== undefined && end === Number.MAX_VALUE) this.context.lastTrip = last;
+    if (last !== undefined && end === Number.MAX_VALUE && !this.work.hasCorrections) this.work.context.lastTrip = last;
     this.compare(replaced, links, done);
     return done;
   }
@@ -161,7 +197,7 @@ class Analysis {
    */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
-    const lost = complete_until === null && this.completeBefore !== null;
+    const lost = complete_until === null && this.work.completeBefore !== null;
     return { complete_until, ...(lost && { complete_lost: true }) };
   }
 
@@ -171,7 +207,7 @@ class Analysis {
     const index = records.findIndex((link) => {
       const resumesFrom = link.carry.needs_from ?? link.carry.resume_ts;
       const needsFrom = Math.min(resumesFrom, link.carry.raw_place?.enter_ts ?? resumesFrom);
-      if (link.settled_ts === null || needsFrom <= this.changed.to) return false;
+      if (link.settled_ts === null || needsFrom <= this.work.changed.to) return false;
       const twin = byStart.get(link.chain_ts);
       return twin !== undefined && this.isSame(twin, link);
     });
@@ -227,7 +263,7 @@ class Analysis {
     if (changes.length === 0) return;
     for (const link of [before, after]) {
       // Not the link itself: years of a user would be held with it.
-      if (link?.trip) this.context.changedTrips?.push({ day: link.day, chain_ts: link.chain_ts });
+      if (link?.trip) this.work.context.changedTrips?.push({ day: link.day, chain_ts: link.chain_ts });
     }
   }
 
@@ -235,7 +271,7 @@ class Analysis {
     for (const { chainTs, error } of failed) {
       const problem = `trip that begins at ${chainTs} left out: ${errorText(error)}`;
       this.problems.push(problem);
-      this.context.log.write('ERROR', `UUID ${this.context.userId}: ${problem}`);
+      this.work.context.log.write('ERROR', `UUID ${this.work.context.userId}: ${problem}`);
     }
   }
 }
@@ -263,7 +299,7 @@ function byMode({ sections }: Trip): ByMode {
 async function storedLinks(store: Store, userId: string, range: TimeRange): Promise<TripRecord[]> {
   const links: TripRecord[] = [];
   for (let from = range.from; ; ) {
-    const page = await store.trips.chain(userId, { from, to: range.to, limit: linksAtOnce });
+    const page = await store.trips.analysed(userId, { from, to: range.to, limit: linksAtOnce });
     links.push(...page);
     if (page.length < linksAtOnce) return links;
     from = justAfter(page.at(-1)!.chain_ts);

@@ -11,11 +11,19 @@ import type { Answer } from './routes/route.ts';
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
   const headers = headersOf(call, 'application/json');
-  if (!(Symbol.asyncIterator in answer)) {
-    const text = JSON.stringify(answer);
-    call.hold(Buffer.byteLength(text));
-    return new Response(text, { headers });
-  }
+  if (Symbol.asyncIterator in answer) return streamedAnswer(call, answer, headers, onBroken);
+  const text = JSON.stringify(answer);
+  call.hold(Buffer.byteLength(text));
+  return new Response(text, { headers });
+}
+
+/** The same for a text in pieces, with these headers. */
+export async function streamedAnswer(
+  call: Call,
+  answer: AsyncIterable<string>,
+  headers: Record<string, string>,
+  onBroken: (error: unknown) => void,
+): Promise<Response> {
   call.hold(streamBytes);
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent: an error that comes at once is answered as one.

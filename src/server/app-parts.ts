@@ -10,7 +10,7 @@ import type { CallFigures } from './metrics.ts';
 /** The settings that an app depends on. */
 type AppSettings =
   | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'leastPeople' | 'readyDiskMiB')
-  | ('mibPerDay' | 'waitingEntries' | 'trustedProxies');
+  | ('mibPerDay' | 'waitingEntries' | 'trustedProxies' | 'publicUrl');
 
 /** What an app is made of. */
 export interface AppParts {

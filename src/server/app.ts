@@ -16,7 +16,9 @@ import { openApi } from './openapi.ts';
 import { forbidden, Problem } from './problem.ts';
 import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
+import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
+import { mountPages, refuseAsPage } from './web-pages.ts';
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -32,9 +34,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const auth = { method, users: store.users, now, counts };
   const everybody = new Everybody(store, now);
 
+  const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts, budget, answers));
+  app.use('/', sentToRoot(answerCaller(positionRoute, parts, auth, everybody), guard));
+  mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
-  if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
+  if (guard !== null) app.use(guard);
   const description = fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json');
   get(app, '/openapi.json', (c) => description(c.get('call'), c.req.header('If-None-Match')));
   if (metrics !== undefined) {
@@ -57,10 +62,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     // People type the addresses of other apps by hand, at times with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);
-      app.all(path, refuseMethod('POST'));
+      if (route.inQuery !== undefined) app.get(path, answer);
+      app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
     }
   }
-  app.all('*', () => {
+  app.all('*', (c) => {
+    refuseAsPage(c);
     throw new Problem(404, 'no endpoint at this path; docs/api.md lists the endpoints');
   });
   app.onError((error, c) => answerProblem(error, c.get('call'), parts, counts));
@@ -113,6 +120,28 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
     await next();
   };
 }
+
+/**
+ * A position that an app sends to the bare address of the server, since nobody typed the path: it is stored, or refused
+ * so that the app keeps it. Any other POST there is refused in the same way.
+ */
+function sentToRoot(
+  answer: (c: Context<ServerEnv>) => Promise<Response>,
+  guard: MiddlewareHandler<ServerEnv> | null,
+): MiddlewareHandler<ServerEnv> {
+  return async function atRoot(c, next) {
+    const hasPosition = isPosition(c.req.query());
+    if (!hasPosition && c.req.method !== 'POST') return next();
+    c.get('call').refuse = refusal;
+    await guard?.(c, async () => {});
+    if (hasPosition) return answer(c);
+    const text = 'expected the address to end in /pub (OwnTracks), /overland or /traccar, found the bare server';
+    throw new Problem(405, text, { headers: { Allow: 'GET, HEAD' } });
+  };
+}
+
+/** The route of positions in a query. */
+const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
 
 /**
  * Refuses calls that a page of a browser makes, be it by the name of another site that leads to this address (DNS

@@ -3,6 +3,7 @@
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
 import {
+  isForPages,
   isUserName,
   refusalOf,
   type TokenRecord,
@@ -63,7 +64,7 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
     identify: async (token) => {
       const hash = tokenHash(token);
       const record = await store.tokens.byHash(hash);
-      if (record === null) {
+      if (record === null || isForPages(record)) {
         throw forbidden(unknownToken, { token: tokenId(hash) });
       }
       const refusal = refusalOf(record, now());

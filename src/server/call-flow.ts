@@ -39,7 +39,12 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
   const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
   const originOf = originFinder(networksOf(config.trustedProxies));
   const routeStore = metrics === undefined ? store : countingStore(store, metrics.figures);
-  const { tokenField = 'user', tokenPlace = phonesPlace, tokenParameter, takesAnything = false } = route.dialect ?? {};
+  const {
+    tokenField = 'user',
+    tokenPlace = phonesPlace,
+    tokenParameters = [],
+    takesAnything = false,
+  } = route.dialect ?? {};
 
   /** True for a body as the route expects it, without a token. */
   function isCallOfStranger(body: JsonObject): boolean {
@@ -63,7 +68,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const origin = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
     const authenticator = new Authenticator(auth, route, call, origin);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
-    const outside = bearer ?? (tokenParameter === undefined ? null : (query[tokenParameter] ?? null));
+    const outside = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
     if (outside !== null) await authenticator.admit(outside);
     else if (basic !== null) await authenticator.admitIfKnown(basic);
 

@@ -28,7 +28,9 @@ const json = (schema: unknown): object => ({ 'application/json': { schema } });
 
 /** The document. */
 export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute[]): object {
-  const forCallers = routes.map((route) => [pathOf(route.path), { post: callOf(route) }]);
+  const forCallers = routes.map((route) => {
+    return [pathOf(route.path), { post: callOf(route), ...(route.inQuery && { get: callOf(route, 'get') }) }];
+  });
   const forAll = openRoutes.map((route) => [pathOf(route.path), { get: openCallOf(route) }]);
   return {
     openapi: '3.1.0',
@@ -40,6 +42,7 @@ export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries([...forCallers, ...forAll]),
     components: {
       schemas: { Problem: problemSchema },
@@ -54,31 +57,47 @@ export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute
 /** `/timeline/getTrips/:date` as `/timeline/getTrips/{date}`. */
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-function callOf(route: Route): object {
-  const { summary, answers } = route;
+/** What a call is about, by the first part of its path. */
+const tags = {
+  phones: 'What phones of this family push and pull, and what people and scripts ask of their own data',
+  'other apps': 'What other apps push',
+  open: 'Without a token; about no user',
+};
+
+const operationId = (path: string): string =>
+  handlerOf(path)
+    .replace(/\/:\w+/g, '')
+    .replace(/\W+/g, '_') || 'root';
+
+function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
+  const { summary, answers, inQuery = {} } = route;
   const { tokenField = 'user', refuse } = route.dialect ?? {};
   const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  const parameters = [
+    ...names.map(pathParameter),
+    ...Object.entries(inQuery).map(([name, description]) => ({ ...queryParameter(name), description })),
+  ];
   const { properties = {}, required } = route.body ?? {};
   const token =
     tokenField === null ? {} : { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
   const body = { type: 'object', ...(required && { required }), properties: { ...token, ...properties } };
   return {
-    summary,
-    operationId: handlerOf(route.path)
-      .replace(/\/:\w+/g, '')
-      .replace(/\W+/g, '_'),
-    ...(names.length > 0 && { parameters: names.map(pathParameter) }),
+    ...{ summary, description: `${summary.replace(/\.$/, '')}.` },
+    tags: [refuse === undefined ? 'phones' : 'other apps'],
+    operationId: `${operationId(route.path)}${method === 'get' ? '_by_query' : ''}`,
+    ...(parameters.length > 0 && { parameters }),
     security: [{ bearer: [] }, { basic: [] }, {}],
-    requestBody: { required: required !== undefined, content: json(body) },
+    ...(method === 'post' && { requestBody: { required: required !== undefined, content: json(body) } }),
     responses: {
       200: { description: 'Done', content: json(answers) },
       ...(refuse === undefined
         ? problemAnswers(400, 403, 413, 415, 429, 500, 503)
-        : { default: { description: 'Not done; the app keeps its data' } }),
+        : { 503: { description: 'Nothing was stored; the app keeps its data' } }),
     },
   };
 }
 
+const queryParameter = (name: string): object => ({ name, in: 'query', schema: { type: 'string' } });
 const pathParameter = (name: string): object => ({ name, in: 'path', required: true, schema: { type: 'string' } });
 
 function openCallOf(route: OpenRoute): object {
@@ -88,8 +107,11 @@ function openCallOf(route: OpenRoute): object {
     description,
   }));
   return {
-    summary,
+    ...{ summary, description: `${summary.replace(/\.$/, '')}.` },
+    tags: ['open'],
+    operationId: operationId(route.path),
     ...(parameters.length > 0 && { parameters }),
+    security: [],
     responses: {
       200: { description: 'Done', content: json(answers) },
       ...(parameters.length > 0 ? problemAnswers(404, 503) : problemAnswers(503)),

@@ -101,7 +101,7 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
 /**
  * Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read to its end.
  */
-function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
+export function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
   if (incoming === undefined) return request.body ?? (async function* () {})();
   return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
 }

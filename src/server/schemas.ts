@@ -56,7 +56,7 @@ export function bodyOf(required: BodySchema['properties'], others: BodySchema['p
 
 /** The schema of each body that has fields besides `user`. */
 export const schemas = {
-  put: bodyOf({ phone_to_server: { type: 'array' } }),
+  put: bodyOf({ phone_to_server: { type: 'array', items: {} } }),
   putOne: bodyOf({ the_entry: {} }),
   updateProfile: bodyOf({}, { update_doc: { type: 'object' }, mpg_array: { type: 'array', items: number } }),
   metricsByTimestamp: bodyOf({ freq: { enum: utcFrequencies }, start_time: number, end_time: number }, metricFields),

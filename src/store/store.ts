@@ -1,8 +1,10 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
+import type { CorrectionStanding } from '../model/correction.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { ManagerRecord } from '../model/manager.ts';
 import type { Marked } from '../model/marks.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { ErrorRow } from '../model/set-aside.ts';
@@ -18,8 +20,8 @@ export type { ErrorRow } from '../model/set-aside.ts';
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
- * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens` and `studies` reads
- * across users.
+ * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens`, `studies` and
+ * `managers` reads across users.
  *
  * Rows are written only about admitted users, from registration to erasure. Every method that writes checks this in its
  * own transaction. It rejects with `MOBILITY_USER_UNKNOWN` for anybody else, or with `MOBILITY_LEASE_LOST` if it works
@@ -37,6 +39,7 @@ export interface Store {
   readonly users: UserRegistry;
   readonly tokens: Tokens;
   readonly studies: Studies;
+  readonly managers: Managers;
   readonly profiles: Profiles;
   readonly usercache: Usercache;
   readonly documents: Documents;
@@ -122,9 +125,12 @@ export interface UserRegistry {
 export interface PersonFigures {
   user: UserRecord;
   registered_ts: number;
+  /** Random; the audit log names the user by it. */
+  audit_key: string;
   /** `erasing` and `arriving`: see `Store.unfinished`. */
   stage: 'active' | Unfinished['stage'];
   profile: JsonObject;
+  /** Those of phones and scripts. */
   tokens: TokenRecord[];
   state: PipelineState;
   /** The last lease, also one that has ended and was never given back; null: it was. */
@@ -169,6 +175,18 @@ export interface Studies {
    * entry, the first to join first. Returns them; empty: there are no more.
    */
   removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
+}
+
+/** People who look after studies. */
+export interface Managers {
+  byName(name: string): Promise<ManagerRecord | null>;
+  /** By name. */
+  list(): Promise<ManagerRecord[]>;
+  /**
+   * Puts what `change` makes of the record, null for none, in its place, and returns it. Atomic; it may call `change`
+   * again.
+   */
+  change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
 }
 
 /** What the app reports about itself, one object per user, without the user's id in it. */
@@ -376,8 +394,15 @@ export interface Timeseries {
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
 }
 
-/** The chain of trips of each user. */
+/**
+ * The chain of trips of each user, with the corrections that hold. Only `analysed`, `lastSettledBefore` and `apply`
+ * are about the chain as the analysis left it, which is what is stored.
+ */
 export interface Trips {
+  /** Links of the analysed chain, as `chain`. */
+  analysed(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
+  /** All corrections that were moved to the timeseries, by `write_ts`. */
+  corrections(userId: string): Promise<CorrectionStanding[]>;
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */

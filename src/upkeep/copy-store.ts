@@ -7,6 +7,7 @@ import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
   type AccountRow,
   accounts,
+  managers,
   type PersonRow,
   people,
   studies,
@@ -82,6 +83,19 @@ export async function copyBetween(
   );
 }
 
+/**
+ * Copies one user to a store that does not have them, and may not exist. Throws if a run has the user, and if it fails.
+ */
+export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
+  const now = (): number => 0;
+  await onEngine(from, { make: false }, (source) =>
+    onEngine(to, { make: true }, async (target) => {
+      const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, { now });
+      if (status !== 'copied') throw new MobilityError('MOBILITY_LEASE_HELD', `expected a free user, found ${message}`);
+    }),
+  );
+}
+
 /** Stands in for a store that does not exist. */
 const withoutRows = (address: string): Engine =>
   ({ address, read: (work) => work({ find: async () => [], total: async () => 0 }) }) as Pick<
@@ -102,8 +116,10 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   report.others = await othersAt(from, to);
   if (report.others > 0 && !options.merge) throw strangers(from, to, report.others);
   if (options.dryRun !== true) {
-    const found = await from.read((rows) => rows.find(studies, { where: {} }));
-    await to.write(null, (rows) => rows.put(studies, found));
+    for (const table of [studies, managers] as unknown as AnyTable[]) {
+      const found = await from.read((rows) => rows.find(table, { where: {} }));
+      await to.write(null, (rows) => rows.put(table, found));
+    }
   }
   for await (const person of everyRow(from, people, 'uuid')) {
     options.signal?.throwIfAborted();

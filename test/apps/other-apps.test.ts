@@ -179,7 +179,11 @@ describe.each(all)('%s', (name, app) => {
 
   it('another method, a path below and a host that is refused are answered so that the app keeps its data', async () => {
     const path = app.path.replace(/\?.*/, '');
-    const answers = [await kit.request(path), await kit.request(`${path}/`, { method: 'PUT' })];
+    const answers = [
+      await kit.request(path),
+      await kit.request(`${path}/`, { method: 'PUT' }),
+      await kit.post('/', {}),
+    ];
     for (const below of ['/ada', '/ada/phone', '//ada']) answers.push(await kit.post(path + below, {}));
     const dev = await openKit();
     answers.push(await dev.post(`http://phones.example.org${path}`, app.body(here, 'ada')));
@@ -296,4 +300,62 @@ it('Overland in its OwnTracks mode, whose header is no Basic and which counts fr
   const answer = await send('/pub', body, { Authorization: `Basic ${token}:` });
   expect(answer.status).toBe(503);
   expect(answer.json.error).toMatch(/Overland.*\/overland/);
+});
+
+describe("OsmAnd's protocol", () => {
+  const query = (time: string, more = '') =>
+    `id=${token}&timestamp=${time}&lat=38.571&lon=-7.909&speed=10&bearing=90&altitude=300.5&accuracy=12&batt=50${more}`;
+  const iso = '2024-03-12T08:00:00Z';
+
+  it.each([
+    ['GET', `/traccar?${query(String(here.ts))}`],
+    ['POST', `/traccar?${query(String(here.ts * 1000))}`],
+    ['POST', `/traccar/?${query(iso).replace('id=', 'deviceid=')}`],
+    ['GET', `/?${query(iso)}`],
+    ['POST', `//?${query(iso)}`],
+    ['GET', `/?${query(iso).replace('lat=38.571&lon=-7.909', 'location=38.571,-7.909')}`],
+  ])('%s %s stores the position, and its repetition is the same', async (method, path) => {
+    for (let time = 0; time < 2; time += 1) {
+      const answer = await fetch(`http://127.0.0.1:${serving.port}${path}`, { method });
+      expect([answer.status, await answer.json()]).toEqual([200, { result: 'ok' }]);
+    }
+    const [battery, location, ...more] = (await waiting()).sort((a, b) => a.metadata.key.localeCompare(b.metadata.key));
+    expect(more).toEqual([]);
+    expect(battery!.data).toMatchObject({ battery_level_pct: 50 });
+    expect(location).toMatchObject({
+      metadata: { key: 'background/location', platform: 'other', origin: { program: 'traccar' } },
+      data: { ts: here.ts, latitude: 38.571, longitude: -7.909, altitude: 300.5, accuracy: 12, bearing: 90 },
+    });
+    expect(location!.data.sensed_speed).toBeCloseTo(5.144, 3); // 10 knots
+    expect(JSON.stringify([location, battery])).not.toContain(token);
+  });
+
+  it.each([
+    ['/', '?lat=38.571&lon=-7.909'],
+    ['/', '?id=nobody&lat=38.571&lon=-7.909&timestamp=1710230400'],
+    ['/traccar', '?lat=38.571&lon=-7.909&timestamp=1710230400'],
+  ])('GET %s%s is never taken for stored', async (path, sent) => {
+    const { status, json } = await kit.request(path + sent);
+    expect([status, json.error]).toEqual([503, expect.stringMatching(/./)]);
+  });
+
+  it('a position without a time is set aside, without the token', async () => {
+    expect((await kit.request(`/traccar?id=${token}&lat=1&lon=2`)).status).toBe(200);
+    expect(await aside()).toEqual([{ reason: 'format_no_time', entry: { lat: '1', lon: '2' } }]);
+  });
+});
+
+it('Overland may have its token in the address, as other services want it', async () => {
+  for (const name of ['token', 'access_token', 'api_key']) {
+    const body = apps.overland.body(here, token);
+    expect((await kit.post(`/overland?${name}=${token}`, body)).status).toBe(200);
+  }
+  expect(await waiting()).not.toEqual([]);
+});
+
+it('no line of the log has a query', async () => {
+  const secret = 'my-secret-token';
+  for (const path of ['/', '/traccar', '/overland', '/nowhere'])
+    await kit.request(`${path}?id=${secret}&lat=38.571&lon=2`);
+  expect(JSON.stringify([kit.log, kit.console, kit.errors])).not.toMatch(/my-secret-token|38\.571/);
 });

@@ -79,6 +79,22 @@ describe('OwnTracks', () => {
     expect(JSON.stringify(entries)).not.toContain('somebody at home');
   });
 
+  it('takes a ping without a speed for a sign of rest, and passes over what tells of the app', () => {
+    const ping = { ...location, t: 'p', vel: 0, motionactivities: null };
+    const motions = (message: JsonObject) =>
+      fromOwnTracks(message)
+        .entries.filter(({ metadata }) => metadata.key === 'background/motion_activity')
+        .map(({ data }) => data.type);
+    expect(motions(ping)).toEqual([motionTypes.STILL]);
+    for (const other of [
+      { ...ping, vel: 18 },
+      { ...ping, t: 'u' },
+    ])
+      expect(motions(other)).toEqual([]);
+    for (const _type of ['waypoints', 'status'])
+      expect(fromOwnTracks({ _type, waypoints: [] })).toEqual({ entries: [], unusable: [], passedOver: 1 });
+  });
+
   it('leaves unknown what the app leaves out because it is zero', () => {
     const bare = { _type: 'location', lat: 0, lon: 0, tst: 1710230400 };
     expect(dataOf(fromOwnTracks(bare))).toEqual({ ts: 1710230400, latitude: 0, longitude: 0 });

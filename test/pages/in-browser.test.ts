@@ -1,19 +1,12 @@
 // Pages in a real browser: nothing is fetched, axe-core finds nothing, keyboard and screen reader reach everything.
 // Without Chromium the tests are skipped.
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshProgram } from '../cli/kit.ts';
-import { type BrowserPage, browserPath, openBrowser } from '../support/browser.ts';
+import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../support/browser.ts';
 
 const found = browserPath();
 const startTime = 240_000; // ms; a browser on a machine that others share
-
-interface Finding {
-  id: string;
-  nodes: { html: string }[];
-}
 
 describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
   let page: BrowserPage;
@@ -48,13 +41,6 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
 
   const open = (name: string): Promise<void> => page.open(pathToFileURL(files[name]!).href);
 
-  async function findings(): Promise<string[]> {
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    await page.value(`${axe};0`);
-    const violations = await page.value<Finding[]>('axe.run(document).then(({ violations }) => violations)');
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
-  }
-
   it(
     'ask for nothing, and nothing in them is refused',
     async () => {
@@ -79,7 +65,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
         for (const width of [1000, 320]) {
           const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
           await page.send('Emulation.setDeviceMetricsOverride', metrics);
-          expect([name, width, await findings()]).toEqual([name, width, []]);
+          expect([name, width, await axeFindings(page)]).toEqual([name, width, []]);
           const beyond = 'document.documentElement.scrollWidth > innerWidth';
           expect([name, width, await page.value(beyond)]).toEqual([name, width, false]);
         }
@@ -90,7 +76,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
   );
 
   it(
-    'bars tell modes apart by pattern, and maps by dash',
+    'bars tell modes apart by pattern, and maps by line',
     async () => {
       await open('week');
       const modes = await page.value<Record<string, [string, boolean, string]>>(`Object.fromEntries(
@@ -98,8 +84,8 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
           const { fill } = getComputedStyle(bar);
           const mode = bar.classList[1];
           const id = /#([\\w-]+)/.exec(fill)?.[1];
-          const way = document.querySelector('.map .' + mode);
-          return [mode, [fill, id === undefined || document.getElementById(id) !== null, way && getComputedStyle(way).strokeDasharray]];
+          const line = [...document.querySelectorAll('.map .' + mode)].map((way) => getComputedStyle(way)).map((look) => look.strokeWidth + look.strokeDasharray);
+          return [mode, [fill, id === undefined || document.getElementById(id) !== null, [...new Set(line)].join()]];
         }))`);
       const shown = Object.values(modes);
       expect(shown.length).toBeGreaterThan(1);

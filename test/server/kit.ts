@@ -56,6 +56,7 @@ export const config: AppParts['config'] = {
   leastPeople: 0,
   readyDiskMiB: 0,
   trustedProxies: '',
+  publicUrl: '',
 };
 
 /** No limits for one caller. */

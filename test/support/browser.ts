@@ -1,7 +1,8 @@
 // A headless Chromium without a driver: the DevTools protocol over a pipe. Tests that need it ask `browserPath` first.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -141,4 +142,14 @@ function linkTo(child: ChildProcess) {
         out.write(`${JSON.stringify({ id: last, method, params, ...(sessionId && { sessionId }) })}\0`);
       }),
   };
+}
+
+/** What axe-core finds on the page, with the element of each. */
+export async function axeFindings(page: BrowserPage): Promise<string[]> {
+  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  await page.value(`${axe};0`);
+  const violations = await page.value<{ id: string; nodes: { html: string }[] }[]>(
+    'axe.run(document).then(({ violations }) => violations)',
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`);
 }

@@ -1,11 +1,10 @@
 // `mobility label`: says something about a trip in the place of its user, as their app would.
 import { Command } from 'commander';
 import { putBatch } from '../../intake/put-batch.ts';
+import { type LabelName, labelEntries, labelWord } from '../../labels/label-entries.ts';
 import { readLabels } from '../../labels/labels-of.ts';
 import { saidTexts } from '../../labels/said-text.ts';
-import type { Entry } from '../../model/entry.ts';
 import { MobilityError } from '../../model/errors.ts';
-import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { everyLink } from '../../store/pages.ts';
@@ -41,14 +40,11 @@ Labels are stored in lower case with underscores, as the app writes them. The ne
     .action(context.run((options: Options) => label(context, options)));
 }
 
-const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
-
 async function label(context: CommandContext, options: Options): Promise<void> {
-  const words = Object.entries(wordKeys).flatMap(([name, key]) => {
-    const word = options[name as keyof typeof wordKeys];
-    return word === undefined ? [] : [{ key, word: wordOf(word, name) }];
-  });
-  if (words.length === 0)
+  const words: Partial<Record<LabelName, string>> = {};
+  for (const name of ['mode', 'purpose', 'replaced'] as const)
+    if (options[name] !== undefined) words[name] = wordOf(options[name], name);
+  if (Object.keys(words).length === 0)
     throw new MobilityError('MOBILITY_USAGE', 'expected --mode, --purpose or --replaced, found none');
   const user = await context.findUser(options.user);
   const store = await context.store();
@@ -60,20 +56,8 @@ async function label(context: CommandContext, options: Options): Promise<void> {
     );
   }
   const { start_ts, end_ts, start_zone: zone } = trip;
-  const now = context.now();
-  const entries = words.map(
-    ({ key, word }): Entry => ({
-      metadata: {
-        key,
-        type: 'message',
-        platform: 'other',
-        origin: { program: 'mobility label', version: packageVersion() },
-        write_ts: now,
-        time_zone: zone,
-      },
-      data: { start_ts, end_ts, label: word },
-    }),
-  );
+  const origin = { program: 'mobility label', version: packageVersion() };
+  const entries = labelEntries(trip, words, { origin, now: context.now() });
   await putBatch(user.uuid, entries, { store, now: context.now });
   const said = (await readLabels(store, user.uuid, { from: start_ts, to: end_ts })).ofTrip(start_ts);
   const texts = saidTexts(said);
@@ -85,13 +69,10 @@ async function label(context: CommandContext, options: Options): Promise<void> {
   });
 }
 
-/** As the app writes labels: lower case, underscores. */
 function wordOf(given: string, name: string): string {
-  const word = given.trim().toLowerCase().replaceAll(/\s+/g, '_');
-  if (word === '' || word.length > 100) {
-    throw new MobilityError('MOBILITY_USAGE', `expected 1 to 100 characters for --${name}, found ${word.length}`);
-  }
-  return word;
+  const word = labelWord(given);
+  if (word !== null) return word;
+  throw new MobilityError('MOBILITY_USAGE', `expected 1 to 100 characters for --${name}, found ${given.trim().length}`);
 }
 
 async function findTrip(context: CommandContext, userId: string, id: string): Promise<Trip | null> {

@@ -21,7 +21,7 @@ import { fileJson, replaceFile } from '../files.ts';
 import { table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../whom.ts';
 import { minuteText } from '../wording.ts';
-import { linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
+import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 
 /** Creates, shows, opens and closes studies, and writes what their phones need. */
 export function studyCommand(context: CommandContext): Command {
@@ -43,7 +43,8 @@ Examples:
     .addCommand(configCommand(context))
     .addCommand(linkCommand(context))
     .addCommand(newLinkCommand(context))
-    .addCommand(studyTokensCommand(context));
+    .addCommand(studyTokensCommand(context))
+    .addCommand(inviteCommand(context));
 }
 
 const settingsOf = ({ joins: _, ...settings }: StudyRecord): StudySettings => settings;
@@ -57,6 +58,8 @@ interface CreateOptions {
   list?: true;
   hourLimit: number;
   totalLimit: number;
+  listed?: true;
+  showNames?: true;
 }
 
 function createCommand(context: CommandContext): Command {
@@ -67,6 +70,8 @@ function createCommand(context: CommandContext): Command {
     .option('--list', 'only people with a token made here can join, see `mobility study tokens`')
     .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), 200)
     .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), 10_000)
+    .option('--listed', 'name the study on the first page of the server')
+    .option('--show-names', 'show the names of people to the managers of the study; default: pseudonyms')
     .addHelpText('after', '\nExample:\n  mobility study create sunny --subgroup west --subgroup east --total-limit 500')
     .action(context.run((name: string, options: CreateOptions) => create(context, name, options)));
 }
@@ -89,6 +94,8 @@ async function create(context: CommandContext, name: string, options: CreateOpti
       open: true,
     },
     ...{ hour_limit: options.hourLimit, total_limit: options.totalLimit },
+    ...(options.listed && { listed: true }),
+    ...(options.showNames && { show_names: true }),
     ...{ created_ts: before?.created_ts ?? context.now(), config: before?.config ?? null },
   };
   await studies.put(settings);

@@ -3,12 +3,13 @@ import { Command, Option } from 'commander';
 import { clockText } from '../../diary/day-words.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
+import { qrText } from '../../pages/qr.ts';
+import { newSecret } from '../../web/sessions.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
-import { qrText } from '../qr.ts';
 import { checkedToken, newToken, showTokens } from '../tokens.ts';
 import { minuteText } from '../wording.ts';
 
@@ -98,6 +99,46 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const still = overlap === undefined ? 'replaced' : `valid for another ${counted(overlap, 'day')}`;
   const rest = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;
   context.output.note(`token of ${user_email}, ${until}${rest}; it cannot be shown again`);
+}
+
+/** Days for which a link can be opened by default. */
+const linkDays = 7;
+
+/** Makes a link that opens the pages of a user once. */
+export async function newPageLink(
+  context: CommandContext,
+  userId: string,
+  address: string,
+  expires_ts: number,
+): Promise<string> {
+  const key = newSecret();
+  const token = { hash: tokenHash(key), user_id: userId, created_ts: context.now(), expires_ts };
+  await (await context.store()).tokens.add({ ...token, kind: 'link' });
+  return `${address}/me/open?key=${key}`;
+}
+
+/** `mobility users link`. */
+export function userLinkCommand(context: CommandContext): Command {
+  return new Command('link')
+    .description('create a link that opens the days of a user in a browser, once')
+    .argument('<name>', 'name or UUID of the user')
+    .option('--days <n>', `days until the link expires; default: ${linkDays}`, wholeNumber(1, 365))
+    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--qr', 'also print the link as a QR code')
+    .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr')
+    .action(
+      context.run(async (name: string, options: { days?: number; server?: string; qr?: true }) => {
+        const user = await context.findUser(name);
+        const address = phoneAddress(options.server, context.config().publicUrl);
+        const expires_ts = context.now() + (options.days ?? linkDays) * day;
+        const link = await newPageLink(context, user.uuid, address, expires_ts);
+        const result = { user_email: user.user_email, uuid: user.uuid, link, expires_ts };
+        await context.output.result(result, options.qr ? `${link}\n${qrText(link)}` : link);
+        context.output.note(
+          `works once, until ${minuteText(expires_ts, context.zone)}; \`mobility users tokens ${name}\` lists it`,
+        );
+      }),
+    );
 }
 
 /** A token given on the command line, or on standard input, so that no list of processes shows it. */

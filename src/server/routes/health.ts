@@ -1,15 +1,9 @@
-// Open routes: the name of the service, whether the process runs, and whether the store works.
+// Open routes: whether the process runs, and whether the store works.
 import { objectOf } from '../schemas.ts';
 import type { OpenRoute } from './route.ts';
 
-/** The routes that need no caller: the root and health. */
+/** The routes of health. */
 export const healthRoutes: readonly OpenRoute[] = [
-  {
-    path: '/',
-    summary: 'Names the service',
-    answers: objectOf({ service: { const: 'mobility' }, documentation: { type: 'string' } }),
-    answer: async () => ({ service: 'mobility', documentation: 'docs/api.md' }),
-  },
   {
     path: '/healthz',
     summary: 'Answers 200 if the process runs. It does not use the store.',

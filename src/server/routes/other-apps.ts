@@ -3,7 +3,7 @@ import type { Mapped } from '../../formats/other-entry.ts';
 import { restOf, unusable } from '../../formats/other-entry.ts';
 import { fromOverland } from '../../formats/overland.ts';
 import { fromOwnTracks } from '../../formats/owntracks.ts';
-import { fromTraccar } from '../../formats/traccar.ts';
+import { fromOsmAnd, fromTraccar } from '../../formats/traccar.ts';
 import { putTaken } from '../../intake/put-batch.ts';
 import { takeEntry } from '../../intake/take-entry.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -21,7 +21,7 @@ const done = objectOf({ result: { const: 'ok' } });
 export const otherAppRoutes: readonly Route[] = [
   appRoute('pub', {
     summary: 'Stores one message of OwnTracks in HTTP mode; the token is the password',
-    answers: { type: 'array', maxItems: 0 },
+    answers: { type: 'array', items: {}, maxItems: 0 },
     token: { tokenField: null, tokenPlace: asPassword },
     answer: [],
     map: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
@@ -29,37 +29,60 @@ export const otherAppRoutes: readonly Route[] = [
   appRoute('overland', {
     summary: 'Stores a batch of GeoJSON features from Overland; the token is sent as Bearer',
     answers: done,
-    token: { tokenField: null, tokenPlace: 'as "Authorization: Bearer TOKEN"' },
+    token: {
+      tokenField: null,
+      tokenPlace: 'as "Authorization: Bearer TOKEN", or in the address as ?token=TOKEN',
+      tokenParameters: ['token', 'access_token', 'api_key'],
+    },
     answer: { result: 'ok' },
     map: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
   }),
   appRoute('traccar', {
-    summary: 'Stores one location of Traccar Client 9 or later; the token is the device identifier',
+    summary: "Stores a position of Traccar Client, OsmAnd or a tracker that speaks OsmAnd's protocol",
     answers: done,
-    token: { tokenField: 'device_id', tokenPlace: 'as the device identifier ("device_id" of the body)' },
+    token: {
+      tokenField: 'device_id',
+      tokenPlace: 'as the device identifier ("device_id" of the body, "id" of the query)',
+      tokenParameters: ['id', 'deviceid'],
+    },
+    inQuery: {
+      id: 'the token',
+      lat: 'latitude in degrees',
+      lon: 'longitude in degrees',
+      timestamp: 'seconds or milliseconds since the epoch, or ISO 8601',
+      ...{ speed: 'knots', bearing: 'degrees', altitude: 'm', accuracy: 'm', batt: 'battery level in percent' },
+    },
     answer: { result: 'ok' },
-    map: ({ body: { location, ...others } }) => {
+    map: ({ query, body: { location, ...others } }) => {
+      if (isPosition(query)) return fromOsmAnd(query);
       if (location == null) return lacks(restOf(others, new Set(['device_id', 'user'])), 'location');
       return fromTraccar(Array.isArray(location) ? location : [location]);
     },
   }),
 ];
 
-interface OtherApp extends Pick<Route, 'summary' | 'answers'> {
-  token: Pick<Dialect, 'tokenField' | 'tokenPlace'>;
+/** True for a query that says where a phone is. */
+export const isPosition = ({ lat, lon, location }: Readonly<Record<string, string>>): boolean =>
+  (lat !== undefined && lon !== undefined) || location !== undefined;
+
+interface OtherApp extends Pick<Route, 'summary' | 'answers' | 'inQuery'> {
+  token: Pick<Dialect, 'tokenField' | 'tokenPlace' | 'tokenParameters'>;
   /** The answer that the app takes for "received". */
   answer: object;
   map(call: RouteCall): Mapped;
 }
 
-function appRoute(name: string, { summary, answers, token, answer, map }: OtherApp): Route {
+function appRoute(name: string, { answer, map, token, ...route }: OtherApp): Route {
   return {
     path: `/${name}`,
-    ...{ summary, answers, large: true },
+    ...{ ...route, large: true },
     dialect: { ...token, takesAnything: true, refuse: refusal },
     answer: async (call) => {
       // A body that is no JSON object is set aside as text: sending it again would not correct it.
-      await putMapped(call, call.unread === null ? map(call) : notMapped(call.unread, 'a JSON object as body'));
+      await putMapped(
+        call,
+        call.unread === null || isPosition(call.query) ? map(call) : notMapped(call.unread, 'a JSON object as body'),
+      );
       return answer;
     },
   };
@@ -90,7 +113,7 @@ async function putMapped(
  * can be set to take any of them for "received". All three apps keep what a 5xx refused and send it again. `error` is
  * what Overland shows.
  */
-function refusal(problem: Problem, requestId: string): Response {
+export function refusal(problem: Problem, requestId: string): Response {
   const body = { error: problem.message, code: problem.options.code, request_id: requestId };
   return new Response(JSON.stringify(body), {
     status: problem.status >= 500 ? problem.status : 503,

@@ -13,8 +13,8 @@ import { badRequest } from '../problem.ts';
 import { objectOf, schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-const lists = { type: 'array', description: 'one list of summaries for each metric, or one such list' };
-const answers = objectOf({ user_metrics: lists, aggregate_metrics: { type: 'array' } }, ['user_metrics']);
+const lists = { type: 'array', items: {}, description: 'one list of summaries for each metric, or one such list' };
+const answers = objectOf({ user_metrics: lists, aggregate_metrics: { type: 'array', items: {} } }, ['user_metrics']);
 
 /** The routes under `/result`. */
 export const resultRoutes: readonly Route[] = [

@@ -55,8 +55,8 @@ export interface Dialect {
   tokenField?: string | null;
   /** Where the app puts the token, as callers without one are told. Default: as the phones of this family do. */
   tokenPlace?: string;
-  /** Name of a parameter of the query that holds the token, where the header has none. */
-  tokenParameter?: string;
+  /** Parameters of the query, one of which holds the token where the header has none. */
+  tokenParameters?: readonly string[];
   /**
    * True: what a known caller sends and is no JSON object comes to the route as text, to be set aside. Such an app
    * would send it forever.
@@ -71,7 +71,7 @@ export interface Dialect {
 }
 
 /**
- * A route for callers: a POST with a JSON object.
+ * A route for callers: a POST with a JSON object; with `inQuery`, also a GET.
  *
  * To add one: write it in a file of this folder, put it into the list of `index.ts`, give it `summary`, `answers` and,
  * if its body holds more than the token, `body`. From these come the check of each body, `/openapi.json` and the tables
@@ -99,6 +99,8 @@ export interface Route {
   answers: AnswerSchema;
   /** For apps of another family. */
   dialect?: Dialect;
+  /** Parameters of a query that some apps send in place of a body, also as a GET. */
+  inQuery?: Readonly<Record<string, string>>;
   /** Answers, or throws: a `Problem` to say why not. */
   answer(call: RouteCall): Promise<Answer>;
   /** Answers a call without a token, from its body only. Without this function, such a call is refused. */

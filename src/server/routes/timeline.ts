@@ -8,7 +8,7 @@ import { type Route, suggestions } from './route.ts';
 
 const trip = objectOf({
   type: { const: 'FeatureCollection' },
-  features: { type: 'array', description: 'places, stops and sections; see docs/phones.md' },
+  features: { type: 'array', items: { type: 'object' }, description: 'places, stops and sections; see docs/phones.md' },
   properties: { type: 'object' },
 });
 

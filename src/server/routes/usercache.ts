@@ -15,7 +15,7 @@ const count = { type: 'integer', minimum: 0 };
 const counts = { inserted: count, updated: count, rejected: count };
 const document = objectOf({
   metadata: objectOf({ key: { type: 'string' }, type: { const: 'document' }, write_ts: values.time }),
-  data: { type: ['object', 'array'] },
+  data: { type: ['object', 'array'], items: {} },
 });
 
 /** The routes under `/usercache`. */

@@ -49,6 +49,14 @@ export const studies = table('studies', {
   user: null,
 });
 
+/** An account of a manager: JSON of the `ManagerRecord`. */
+export const managers = table('managers', {
+  columns: { name: 'text', record: 'text' },
+  key: ['name'],
+  indexes: [],
+  user: null,
+});
+
 /**
  * What every write about a user looks at: whether they may be written about, who holds their lease, and the state of
  * the pipeline.
@@ -57,6 +65,8 @@ export const accounts = table('accounts', {
   columns: {
     user: 'text',
     registered_ts: 'number',
+    /** Names the user in the audit log. */
+    audit_key: 'text',
     /** `active`; `erasing`: an erasure has begun; `arriving`: a copy from another store has not ended. */
     stage: 'text',
     /** The number of the last lease. */
@@ -215,7 +225,7 @@ export type DocumentRow = RowOf<typeof documents>;
 export const userTables: readonly Table<never>[] = [batches, documents, errors, profiles, chunks, trips] as never;
 
 /** Every table. */
-export const allTables: readonly Table<never>[] = [people, tokens, studies, accounts, ...userTables] as never;
+export const allTables: readonly Table<never>[] = [people, tokens, studies, managers, accounts, ...userTables] as never;
 
 type RowOf<T> = T extends Table<infer Row> ? Row : never;
 

@@ -2,6 +2,7 @@
 import { newUuid } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import type { ManagerRecord } from '../../model/manager.ts';
 import { notFinished, userExists } from '../../model/refusals.ts';
 import {
   type Enrolment,
@@ -17,6 +18,7 @@ import {
   type AccountRow,
   accounts,
   errors,
+  managers as managerTable,
   type PersonRow,
   people,
   profiles,
@@ -24,7 +26,7 @@ import {
   type TokenRow,
   tokens as tokenTable,
 } from '../rows/tables.ts';
-import type { Studies, Tokens, UserRegistry } from '../store.ts';
+import type { Managers, Studies, Tokens, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
 
 /** The users of a store, without their figures. */
@@ -73,8 +75,11 @@ function personOf(user: UserRecord): PersonRow {
 }
 
 /** The fields that are not null. */
-const given = (fields: object): object =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+function given(fields: Record<string, unknown>): object {
+  const some: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== null) some[name] = fields[name];
+  return some;
+}
 
 async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   if ((await accountOf(rows, user.uuid)) !== null) throw notFinished();
@@ -216,4 +221,23 @@ async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRec
 /** The study that people join, or joined before, by a name. A store has a few studies. */
 async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | null> {
   return (await studiesIn(rows, {})).find(({ join_names }) => join_names.includes(name)) ?? null;
+}
+
+// ---------------------------------------------------------------- managers
+
+/** The managers of a store. */
+export function managers(engine: Engine): Managers {
+  const found = async (rows: Rows, where: { name?: string }): Promise<ManagerRecord[]> =>
+    (await rows.find(managerTable, { where, order: ['name'] })).map(({ record }) => JSON.parse(record));
+  return {
+    byName: (name) => engine.read(async (rows) => (await found(rows, { name }))[0] ?? null),
+    list: () => engine.read((rows) => found(rows, {})),
+    change: (name, change) =>
+      engine.write(null, async (rows) => {
+        const after = change((await found(rows, { name }))[0] ?? null);
+        if (after === null) await rows.remove(managerTable, { name });
+        else await rows.put(managerTable, [{ name, record: jsonText(after as unknown as JsonValue) }]);
+        return after;
+      }),
+  };
 }

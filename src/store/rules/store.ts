@@ -1,4 +1,5 @@
 // The store over an engine: every rule once, for SQLite and MongoDB alike.
+import { correctedTrips } from '../../corrections/corrected-trips.ts';
 import { doorOf } from '../door.ts';
 import type { Engine } from '../rows/rows.ts';
 import type { Erasure, Store, UserRegistry } from '../store.ts';
@@ -8,7 +9,7 @@ import { documents } from './documents.ts';
 import { countsOf, erase, unfinished } from './erase.ts';
 import { errorTimeseries } from './errors.ts';
 import { figuresOf } from './figures.ts';
-import { studies, tokens, users } from './people.ts';
+import { managers, studies, tokens, users } from './people.ts';
 import { profiles } from './profiles.ts';
 import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
@@ -17,6 +18,7 @@ import { usercache } from './usercache.ts';
 /** The store over an engine, which it closes. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
+  const series = timeseries(engine, cache);
   const door = doorOf(engine.address);
   let closed: Promise<void> | null = null;
   return {
@@ -24,12 +26,13 @@ export function storeOver(engine: Engine): Store {
     users: door.guard({ ...users(engine), figures: (which) => figuresOf(engine, which) } satisfies UserRegistry),
     tokens: door.guard(tokens(engine)),
     studies: door.guard(studies(engine)),
+    managers: door.guard(managers(engine)),
     profiles: door.guard(profiles(engine)),
     usercache: door.guard(usercache(engine, cache)),
     documents: door.guard(documents(engine)),
     errors: door.guard(errorTimeseries(engine, cache)),
-    timeseries: door.guard(timeseries(engine, cache)),
-    trips: door.guard(trips(engine)),
+    timeseries: door.guard(series),
+    trips: door.guard(correctedTrips(trips(engine), series)),
     pipeline: door.guard(pipelineStates(engine)),
     leases: door.guard(leases(engine)),
     ...door.guard({

@@ -1,19 +1,21 @@
 // The chain of trips of each user, and the documents that derive from it.
+import type { AnalysedTrips } from '../../corrections/corrected-trips.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { TripRecord } from '../../model/trip.ts';
+import { outlineOf } from '../../model/trip-fields.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
 import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { objectIn, readColumn } from '../rows/sums.ts';
 import { type TripRow, trips as table } from '../rows/tables.ts';
-import type { TripOutline, Trips } from '../store.ts';
+import type { TripOutline } from '../store.ts';
 import { putAccount, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
-/** The trips of a store. */
-export function trips(engine: Engine): Trips {
+/** The trips of a store, as the analysis left them. */
+export function trips(engine: Engine): AnalysedTrips {
   const links = (userId: string, where: Where<TripRow>, rest: Omit<Query<TripRow>, 'where'> = {}) =>
     engine.read((rows) => linksWhere(rows, { where: { user: userId, ...where }, order: ['chain_ts'], ...rest }));
   const first = async (userId: string, chain_ts: Condition, order: 'chain_ts' | '-chain_ts') =>
@@ -85,12 +87,6 @@ function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
   const outline = record.trip === null || kind !== 'trip' ? null : JSON.stringify(outlineOf(record));
   const times = { chain_ts, start_ts, end_ts, settled_ts: settled_ts ?? end, written_ts };
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
-}
-
-function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
-  const { start_zone, start_loc, end_loc, sections = [] } = trip!;
-  const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
-  return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };
 }
 
 /** Links in one statement: engines have a limit, and a chain of many years is longer. */

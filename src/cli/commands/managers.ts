@@ -1,0 +1,129 @@
+// `mobility managers`: the people who look after studies on the pages of the server.
+import { randomInt } from 'node:crypto';
+import { Command } from 'commander';
+import { MobilityError } from '../../model/errors.ts';
+import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
+import { leastPassword, passwordHash } from '../../web/passwords.ts';
+import { repeated } from '../arguments.ts';
+import type { CommandContext } from '../context.ts';
+import { streamText } from '../files.ts';
+import { counted, table } from '../output.ts';
+import { findStudy } from '../whom.ts';
+import { minuteText } from '../wording.ts';
+
+/** Adds, lists and removes managers. */
+export function managersCommand(context: CommandContext): Command {
+  return new Command('managers')
+    .description('accounts of people who look after studies in a browser')
+    .addHelpText('after', '\nExamples:\n  mobility managers add mira --study sunny\n  mobility managers list')
+    .addCommand(addCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(removeCommand(context));
+}
+
+interface AddOptions {
+  study?: string[];
+  operator?: true;
+  passwordStdin?: true;
+}
+
+function addCommand(context: CommandContext): Command {
+  return new Command('add')
+    .description('create an account, or give an existing one new studies and a new password')
+    .argument('<name>', 'name to sign in with: lower case letters, digits, hyphens and dots')
+    .option('--study <name>', 'a study that they see (repeatable)', repeated)
+    .option('--operator', 'also show the page of the operator')
+    .option('--password-stdin', 'read the password from standard input; default: make one and print it once')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility managers add mira --study sunny
+  mobility managers add mira --study sunny --study windy --password-stdin < password.txt
+
+The account signs in at SERVER/study. A new password ends all sessions of the account and any lock.`,
+    )
+    .action(context.run((name: string, options: AddOptions) => add(context, name, options)));
+}
+
+async function add(context: CommandContext, name: string, options: AddOptions): Promise<void> {
+  const { study: studies = [], operator = false } = options;
+  if (!isManagerName(name)) {
+    const expected = 'a name of up to 40 lower case letters, digits, hyphens and dots';
+    throw new MobilityError('MOBILITY_USAGE', `expected ${expected}, found ${JSON.stringify(name.slice(0, 60))}`);
+  }
+  if (studies.length === 0 && !operator)
+    throw new MobilityError('MOBILITY_USAGE', 'expected --study NAME or --operator, found none');
+  for (const study of studies) await findStudy(context, study);
+  const password = options.passwordStdin ? (await streamText(context.stdin)).replace(/\r?\n$/, '') : newPassword();
+  if (password.length < leastPassword) {
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected a password of at least ${leastPassword} characters, found ${counted(password.length, 'character')}`,
+    );
+  }
+  const record: ManagerRecord = {
+    ...{ name, studies: [...new Set(studies)], operator, password: await passwordHash(password) },
+    ...{ created_ts: context.now(), failures: 0, locked_ts: 0, sessions: [] },
+  };
+  let existed = false;
+  await (await context.store()).managers.change(name, (before) => {
+    existed = before !== null;
+    return { ...record, created_ts: before?.created_ts ?? record.created_ts };
+  });
+  const shown = options.passwordStdin ? {} : { password };
+  await context.output.result({ ...publicOf(record), ...shown }, shown.password ?? name);
+  const note = options.passwordStdin ? '' : '; the password cannot be shown again';
+  context.output.note(`${existed ? 'account replaced' : 'account created'}${note}`);
+}
+
+const publicOf = ({ name, studies, operator, created_ts }: ManagerRecord) => ({ name, studies, operator, created_ts });
+
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
+
+/** A password of 99 random bits, in groups that can be read out. */
+function newPassword(): string {
+  const group = (): string => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+  return [group(), group(), group(), group()].join('-');
+}
+
+function listCommand(context: CommandContext): Command {
+  return new Command('list')
+    .description('list the accounts')
+    .addHelpText('after', '\nExample:\n  mobility managers list --json')
+    .action(
+      context.run(async () => {
+        const now = context.now();
+        const found = await (await context.store()).managers.list();
+        const rows = found.map(({ name, studies, operator, created_ts, locked_ts, sessions }) => [
+          ...[name, studies.join(', ') || 'none', operator ? 'yes' : 'no', minuteText(created_ts, context.zone)],
+          ...[String(sessions.filter(({ expires_ts }) => expires_ts > now).length), locked_ts > now ? 'yes' : 'no'],
+        ]);
+        const header = ['NAME', 'STUDIES', 'OPERATOR', 'MADE', 'SIGNED IN', 'LOCKED'];
+        await context.output.result(found.map(publicOf), () =>
+          rows.length === 0 ? '' : table([header, ...rows], [4]),
+        );
+        context.output.note(counted(found.length, 'account'));
+      }),
+    );
+}
+
+function removeCommand(context: CommandContext): Command {
+  return new Command('remove')
+    .description('remove an account, and end its sessions')
+    .argument('<name>', 'name of the account')
+    .addHelpText('after', '\nExample:\n  mobility managers remove mira')
+    .action(
+      context.run(async (name: string) => {
+        const { managers } = await context.store();
+        if ((await managers.byName(name)) === null)
+          throw new MobilityError(
+            'MOBILITY_USAGE',
+            `no account ${JSON.stringify(name)}: see \`mobility managers list\``,
+          );
+        await managers.change(name, () => null);
+        await context.output.result({ name, removed: true }, name);
+        context.output.note('removed');
+      }),
+    );
+}

@@ -1,0 +1,226 @@
+// The chain of trips as people read it: the analysed chain with the corrections that hold. Nothing of it is stored.
+import type { CorrectionStanding, Stated } from '../model/correction.ts';
+import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
+import type { TripRecord } from '../model/trip.ts';
+import { outlineOf } from '../model/trip-fields.ts';
+import type { Timeseries, Trips } from '../store/store.ts';
+import { applyCorrections } from './apply.ts';
+import { holding, readCorrections, spokenTime, undoneIn } from './read.ts';
+
+/** The chain as the analysis left it. */
+export type AnalysedTrips = Omit<Trips, 'analysed' | 'corrections'>;
+
+const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+const day = 86_400; // s
+
+/** The readers of `Trips`. Who has no corrections pays for one look-up, at the same time as the trips are read. */
+export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 'find'>): Trips {
+  const statedBy = async (userId: string): Promise<Stated[]> => {
+    const all = await readCorrections(timeseries, userId);
+    return holding(all).filter(({ kind }) => kind !== 'set_aside');
+  };
+  /** What `read` finds; with corrections, what `correct` makes of it. */
+  const corrected = async <T>(
+    userId: string,
+    read: Promise<T>,
+    correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay>) => Promise<T>,
+  ): Promise<T> => {
+    const [stated, found] = await Promise.all([statedBy(userId), read]);
+    return stated.length === 0 ? found : correct(found, (range) => overlayOf(raw, userId, stated, range));
+  };
+  const trips: Trips = {
+    ...raw,
+    analysed: raw.chain,
+    corrections: async (userId) => standingsOf(raw, userId, await readCorrections(timeseries, userId)),
+    chain: (userId, range) =>
+      corrected(userId, raw.chain(userId, range), async (page, overlay) => {
+        const { from = everything.from, to = everything.to, limit } = range;
+        const last = page.length < limit ? to : justAfter(page.at(-1)!.chain_ts);
+        const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
+        return (await overlay({ from, to: last })).over(page, isIn, (link) => link).slice(0, limit);
+      }),
+    byDay: (userId, days) =>
+      corrected(userId, raw.byDay(userId, days), async (found, overlay) =>
+        (await overlay(around(days, found))).over(found, isOn(days), (link) => link),
+      ),
+    starts: (userId, days) =>
+      corrected(userId, raw.starts(userId, days), async (found, overlay) =>
+        (await overlay(around(days, found))).over(found, isOn(days), ({ chain_ts, day }) => ({ chain_ts, day })),
+      ),
+    next: (userId, chainTs) =>
+      corrected(userId, raw.next(userId, chainTs), async (found, overlay) => {
+        for (let [after, next] = [chainTs, found]; ; ) {
+          const to = next?.chain_ts ?? everything.to;
+          const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts > after && link.chain_ts <= to;
+          const [first] = (await overlay({ from: after, to })).over(next ? [next] : [], isIn, (link) => link);
+          if (first !== undefined || next === null) return first ?? null;
+          [after, next] = [to, await raw.next(userId, to)];
+        }
+      }),
+    previous: (userId, chainTs) =>
+      corrected(userId, raw.previous(userId, chainTs), async (found, overlay) => {
+        for (let [before, previous] = [chainTs, found]; ; ) {
+          const from = previous?.chain_ts ?? everything.from;
+          const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts >= from && link.chain_ts < before;
+          const last = (await overlay({ from, to: before }))
+            .over(previous ? [previous] : [], isIn, (link) => link)
+            .at(-1);
+          if (last !== undefined || previous === null) return last ?? null;
+          [before, previous] = [from, await raw.previous(userId, from)];
+        }
+      }),
+    summary: (userId) =>
+      corrected(userId, raw.summary(userId), async ({ count }, overlay) => {
+        const { links, analysed } = await overlay(everything);
+        const added = links.filter(isTrip).length - analysed.filter(isTrip).length;
+        const first = await trips.next(userId, everything.from);
+        const last = await trips.previous(userId, everything.to);
+        return { count: count + added, start_ts: first?.start_ts ?? null, end_ts: last?.end_ts ?? null };
+      }),
+    spans: (userId, { from, to }) =>
+      corrected(userId, raw.spans(userId, { from, to }), async (found, overlay) => {
+        const { over, analysed, received_ts, range } = await overlay({ from, to });
+        const kept = new Set(analysed);
+        const around = await raw.spans(userId, { from: range.from, to: justAfter(range.to) });
+        const written = new Map(around.map((span) => [span.chain_ts, span.written_ts]));
+        const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), received_ts);
+        const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts >= from && link.chain_ts < to;
+        return over(found, isIn, (link) => {
+          const { chain_ts, start_ts, end_ts } = link;
+          return { chain_ts, start_ts, end_ts, written_ts: kept.has(link) ? written.get(chain_ts)! : latest };
+        });
+      }),
+    outlines: (userId, chainTs) =>
+      corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
+        const wanted = new Set(chainTs);
+        const [from, to] = [Math.min(...chainTs), Math.max(...chainTs)];
+        const isIn = (link: TripRecord): boolean => isTrip(link) && wanted.has(link.chain_ts);
+        return (await overlay({ from, to })).over(found, isIn, outlineOf);
+      }),
+  };
+  return trips;
+}
+
+const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';
+
+const isOn =
+  ({ from, to }: { from: string; to: string }) =>
+  (link: TripRecord): boolean =>
+    isTrip(link) && link.day >= from && link.day <= to;
+
+/** The `chain_ts` that trips of local days may have, in any zone, and begin up to a day before their first location. */
+function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
+  const times = found.map(({ chain_ts }) => chain_ts);
+  const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(addDays(days.to, 1), 'UTC') + 2 * day];
+  return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
+}
+
+/** Links that come in the place of analysed ones. */
+interface Overlay {
+  /** All links from the first to the last that corrections touch, as analysed and as corrected. */
+  analysed: readonly TripRecord[];
+  links: readonly TripRecord[];
+  standings: readonly CorrectionStanding[];
+  /** Where these lie. */
+  range: TimeRange;
+  /** When the last of the corrections was received. */
+  received_ts: number;
+  /** `found` with the links that are `wanted` in place of the analysed ones. */
+  over<T extends { chain_ts: number }>(
+    found: readonly T[],
+    wanted: (link: TripRecord) => boolean,
+    as: (link: TripRecord) => T,
+  ): T[];
+}
+
+/** The overlay of all corrections that can change anything in a range of `chain_ts`, both ends included. */
+async function overlayOf(
+  raw: AnalysedTrips,
+  userId: string,
+  stated: readonly Stated[],
+  range: TimeRange,
+): Promise<Overlay> {
+  const { touching, reach } = await touchingOf(raw, userId, stated, range);
+  const analysed = reach === null ? [] : await linksIn(raw, userId, reach);
+  const { links, standings } = applyCorrections(userId, analysed, touching);
+  const replaced = new Set(analysed.map(({ chain_ts }) => chain_ts));
+  return {
+    ...{ analysed, links, standings, range: reach ?? range },
+    received_ts: touching.reduce((most, one) => Math.max(most, one.received_ts), 0),
+    over: (found, wanted, as) =>
+      [...found.filter(({ chain_ts }) => !replaced.has(chain_ts)), ...links.filter(wanted).map(as)].sort(
+        (a, b) => a.chain_ts - b.chain_ts,
+      ),
+  };
+}
+
+/**
+ * The corrections that reach into a range, and those that reach into the reach of these; and all that they reach. A
+ * correction reaches from the second trip before what it speaks of to the second behind it.
+ */
+async function touchingOf(
+  raw: AnalysedTrips,
+  userId: string,
+  stated: readonly Stated[],
+  range: TimeRange,
+): Promise<{ touching: Stated[]; reach: TimeRange | null }> {
+  const spans = stated.map((one) => ({ one, ...spokenTime(one) }));
+  // The nearest first: where one does not reach, those behind it do not either.
+  const sides = [
+    spans.filter(({ from }) => from <= range.to).sort((a, b) => b.to - a.to),
+    spans.filter(({ from }) => from > range.to).sort((a, b) => a.from - b.from),
+  ];
+  const known = new Map<Stated, TimeRange>();
+  const touching = new Set<Stated>();
+  let { from, to } = range;
+  const reach: TimeRange = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
+  for (let before = -1; before !== touching.size; ) {
+    before = touching.size;
+    for (const side of sides) {
+      for (const { one, ...span } of side) {
+        const own = known.get(one) ?? (await reachOf(raw, userId, span));
+        known.set(one, own);
+        if (own.to < from || own.from > to) break;
+        touching.add(one);
+        [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
+        [reach.from, reach.to] = [Math.min(own.from, reach.from), Math.max(own.to, reach.to)];
+      }
+    }
+  }
+  return { touching: [...touching], reach: touching.size === 0 ? null : reach };
+}
+
+async function reachOf(raw: AnalysedTrips, userId: string, { from, to }: TimeRange): Promise<TimeRange> {
+  const before = await raw.previous(userId, from);
+  const first = before && (await raw.previous(userId, before.chain_ts));
+  const after = await raw.next(userId, to);
+  const last = after && (await raw.next(userId, after.chain_ts));
+  return { from: first?.chain_ts ?? everything.from, to: last?.chain_ts ?? everything.to };
+}
+
+const linksAtOnce = 500;
+
+async function linksIn(raw: AnalysedTrips, userId: string, { from, to }: TimeRange): Promise<TripRecord[]> {
+  const links: TripRecord[] = [];
+  for (let start = from; ; ) {
+    const range = { from: start, ...(to < everything.to && { to: justAfter(to) }), limit: linksAtOnce };
+    const page = await raw.chain(userId, range);
+    links.push(...page);
+    if (page.length < linksAtOnce) return links;
+    start = justAfter(page.at(-1)!.chain_ts);
+  }
+}
+
+/** All corrections of a user and what became of them, by `write_ts`. */
+async function standingsOf(raw: AnalysedTrips, userId: string, all: readonly Stated[]): Promise<CorrectionStanding[]> {
+  const undone = undoneIn(all);
+  const held = holding(all);
+  const { standings } = held.length === 0 ? { standings: [] } : await overlayOf(raw, userId, held, everything);
+  const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
+  return all.map((correction) => {
+    const { write_ts } = correction;
+    const isIdle = correction.kind === 'undo' && !all.some((one) => one.write_ts === correction.of);
+    const effect = undone.has(write_ts) ? 'undone' : isIdle ? 'without effect' : 'applied';
+    return byTime.get(write_ts) ?? { correction, effect, day: null };
+  });
+}

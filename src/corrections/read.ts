@@ -1,0 +1,49 @@
+// The corrections of a user: entries of the timeseries, and which of them hold.
+import { convert } from '../converters/convert.ts';
+import { type Correction, correctionKinds, type Stated } from '../model/correction.ts';
+import type { Entry } from '../model/entry.ts';
+import { keys } from '../model/keys.ts';
+import type { TimeRange } from '../model/time.ts';
+import { entryPages } from '../store/pages.ts';
+import type { Timeseries } from '../store/store.ts';
+
+/** Every correction that was moved to the timeseries, by `write_ts`; those undone and the undoing ones included. */
+export async function readCorrections(timeseries: Pick<Timeseries, 'find'>, userId: string): Promise<Stated[]> {
+  const found: Stated[] = [];
+  for await (const page of entryPages(timeseries, userId, { keys: [keys.correction], time: 'write_ts' })) {
+    for (const [i, entry] of page.entries.entries()) found.push(...statedIn(entry, page.received_ts[i]!));
+  }
+  return found;
+}
+
+/** None of an entry that an earlier version took and this one refuses. */
+function statedIn(entry: Entry, received_ts: number): Stated[] {
+  try {
+    const { data, metadata } = convert(entry);
+    const stated: unknown = { ...data, write_ts: metadata.write_ts, received_ts };
+    return [stated as Stated];
+  } catch {
+    return [];
+  }
+}
+
+/** The `write_ts` of those that a later one, which holds itself, undoes. `all` ascend by `write_ts`. */
+export function undoneIn(all: readonly Stated[]): ReadonlySet<number> {
+  const undone = new Set<number>();
+  for (const one of all.toReversed()) {
+    if (one.kind === 'undo' && !undone.has(one.write_ts) && one.of < one.write_ts) undone.add(one.of);
+  }
+  return undone;
+}
+
+/** The corrections that hold, the undoing ones left out. */
+export function holding(all: readonly Stated[]): Stated[] {
+  const undone = undoneIn(all);
+  return all.filter(({ kind, write_ts }) => kind !== 'undo' && !undone.has(write_ts));
+}
+
+/** First and last time that a correction speaks of; `NaN` of one that undoes another. */
+export function spokenTime(one: Correction): TimeRange {
+  if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
+  return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
+}

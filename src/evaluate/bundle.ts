@@ -1,0 +1,184 @@
+// A day as a case that may be handed on: the entries that it follows from, moved to another place and to other weeks.
+// Only what the analysis reads passes, field by field.
+
+import { eventRead, locationRead, motionRead } from '../analysis/observe.ts';
+import { convert } from '../converters/convert.ts';
+import { distance, type LatLon } from '../geo/distance.ts';
+import { turnAbout } from '../geo/turn.ts';
+import type { Entry } from '../model/entry.ts';
+import { MobilityError } from '../model/errors.ts';
+import type { JsonObject, JsonValue } from '../model/json.ts';
+import { keys } from '../model/keys.ts';
+import { iosMotions } from '../model/payloads.ts';
+import { sourceOf } from '../model/sources.ts';
+import { addDays, type TimeRange, zoneNamed, zoneOffset } from '../model/time.ts';
+import type { Trip } from '../model/trip.ts';
+import type { Truth } from './cases.ts';
+
+const motion = [...motionRead, 'confidence_level', ...Object.keys(iosMotions)];
+const location = locationRead.filter((name) => name !== 'altitude'); // no trip depends on it, and it tells of a place
+
+/** The keys that trips follow from, and of each the fields of the payload that pass. */
+const passing: Record<string, readonly string[]> = {
+  [keys.location]: location,
+  [keys.filteredLocation]: location,
+  [keys.motionActivity]: motion,
+  [keys.activity]: motion,
+  [keys.transition]: eventRead,
+};
+
+/** The keys of the entries of a bundle. */
+export const bundleKeys: readonly string[] = Object.keys(passing);
+
+/** Values that pass: numbers, and these. A text of a person is none of them. */
+const words = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
+
+/** What a bundle is made from. */
+export interface BundleSource {
+  /** Entries of the day and around it. */
+  entries: readonly Entry[];
+  day: string;
+  /** The day's first and last instant. */
+  range: TimeRange;
+  /** What the diary says: the trips that touch the day. */
+  trips: readonly Trip[];
+  /** Seconds since the epoch: nothing is moved beyond it. */
+  now: number;
+  /** Chance, 0 to below 1. */
+  random: () => number;
+}
+
+/** A case as `evaluate` reads it, with the diary as truth. `moved`: s by which its times differ, a secret. */
+export interface Bundle {
+  put: { platform: string; phone_to_server: Entry[] };
+  truth: Truth & { local_days: string[]; time_zone: string };
+  moved: number;
+}
+
+/**
+ * The case. Lengths and what lies between times stay; places, dates, ids and names go. Throws `MOBILITY_USAGE` where it
+ * cannot be moved far enough.
+ */
+export function bundleOf({ entries, day, range, trips, now, random }: BundleSource): Bundle {
+  const meant = entries.flatMap((entry) => meaning(entry) ?? []);
+  const turn = turnAway(
+    meant.flatMap(({ data }) => positionIn(data) ?? []),
+    random,
+  );
+  const zones = [...new Set([...meant.flatMap((entry) => zoneNamed(entry) ?? []), ...trips.map((t) => t.end_zone)])];
+  const weeks = weeksBack([range.from, range.to, ...meant.map((e) => e.metadata.write_ts)], zones, now, random);
+  const moved = -weeks * week;
+  const sources = [...new Set(meant.map(sourceOf))].sort(); // their order decides which of them counts
+  const phone_to_server = meant.map((entry) => {
+    const { key, write_ts, platform, origin } = entry.metadata;
+    const [ts, at] = [Number(entry.data.ts), positionIn(entry.data)];
+    const nearest = (trips.findLast(({ start_ts }) => start_ts <= ts) ?? trips[0])?.start_zone;
+    const time_zone = zoneNamed(entry) ?? nearest ?? 'UTC';
+    const program = `app-${String(sources.indexOf(sourceOf(entry))).padStart(2, '0')}`;
+    const metadata = { key, write_ts: write_ts + moved, platform: platform!.toLowerCase(), time_zone };
+    return {
+      metadata: { ...metadata, ...(origin !== undefined && { origin: { program } }) },
+      data: { ...entry.data, ts: ts + moved, ...(at !== null && turn(at)) },
+    };
+  });
+  const platform = phone_to_server[0]?.metadata.platform ?? 'other';
+  const timesOf = <T extends TimesOf>({ start_ts, end_ts }: T) => ({
+    start_ts: start_ts + moved,
+    end_ts: end_ts + moved,
+  });
+  const truth = {
+    ...{ platform, regime: 'debug bundle', timeline: 'debug bundle', local_days: [addDays(day, -7 * weeks)] },
+    time_zone: trips[0]?.start_zone ?? zones[0] ?? 'UTC',
+    range: timesOf({ start_ts: range.from, end_ts: range.to }),
+    trips: trips.map((trip) => ({
+      ...{ ...timesOf(trip), reference_distance_m: trip.distance },
+      sections: trip.sections.map((section) => ({ mode: section.sensed_mode, ...timesOf(section) })),
+    })),
+  };
+  return { put: { platform, phone_to_server }, truth, moved };
+}
+
+type TimesOf = Pick<Trip, 'start_ts' | 'end_ts'>;
+
+/** What an entry says to the analysis; null: nothing, it was set aside. */
+function meaning(entry: Entry): Entry | null {
+  const fields = passing[entry.metadata.key];
+  if (fields === undefined) return null;
+  try {
+    const { metadata, data } = convert(entry);
+    const kept = fields.filter((name) => typeof data[name] === 'number' || words.has(data[name]));
+    return { metadata, data: Object.fromEntries(kept.map((name) => [name, data[name]!])) };
+  } catch {
+    return null;
+  }
+}
+
+function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
+  return typeof latitude === 'number' && typeof longitude === 'number' ? { latitude, longitude } : null;
+}
+
+/** m between any true location and any moved one, at least. */
+const apart = 100_000;
+
+/**
+ * A random turn that brings all locations far away from all of them, and not near a pole. To 0.1 m: the grid of the
+ * true digits would tell the turn.
+ */
+function turnAway(locations: readonly LatLon[], random: () => number): (at: LatLon) => LatLon {
+  const from = locations[0] ?? { latitude: 0, longitude: 0 };
+  const radius = locations.reduce((most, at) => Math.max(most, distance(from, at)), 0);
+  for (let i = 0; i < 1000; i += 1) {
+    const axis = { latitude: (Math.asin(2 * random() - 1) * 180) / Math.PI, longitude: 360 * random() };
+    const turn = turnAbout(axis, 2 * Math.PI * random());
+    const to = turn(from);
+    if (distance(from, to) < 2 * radius + apart || Math.abs(to.latitude) > 55) continue;
+    const rounded = (degrees: number): number => Number(degrees.toFixed(6));
+    return (at) => {
+      const { latitude, longitude } = turn(at);
+      return { latitude: rounded(latitude), longitude: rounded(longitude) };
+    };
+  }
+  throw new MobilityError('MOBILITY_USAGE', 'expected a day that fits on a part of the earth, found one all over it');
+}
+
+const week = 7 * 86_400;
+/** Weeks back at least and at most, and the second from which on times have the same digits after the point. */
+const [fewest, most, earliest] = [4, 520, 2 ** 30];
+
+/** Whole weeks back, so that weekdays stay, to where the clocks of all zones go as they go at these times. */
+function weeksBack(times: readonly number[], zones: readonly string[], now: number, random: () => number): number {
+  const hours = [...new Set(times.map((ts) => Math.floor(ts / 3600) * 3600))];
+  const [first, last] = [Math.min(...hours), Math.max(...hours)];
+  const isAlike = (back: number): boolean =>
+    zones.every((zone) => hours.every((ts) => zoneOffset(zone, ts) === zoneOffset(zone, ts - back * week)));
+  const possible = Array.from({ length: most - fewest }, (_, i) => fewest + i).filter(
+    (back) => first - back * week > earliest && last - back * week < now && isAlike(back),
+  );
+  if (possible.length > 0) return possible[Math.floor(random() * possible.length)]!;
+  throw new MobilityError('MOBILITY_USAGE', 'expected other weeks in which the clocks change alike, found none');
+}
+
+/** How far a trip of a case is from that of the diary, s and m; `isAlike`: within 1 s and 0.5 %, modes the same. */
+export interface TripDifference {
+  most_s: number;
+  metres: number;
+  isAlike: boolean;
+}
+
+/** How far a case is from the diary, trip by trip; trips that only the case has are differences too. */
+export function differencesOf(diary: readonly Trip[], found: readonly Trip[], moved: number): TripDifference[] {
+  return Array.from({ length: Math.max(diary.length, found.length) }, (_, i) => {
+    const [trip, other] = [diary[i], found[i]];
+    if (trip === undefined || other === undefined) return { most_s: Infinity, metres: Infinity, isAlike: false };
+    const others = [other, ...other.sections];
+    const seconds = [trip, ...trip.sections].flatMap(({ start_ts, end_ts }, k) => [
+      Math.abs((others[k]?.start_ts ?? 0) - moved - start_ts),
+      Math.abs((others[k]?.end_ts ?? 0) - moved - end_ts),
+    ]);
+    const [most_s, metres] = [Math.max(...seconds), Math.abs(other.distance - trip.distance)];
+    const [a, b] = [trip, other].map(({ sections, start_zone, end_zone }) =>
+      [start_zone, end_zone, ...sections.map(({ sensed_mode }) => sensed_mode)].join(),
+    );
+    return { most_s, metres, isAlike: a === b && most_s <= 1 && metres <= Math.max(1, 0.005 * trip.distance) };
+  });
+}

@@ -1,0 +1,26 @@
+// HTML that is safe by construction: a template escapes every value that is not HTML itself.
+import { html } from './html.ts';
+
+/** A piece of HTML. */
+export class Markup {
+  readonly text: string;
+
+  /** `text` must be HTML: use the template `markup` for anything else. */
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** What a template takes: HTML as it is, texts and numbers escaped, lists piece by piece, and nothing. */
+export type MarkupValue = Markup | string | number | false | null | undefined | readonly MarkupValue[];
+
+/** The template: `markup\`<a href="${address}">${words}</a>\``. Values in attributes stand between double quotes. */
+export function markup(pieces: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
+  return new Markup(pieces.reduce((text, piece, i) => text + textOf(values[i - 1]) + piece));
+}
+
+function textOf(value: MarkupValue): string {
+  if (value instanceof Markup) return value.text;
+  if (typeof value === 'string' || typeof value === 'number') return html(String(value));
+  return Array.isArray(value) ? value.map(textOf).join('') : '';
+}

@@ -1,0 +1,112 @@
+// The style sheet of the pages that the server shows: one file, the same for all pages.
+import { modeRules } from './mode-styles.ts';
+
+/** Colours, sizes and rules. Sizes are in rem, so that a larger font of the reader enlarges everything. */
+export const pagesStyle = `
+:root{color-scheme:light dark;--paper:#fff;--wash:#f5f5f2;--ink:#16191d;--soft:#565c64;--line:#dcddd8;--edge:#858b93;
+--home:#e8ddc9;--work:#d0deeb;--place:#e2e3de;--warn:#fff1c9;--warnink:#573f00;--bad:#a8201a;--badwash:#fdeceb}
+@media screen and (prefers-color-scheme:dark){:root{--paper:#121417;--wash:#1c1f23;--ink:#eceef0;--soft:#a9b0b8;--line:#32373d;
+--edge:#7b828b;--home:#54472f;--work:#2b445c;--place:#3b4046;--warn:#3a2e0c;--warnink:#ffdf8a;--bad:#ff9d94;--badwash:#3a1917}}
+*,:before,:after{box-sizing:border-box}
+body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums}
+h1{font-size:1.625rem;line-height:1.2;font-weight:700;letter-spacing:-.015em;margin:0}
+h2{font-size:1.25rem;line-height:1.3;font-weight:650;letter-spacing:-.01em;margin:2rem 0 .5rem}
+h3{font-size:1rem;line-height:1.5;font-weight:650;margin:0}h1,h2{text-wrap:balance}
+p{margin:.5rem 0;max-width:46rem}ul,ol{margin:0;padding:0;list-style:none}
+.soft{color:var(--soft)}.small{font-size:.875rem;line-height:1.45}.lead{font-size:1.125rem;margin:.25rem 0 0}
+.vh{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+a{color:inherit;text-decoration-thickness:1px;text-underline-offset:.2em}a:hover{text-decoration-thickness:2px}
+:focus-visible{outline:3px solid var(--ink);outline-offset:2px;border-radius:2px}
+.skip{position:absolute;left:-99em}.skip:focus{left:1rem;top:.5rem;background:var(--paper);padding:.75rem;z-index:9}
+.top{border-bottom:1px solid var(--line)}.in,main,.bottom{max-width:68.75rem;margin:0 auto;padding:0 1rem}
+.in{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;column-gap:.75rem}
+.in nav{display:flex;flex-wrap:wrap;gap:0 .75rem}
+.in nav a,.in nav button,.brand{display:inline-flex;align-items:center;min-height:2.75rem;min-width:2.75rem;justify-content:center;text-decoration:none;font-size:.9375rem}
+.brand{font-weight:650;font-size:.875rem;overflow-wrap:anywhere}.in nav a{color:var(--soft)}
+.in nav a[aria-current]{color:var(--ink);font-weight:650;box-shadow:inset 0 -3px var(--ink)}
+.in nav button{border:0;padding:0;font-weight:400;color:var(--soft);background:none}
+main{padding-top:1.25rem;padding-bottom:3rem}.narrow{max-width:40rem}
+.bottom{padding-top:1rem;padding-bottom:2rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
+.bottom a{display:inline-flex;align-items:center;min-height:2.75rem;margin-right:1.25rem}
+svg{display:block;overflow:visible}svg text{font-size:12px;fill:var(--ink)}svg .t2{fill:var(--soft)}
+.patterns{position:absolute;width:0;height:0}.pt{fill:var(--c)}.tile,.cut{fill:var(--paper)}
+.ic{width:1.25rem;height:1.25rem;flex:none;fill:none;stroke:var(--c,currentColor);stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
+.ic .f{fill:var(--c,currentColor);stroke:none}
+code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.875em;background:var(--wash);padding:.1em .3em;border-radius:3px;overflow-wrap:anywhere}
+
+.btn,button{font:inherit;font-weight:600;display:inline-flex;align-items:center;justify-content:center;gap:.5rem;min-height:2.75rem;padding:.5rem 1rem;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper);color:var(--ink);text-decoration:none;cursor:pointer}
+.go{background:var(--ink);border-color:var(--ink);color:var(--paper)}.danger{border-color:var(--bad);color:var(--bad)}
+.note{background:var(--warn);color:var(--warnink);border-radius:6px;padding:.5rem .75rem;margin:.75rem 0;max-width:46rem}
+.note.bad{background:var(--badwash);color:var(--bad)}.note.quiet{background:var(--wash);color:var(--ink)}
+.acts{display:flex;flex-wrap:wrap;gap:.5rem;padding-top:.5rem}
+label span,legend{font-weight:650;padding:0;margin-bottom:.25rem;display:block}label{display:block;margin:1rem 0}
+input:not([type=radio]),select{font:inherit;color:inherit;width:100%;min-height:2.75rem;padding:.375rem .75rem;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper)}
+fieldset{border:0;padding:0;margin:0}
+.tiles{display:grid;grid-template-columns:1fr 1fr;gap:.5rem}
+.tile2{position:relative;display:flex;align-items:center;gap:.5rem;min-height:2.75rem;padding:.25rem .625rem;margin:0;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper);line-height:1.2;font-size:.9375rem}
+.tile2 input{appearance:none;position:absolute;opacity:0}.tile2 span{font-weight:400;margin:0}.tile2 :checked~span{font-weight:650}
+.tile2 :checked~span:before{content:"";position:absolute;inset:-1.5px;border:3px solid var(--ink);border-radius:6px}
+.tile2 :focus-visible~span:after{content:"";position:absolute;inset:-6px;border:3px solid var(--ink);border-radius:9px}
+summary{cursor:pointer;min-height:2.75rem;display:inline-flex;align-items:center;gap:.25rem;font-size:.9375rem;list-style:none}
+summary>span{text-decoration:underline;text-underline-offset:.2em;text-decoration-thickness:1px}summary::-webkit-details-marker{display:none}
+summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}details[open]>summary:before{content:"–"}
+.facts{margin:1rem 0 0;border-top:1px solid var(--line)}.facts div{display:grid;grid-template-columns:8.5rem 1fr;gap:.5rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
+.facts dt{color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
+.card{background:var(--wash);border-radius:8px;padding:1rem;margin:1rem 0}.card h2{margin:0}
+.cards{display:grid;gap:1rem;margin-top:1.5rem}.cards .card{margin:0}
+
+.band{fill:var(--place)}.band.home{fill:var(--home)}.band.work{fill:var(--work)}
+.hole{fill:none;stroke:var(--edge);stroke-dasharray:3 3}.tick{stroke:var(--edge)}.on{stroke:var(--c);stroke-width:1.5}
+.hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h1 .soft{font-weight:400}
+.step{width:2.75rem;height:2.75rem;display:grid;place-items:center;text-decoration:none;font-size:1.75rem;line-height:1;flex:none}
+.week{display:grid;grid-template-columns:repeat(7,1fr);margin:.5rem 0 1rem;border-bottom:1px solid var(--line)}
+.week a,.week li>span{display:grid;text-align:center;text-decoration:none;padding:.375rem 0 .5rem;min-height:2.75rem}
+.week a>span:last-child,.week li>span{display:grid;justify-items:center}.week i,.week em{font-style:normal;font-size:.8125rem;line-height:1.3;color:var(--soft)}
+.week b{font-weight:500;font-size:1.0625rem;line-height:1.4}.week li>span b{color:var(--soft)}.week svg{margin:2px 0 3px}
+.week [aria-current]{box-shadow:inset 0 -3px var(--ink)}.week [aria-current] b{font-weight:700}.week [aria-current] i,.week [aria-current] em{color:var(--ink)}
+.o0{fill:none;stroke:var(--edge);stroke-dasharray:2 2}.o1{fill:var(--edge)}
+.legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:.25rem 0 .75rem}.legend li{display:flex;align-items:center;gap:.5rem}.key{width:2.125rem;height:.625rem}
+.map{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--paper)}
+.ring{fill:none;stroke:var(--line)}.rt{font-size:11px}.rt,.pn{stroke:var(--paper);stroke-width:4;paint-order:stroke}
+.others{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}
+.way{fill:none;stroke:var(--c);stroke-linejoin:round}.core,.case{fill:none;stroke:var(--paper);stroke-linejoin:round}.case{stroke-width:8}
+.stop{fill:var(--paper);stroke:var(--ink);stroke-width:1.5}.spot{fill:var(--paper);stroke:var(--ink);stroke-width:3}
+.pn{font-size:14px;font-weight:650}.north{fill:var(--ink)}.scale{fill:none;stroke:var(--ink);stroke-width:1.5}
+
+.rail{margin-top:1rem}.row{display:grid;grid-template-columns:2.75rem 1.75rem minmax(0,1fr);min-height:2.25rem}
+.row .t{font-size:.875rem;line-height:1.5rem;padding-top:.375rem}
+.row .c{padding:.375rem 0;display:flex;flex-wrap:wrap;column-gap:.5rem;align-items:baseline;justify-content:space-between}
+.row p,.row details[open],.row form{flex-basis:100%;margin:0}.row .d{white-space:nowrap;margin-left:auto;font-size:.9375rem}.row .m{display:inline-flex;gap:.5rem;align-items:center}
+.ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
+.stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
+.stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
+.stay{min-height:3.5rem}.stay .c{padding-bottom:.75rem}
+.trip .c{background:var(--wash);padding-left:.625rem;padding-right:.625rem}.trip .head .c{border-radius:8px 8px 0 0;padding-top:.625rem}
+.trip .foot .c{border-radius:0 0 8px 8px;padding-top:0;padding-bottom:.125rem;justify-content:flex-start;column-gap:1.5rem;min-height:.5rem}
+.thin{background-image:linear-gradient(var(--edge),var(--edge));background-size:2px 100%}.sec .c{align-items:center}.head.sec .t{padding-top:.625rem}
+.ln.walking{background-image:radial-gradient(circle at 4px 4px,var(--c) 3.2px,transparent 3.8px);background-size:8px 9px;background-repeat:repeat-y}
+.ln.bicycling{background-image:linear-gradient(var(--c) 70%,transparent 70%);background-size:8px 14px;background-repeat:repeat-y}
+.ln.bus{background-image:linear-gradient(90deg,var(--c) 32%,var(--paper) 32% 68%,var(--c) 68%)}.ln.car{background-image:linear-gradient(var(--c),var(--c))}
+.ln.train{background-image:linear-gradient(var(--c) 50%,transparent 50%),linear-gradient(90deg,var(--c) 25%,transparent 25% 75%,var(--c) 75%);background-size:8px 8px,8px 100%;background-repeat:repeat-y}
+.ln.vehicle{background-image:linear-gradient(var(--c) 55%,transparent 55% 70%,var(--c) 70% 85%,transparent 85%);background-size:8px 20px;background-repeat:repeat-y}
+.ln.other{background-image:linear-gradient(var(--c) 35%,transparent 35%);background-size:8px 12px;background-repeat:repeat-y}
+.gap .ln{background-image:linear-gradient(var(--edge) 50%,transparent 50%),linear-gradient(var(--edge) 50%,transparent 50%);background-size:1.5px 6px;background-repeat:repeat-y;background-position:calc(50% - 4px) 0,calc(50% + 4px) 0}
+.gap .c{border:1.5px dashed var(--edge);border-radius:8px;padding:.5rem .75rem .75rem;margin:.25rem 0}.gap .t{padding-top:.75rem}.gap p{margin-top:.25rem}
+.trip form{border-top:1px solid var(--line);padding:.75rem 0 .5rem}
+
+.points li{display:flex;gap:.75rem;padding:.375rem 0}.points .ic{margin-top:.125rem}
+.steps>li{display:grid;grid-template-columns:2rem minmax(0,1fr);gap:.75rem;padding-bottom:1.5rem;position:relative}
+.steps>li:not(:last-child):before{content:"";position:absolute;left:14px;top:1rem;bottom:0;width:4px;background:var(--ink)}
+.n{position:relative;width:2rem;height:2rem;border-radius:50%;border:3px solid var(--ink);background:var(--paper);display:grid;place-items:center}
+.steps h3{font-size:1.125rem;line-height:2rem}.steps p{margin:.125rem 0 .625rem}.steps .go{width:100%;min-height:3.25rem}
+.qr{background:#fff;border-radius:8px;width:14rem;padding:.25rem}.qr svg{width:100%;height:auto}.on-desk{display:none}
+@media(hover:hover) and (pointer:fine){.on-phone{display:none}.on-desk{display:block}}
+
+@media(max-width:55.99rem){.yr{position:absolute;clip-path:inset(50%)}}
+@media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
+.cols{display:grid;grid-template-columns:minmax(0,33rem) minmax(0,1fr);gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
+.row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.tiles{grid-template-columns:1fr 1fr 1fr}.cards{grid-template-columns:repeat(3,1fr)}}
+@media print{nav,.btn,button,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
+.yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
+${modeRules()}
+`.trimStart();

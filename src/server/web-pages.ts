@@ -1,0 +1,160 @@
+// Pages for people over HTTP: headers, cookies, forms. What the pages are is in `web/`.
+import type { Context, Hono } from 'hono';
+import { line } from '../log/messages.ts';
+import { networksOf } from '../model/networks.ts';
+import type { UserRecord } from '../model/user.ts';
+import { Markup } from '../pages/markup.ts';
+import { stylePath } from '../pages/shell.ts';
+import { pagesStyle } from '../pages/style.ts';
+import { textsFor } from '../pages/texts/texts.ts';
+import { answerPage } from '../web/flow.ts';
+import { webRoutes } from '../web/routes.ts';
+import { SignInLimits } from '../web/sign-in-limits.ts';
+import { faultPage, type WebAnswer } from '../web/web.ts';
+import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
+import type { AppParts } from './app-parts.ts';
+import type { Call, ServerEnv } from './call.ts';
+import type { CallerCounts } from './caller-limits.ts';
+import { reportFailure } from './failures.ts';
+import { originFinder } from './origin.ts';
+import { forbidden, Problem, problemOf, problemResponse } from './problem.ts';
+import { readBody } from './read-body.ts';
+import { chunksOf } from './read-request.ts';
+
+const mostForm = 16 * 1024; // bytes
+
+/** A page asks nobody else for anything, runs no script, and stands in no frame. */
+const protection: Readonly<Record<string, string>> = {
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** Adds the pages to the app, before what concerns phones alone. */
+export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: CallerCounts): void {
+  const { store, config, now } = parts;
+  const originOf = originFinder(networksOf(config.trustedProxies));
+  const limits = new SignInLimits(now);
+  const style = fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8');
+  app.get(stylePath, (c) => withProtection(style(c.get('call'), c.req.header('If-None-Match'))));
+
+  for (const route of webRoutes) {
+    app.on(route.method, route.path, async (c) => {
+      const call = c.get('call');
+      call.handler = `web.${route.path.slice(1).replaceAll(/\/:?/g, '.') || 'home'}`;
+      call.refuse = asPage(c);
+      const { address, isSecure } = addressOf(c, config.publicUrl);
+      const form = route.method === 'POST' ? await formOf(c, call, address) : {};
+      const told = {
+        ...{ params: c.req.param(), query: c.req.query(), form, t: textsFor(c.req.header('Accept-Language')) },
+        ...{ store, log: call.log, now: now(), address, isSecure, limits, cookies: cookiesOf(c.req.header('Cookie')) },
+        origin: originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For')),
+      };
+      const answer = await answerPage(route, told, (caller) => countCaller(call, caller, counts));
+      return respond(call, answer, parts);
+    });
+  }
+  for (const path of new Set(webRoutes.map((route) => route.path))) {
+    const methods = webRoutes.filter((route) => route.path === path).map(({ method }) => method);
+    const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+    app.all(path, (c) => {
+      if (c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);
+      throw new Problem(405, `expected ${allow}, found ${c.req.method}`, { headers: { Allow: allow } });
+    });
+  }
+}
+
+/** Failures of a call that a browser makes to look at something are pages, where the path has no form of its own. */
+export function refuseAsPage(c: Context<ServerEnv>): void {
+  const isLooking = c.req.method === 'GET' && (c.req.header('Accept') ?? '').includes('text/html');
+  if (isLooking && c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);
+}
+
+const asPage =
+  (c: Context<ServerEnv>): Call['refuse'] =>
+  (problem, id) => {
+    const answer = faultPage(problem.status, textsFor(c.req.header('Accept-Language')), id);
+    const headers = { ...pageHeaders(c.get('call')), ...problem.options.headers };
+    return new Response(textOf(answer), { status: problem.status, headers });
+  };
+
+/** A person counts as the caller of their phones, a manager by their name. */
+function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): void {
+  call.log.write('INFO', line.called(call.handler));
+  if (typeof caller === 'string') {
+    call.log.write('INFO', `manager ${caller}`);
+    counts.call({ uuid: `manager ${caller}`, user_email: caller, update_ts: 0 });
+    return;
+  }
+  call.authenticated(caller);
+  call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
+  counts.call(caller);
+  call.leave.push(counts.enter(caller.uuid, 'calls'));
+  call.share.belongsTo(caller.uuid);
+}
+
+async function respond(call: Call, answer: WebAnswer, parts: AppParts): Promise<Response> {
+  const { status, body } = answer;
+  const headers = { ...pageHeaders(call), ...answer.headers };
+  if (typeof body === 'object' && Symbol.asyncIterator in body)
+    return streamedAnswer(call, body, headers, (error) => reportFailure(problemOf(error), call, parts));
+  const text = textOf(answer);
+  call.hold(Buffer.byteLength(text));
+  return new Response(text, { status, headers });
+}
+
+const pageHeaders = (call: Call): Record<string, string> => ({
+  ...headersOf(call, 'text/html; charset=utf-8'),
+  ...protection,
+  Vary: 'Cookie, Accept-Language',
+});
+
+const textOf = ({ body }: WebAnswer): string => (body instanceof Markup ? body.text : String(body));
+
+function withProtection(response: Response): Response {
+  response.headers.set('X-Content-Type-Options', 'nosniff');
+  return response;
+}
+
+/** The address by which the browser came, as far as anybody says. */
+function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string; isSecure: boolean } {
+  const { host, protocol } = new URL(c.req.url);
+  const isSecure =
+    protocol === 'https:' || c.req.header('X-Forwarded-Proto') === 'https' || publicUrl.startsWith('https:');
+  return { address: publicUrl.replace(/\/+$/, '') || `${isSecure ? 'https' : 'http'}://${host}`, isSecure };
+}
+
+/** The fields of a form. Throws `Problem`s: 403 for one that a page of another site sent, 415, and 413. */
+async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Record<string, string>> {
+  const { headers } = c.req.raw;
+  const [site, origin] = [headers.get('Sec-Fetch-Site'), headers.get('Origin')];
+  const own = [new URL(address).host, new URL(c.req.url).host];
+  const isOwn =
+    site !== null
+      ? site === 'same-origin'
+      : origin === null || (URL.canParse(origin) && own.includes(new URL(origin).host));
+  if (!isOwn) throw forbidden('expected a form of a page of this server, found one of another site');
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers.get('Content-Type') ?? ''))
+    throw new Problem(415, 'expected a form as application/x-www-form-urlencoded', { code: 'MOBILITY_UNSUPPORTED' });
+  const chunks = chunksOf(c.req.raw, c.env?.incoming);
+  const [contentLength, contentEncoding] = [headers.get('Content-Length'), headers.get('Content-Encoding')];
+  const rules = { limit: mostForm, share: call.share, tokenField: null, isKnown: () => false, admit: async () => {} };
+  const text = (await readBody({ chunks, contentLength, contentEncoding }, rules)).toString('utf8');
+  const fields = Object.create(null) as Record<string, string>;
+  for (const [name, value] of new URLSearchParams(text)) fields[name] ??= value;
+  return fields;
+}
+
+function cookiesOf(header = ''): Map<string, string> {
+  const cookies = new Map<string, string>();
+  for (const pair of header.split(';')) {
+    const at = pair.indexOf('=');
+    const name = pair.slice(0, at).trim();
+    if (at > 0 && !cookies.has(name)) cookies.set(name, pair.slice(at + 1).trim());
+  }
+  return cookies;
+}

@@ -1,0 +1,28 @@
+// The first page of the server: for whom it is, and where each of them goes on.
+
+import { joinNameOf } from '../model/study.ts';
+import { markup } from '../pages/markup.ts';
+import { shell } from '../pages/shell.ts';
+import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+
+async function home({ t, store }: WebCall): Promise<WebAnswer> {
+  const words = t.home;
+  const open = (await store.studies.list()).filter(
+    (study) => study.listed === true && study.open && study.joining === 'open',
+  );
+  const studies = open.map(
+    (study) => markup`<li><a class="btn" href="/join/${joinNameOf(study)}">${study.name}</a></li>`,
+  );
+  const join =
+    studies.length > 0
+      ? markup`<p>${words.joinText}</p><ul class="acts">${studies}</ul>`
+      : markup`<p>${words.joinNone}</p>`;
+  const body = markup`<h1>${words.title}</h1><p class="lead">${words.lead}</p><div class="cards">
+<section class="card"><h2>${words.me}</h2><p>${words.meText}</p><a class="btn go" href="/me">${words.meLink}</a></section>
+<section class="card"><h2>${words.join}</h2>${join}</section>
+<section class="card"><h2>${words.manage}</h2><p>${words.manageText}</p><a class="btn" href="/study">${words.manageLink}</a></section></div>`;
+  return answerOf(shell({ t, title: t.service, body }));
+}
+
+/** The first page. */
+export const homeRoutes: readonly WebRoute[] = [{ method: 'GET', path: '/', who: 'anybody', answer: home }];

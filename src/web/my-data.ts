@@ -1,0 +1,181 @@
+// My data: what is stored of a participant, and what they can do about it: take it with them, stop, have it erased.
+import { entryRows, tripsGeoJson } from '../export/export-rows.ts';
+import type { JsonValue } from '../model/json.ts';
+import { jsonText } from '../model/json-text.ts';
+import { keys } from '../model/keys.ts';
+import { isForPages, refusalOf, shownName } from '../model/user.ts';
+import { type MarkupValue, markup } from '../pages/markup.ts';
+import type { Texts } from '../pages/texts/texts.ts';
+import { mePage } from './me-days.ts';
+import { csrfField, formButton, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
+
+/** Kinds of records that people know, by key. */
+const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
+  [keys.location]: 'location',
+  [keys.filteredLocation]: 'location',
+  [keys.motionActivity]: 'motion',
+  [keys.activity]: 'motion',
+  [keys.transition]: 'transition',
+  [keys.battery]: 'battery',
+};
+
+async function show(call: PersonCall): Promise<WebAnswer> {
+  const { t, store, user, query, now, session } = call;
+  const words = t.mine;
+  const [counts, series, profile, tokens] = await Promise.all([
+    ...([store.counts(user.uuid), store.timeseries.summary(user.uuid)] as const),
+    ...([store.profiles.get(user.uuid), store.tokens.list(user.uuid)] as const),
+  ]);
+  const known = series.filter(({ first_ts }) => first_ts !== null);
+  const [first, last] = [Math.min(...known.map((one) => one.first_ts!)), Math.max(...known.map((one) => one.last_ts!))];
+  const total = counts.timeseries + counts.usercache;
+  const date = (ts: number): string => t.date(ts, 'UTC');
+  const records =
+    known.length === 0
+      ? total === 0
+        ? words.none
+        : t.entries(total)
+      : words.recordsText(t.entries(total), date(first), date(last));
+  const kinds = new Map<string, number>();
+  for (const { key, count } of series) {
+    const name = kindOf[key] === undefined ? words.otherKind : words.kind[kindOf[key]];
+    kinds.set(name, (kinds.get(name) ?? 0) + count);
+  }
+  const phones = tokens.filter((token) => !isForPages(token));
+  const isStopped =
+    phones.some((one) => one.revoked_why === 'stopped') && phones.every((one) => refusalOf(one, now) !== null);
+  const sessions = tokens.filter((token) => token.kind === 'session' && refusalOf(token, now) === null);
+  const browsers = sessions.map(
+    (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
+  );
+  const asked = typeof profile?.erasure_asked_ts === 'number' ? profile.erasure_asked_ts : null;
+  const done = doneWords(query.done ?? '', t);
+  const facts: [string, MarkupValue][] = [
+    [words.account, shownName(user.user_email)],
+    ...(user.study === undefined ? [] : [[words.study, user.study] as [string, string]]),
+    ...(user.joined_ts === undefined ? [] : [[words.joined, date(user.joined_ts)] as [string, string]]),
+    [words.records, records],
+    ...(kinds.size === 0
+      ? []
+      : [
+          [
+            words.kinds,
+            [...kinds]
+              .sort(([, a], [, b]) => b - a)
+              .map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`),
+          ] as [string, MarkupValue],
+        ]),
+    ...(counts.errors === 0 ? [] : [[words.aside, counts.errors] as [string, number]]),
+    [words.trips, counts.trips],
+  ];
+  const body = markup`${done && markup`<p class="note ${done.isBad ? 'bad' : 'quiet'}" role="${done.isBad ? 'alert' : 'status'}">${done.words}</p>`}
+<h1>${words.title}</h1><p class="lead">${words.lead}</p>
+<section><h2>${words.stored}</h2><dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>
+<section><h2>${words.download}</h2><p>${words.downloadText}</p><div class="acts"><a class="btn" href="/me/data/records.jsonl">${words.downloadRecords}</a><a class="btn" href="/me/data/trips.geojson">${words.downloadTrips}</a></div></section>
+<section><h2>${words.browsers}</h2><ul>${browsers}</ul>${sessions.length > 1 && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
+<section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
+<section><h2>${words.erase}</h2>${asked === null ? eraseForm(call) : markup`<p class="note">${words.eraseAsked(date(asked))}</p>${formButton(call, '/me/keep', words.eraseUndo)}`}</section>`;
+  return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
+}
+
+function eraseForm(call: PersonCall): MarkupValue {
+  const words = call.t.mine;
+  return markup`<p>${words.eraseText}</p><form method="post" action="/me/erase">${csrfField(call)}
+<label><span>${words.eraseType(words.eraseWord)}</span><input name="word" autocomplete="off" autocapitalize="none" required></label><button class="danger">${words.eraseDo}</button></form>`;
+}
+
+function doneWords(done: string, { mine }: Texts): { words: string; isBad: boolean } | null {
+  const said: Record<string, string> = { stopped: mine.stopped, kept: mine.eraseKept, others: mine.othersOut };
+  if (done === 'word') return { words: mine.eraseWrong(mine.eraseWord), isBad: true };
+  return Object.hasOwn(said, done) ? { words: said[done]!, isBad: false } : null;
+}
+
+/** Revokes tokens of the caller. */
+async function revoke(
+  call: PersonCall,
+  why: 'stopped' | 'revoked',
+  isMeant: (kind: string | undefined, hash: string) => boolean,
+) {
+  const { store, user, now } = call;
+  for (const { kind, hash } of await store.tokens.list(user.uuid))
+    if (isMeant(kind, hash)) await store.tokens.revoke(user.uuid, hash, { ts: now, why });
+}
+
+async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
+  let text = '';
+  for await (const row of rows) {
+    text += `${jsonText(row as JsonValue)}\n`;
+    if (text.length < 64 * 1024) continue;
+    yield text;
+    text = '';
+  }
+  yield text;
+}
+
+const file = (body: AsyncIterable<string>, name: string, type: string): WebAnswer => ({
+  ...{ status: 200, body },
+  headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
+});
+
+/** The pages about the data of a person. */
+export const dataRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/me/data', who: 'person', answer: show },
+  {
+    method: 'GET',
+    path: '/me/data/records.jsonl',
+    who: 'person',
+    answer: async ({ store, user }) =>
+      file(lines(entryRows(store, user.uuid, {})), 'records.jsonl', 'application/x-ndjson'),
+  },
+  {
+    method: 'GET',
+    path: '/me/data/trips.geojson',
+    who: 'person',
+    answer: async ({ store, user }) =>
+      file(
+        tripsGeoJson(store, user.uuid, {}, () => {}),
+        'trips.geojson',
+        'application/geo+json',
+      ),
+  },
+  {
+    method: 'POST',
+    path: '/me/sign-out-others',
+    who: 'person',
+    answer: async (call) => {
+      await revoke(call, 'revoked', (kind, hash) => kind === 'session' && hash !== call.session.hash);
+      return redirect('/me/data?done=others');
+    },
+  },
+  {
+    method: 'POST',
+    path: '/me/stop',
+    who: 'person',
+    answer: async (call) => {
+      await revoke(call, 'stopped', (kind) => kind !== 'session' && kind !== 'link');
+      call.log.write('WARNING', `user ${call.user.uuid} stopped recording on their page`);
+      return redirect('/me/data?done=stopped');
+    },
+  },
+  {
+    method: 'POST',
+    path: '/me/erase',
+    who: 'person',
+    answer: async (call) => {
+      const { t, form, store, user, now, log } = call;
+      if ((form.word ?? '').trim().toLowerCase() !== t.mine.eraseWord) return redirect('/me/data?done=word');
+      await store.profiles.merge(user.uuid, { erasure_asked_ts: now });
+      log.write('WARNING', `user ${user.uuid} asks to be erased: mobility erase --user ${user.uuid}`);
+      return redirect('/me/data');
+    },
+  },
+  {
+    method: 'POST',
+    path: '/me/keep',
+    who: 'person',
+    answer: async ({ store, user }) => {
+      await store.profiles.merge(user.uuid, { erasure_asked_ts: null });
+      return redirect('/me/data?done=kept');
+    },
+  },
+];

@@ -1,0 +1,128 @@
+// Sessions: who a browser belongs to. A cookie holds a random secret, the store its hash; signing in always makes a new
+// one.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { ManagerRecord } from '../model/manager.ts';
+import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import type { PersonCall, WebCall } from './web.ts';
+
+/** s for which a browser stays signed in: for a study; and for a day's work of a manager. */
+const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
+
+const names = { person: 'mobility-days', manager: 'mobility-study' };
+type Kind = keyof typeof names;
+
+/** Behind TLS the name binds the cookie to this host and to https. */
+const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${names[kind]}`;
+
+/** A new secret: 256 random bits. */
+export const newSecret = (): string => randomBytes(32).toString('base64url');
+
+/** What the forms of a session carry: whoever does not have its cookie cannot tell it. */
+export const csrfOf = (secret: string): string => createHash('sha256').update(`csrf ${secret}`).digest('base64url');
+
+/** True for a form of the session of this secret. */
+export function isOwnForm(form: Readonly<Record<string, string>>, csrf: string): boolean {
+  const [given, expected] = [Buffer.from(form.csrf ?? ''), Buffer.from(csrf)];
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** The header that gives a browser its session, or takes it away. */
+export function sessionCookie(
+  kind: Kind,
+  { isSecure }: Pick<WebCall, 'isSecure'>,
+  secret: string | null,
+): Record<string, string> {
+  const life = secret === null ? 0 : lifetimes[kind];
+  const rules = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? '; Secure' : ''}`;
+  return { 'Set-Cookie': `${cookieName(kind, isSecure)}=${secret ?? ''}; ${rules}` };
+}
+
+// ---------------------------------------------------------------- people
+
+/** The account of a link that can still be opened; null: there is none. */
+export async function ownerOfLink({ store, now }: Pick<WebCall, 'store' | 'now'>, key: string) {
+  const link = await store.tokens.byHash(tokenHash(key));
+  if (link?.kind !== 'link' || refusalOf(link, now) !== null) return null;
+  const user = await store.users.byUuid(link.user_id);
+  return user && { user, link };
+}
+
+/** Opens a link, which is then used up; returns the secret of the new session, or null. */
+export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string): Promise<string | null> {
+  const found = await ownerOfLink(call, key);
+  const { store, now } = call;
+  // Of two who open it at once one gets in.
+  if (found === null || !(await store.tokens.revoke(found.user.uuid, found.link.hash, { ts: now, why: 'used' })))
+    return null;
+  const secret = newSecret();
+  const token = {
+    hash: tokenHash(secret),
+    user_id: found.user.uuid,
+    created_ts: now,
+    expires_ts: now + lifetimes.person,
+  };
+  await store.tokens.add({ ...token, kind: 'session' });
+  return secret;
+}
+
+/** The person whose session the call has; null: none that is good. */
+export async function personOf(call: WebCall): Promise<Pick<PersonCall, 'user' | 'session' | 'csrf'> | null> {
+  const secret = call.cookies.get(cookieName('person', call.isSecure));
+  if (secret === undefined) return null;
+  const { store, now } = call;
+  const session = await store.tokens.byHash(tokenHash(secret));
+  if (session?.kind !== 'session' || refusalOf(session, now) !== null) return null;
+  const user = await store.users.byUuid(session.user_id);
+  if (user === null) return null;
+  noteUse(store, session, now);
+  return { user, session, csrf: csrfOf(secret) };
+}
+
+/** Nobody waits for the note, and no page fails for it. */
+function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
+  const step = Math.floor(now / useStep) * useStep;
+  if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
+}
+
+/** Ends a session. */
+export const endSession = async ({ store, user, session, now }: PersonCall): Promise<void> =>
+  void (await store.tokens.revoke(user.uuid, session.hash, { ts: now, why: 'revoked' }));
+
+// ---------------------------------------------------------------- managers
+
+/** Sessions that one manager has at most; the oldest ends first. */
+const mostSessions = 10;
+
+/** Makes a session of a manager; returns its cookie. */
+export async function startManaging(call: WebCall, name: string): Promise<string> {
+  const { store, now } = call;
+  const secret = newSecret();
+  const session = { hash: tokenHash(secret), created_ts: now, expires_ts: now + lifetimes.manager };
+  await store.managers.change(name, (before) => {
+    const others = before?.sessions.filter(({ expires_ts }) => expires_ts > now) ?? [];
+    return before && { ...before, failures: 0, locked_ts: 0, sessions: [...others, session].slice(-mostSessions) };
+  });
+  return `${name}.${secret}`;
+}
+
+/** The manager whose session the call has, and the hash of the session; null: none that is good. */
+export async function managerOf(call: WebCall): Promise<{ manager: ManagerRecord; hash: string; csrf: string } | null> {
+  const cookie = call.cookies.get(cookieName('manager', call.isSecure)) ?? '';
+  const at = cookie.lastIndexOf('.');
+  if (at < 1) return null;
+  const [manager, hash] = [await call.store.managers.byName(cookie.slice(0, at)), tokenHash(cookie.slice(at + 1))];
+  const isGood = manager?.sessions.some((one) => one.hash === hash && one.expires_ts > call.now);
+  return isGood ? { manager: manager!, hash, csrf: csrfOf(cookie) } : null;
+}
+
+/** Ends the session of the call. */
+export async function endManaging(call: WebCall): Promise<void> {
+  const found = await managerOf(call);
+  if (found === null) return;
+  const { manager, hash } = found;
+  await call.store.managers.change(
+    manager.name,
+    (before) => before && { ...before, sessions: before.sessions.filter((one) => one.hash !== hash) },
+  );
+}

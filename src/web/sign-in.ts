@@ -1,0 +1,135 @@
+// Signing in: participants by a link that works once, managers by name and password.
+
+import { shownName } from '../model/user.ts';
+import { type Markup, markup } from '../pages/markup.ts';
+import { shell } from '../pages/shell.ts';
+import type { Texts } from '../pages/texts/texts.ts';
+import { isPassword } from './passwords.ts';
+import { endManaging, endSession, openLink, ownerOfLink, sessionCookie, startManaging } from './sessions.ts';
+import {
+  answerOf,
+  faultPage,
+  formButton,
+  type ManagerCall,
+  redirect,
+  type WebAnswer,
+  type WebCall,
+  type WebRoute,
+} from './web.ts';
+
+/** s for which nobody gets in after `mostFailures` wrong passwords in a row. */
+const lockTime = 900;
+const mostFailures = 5;
+
+function page(t: Texts, title: string, body: Markup, status = 200): WebAnswer {
+  return answerOf(shell({ t, title, isNarrow: true, body: markup`<h1>${title}</h1>${body}` }), status);
+}
+
+/** Why somebody is here, and how they get in. */
+function explain({ t, query }: WebCall): WebAnswer {
+  const { title, text, already, again } = t.signIn;
+  const out = query.done === 'out' && markup`<p class="note quiet" role="status">${t.signIn.signedOut}</p>`;
+  return page(
+    t,
+    title,
+    markup`${out}<p class="lead">${text}</p><p>${already}</p><p><a class="btn" href="/me">${again}</a></p>`,
+  );
+}
+
+/** The page behind a link. It only shows a button: programs that look at links in messages must not use them up. */
+async function showLink(call: WebCall): Promise<WebAnswer> {
+  const { t, query } = call;
+  const key = query.key ?? '';
+  const found = await ownerOfLink(call, key);
+  if (found === null) return page(t, t.signIn.gone, markup`<p class="lead">${t.signIn.goneText}</p>`, 403);
+  const name = shownName(found.user.user_email);
+  return page(
+    t,
+    t.signIn.linkTitle,
+    markup`<p class="lead">${t.signIn.linkText(name)}</p><p class="soft">${t.signIn.linkWarning}</p>
+<form method="post" action="/me/open"><input type="hidden" name="key" value="${key}"><button class="go">${t.signIn.open}</button></form>`,
+  );
+}
+
+async function open(call: WebCall): Promise<WebAnswer> {
+  const { t, form, origin, limits } = call;
+  if (!limits.mayTry(origin)) return faultPage(429, t);
+  const secret = await openLink(call, form.key ?? '');
+  if (secret === null) return page(t, t.signIn.gone, markup`<p class="lead">${t.signIn.goneText}</p>`, 403);
+  return redirect('/me', sessionCookie('person', call, secret));
+}
+
+function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
+  const wrong = isWrong && markup`<p class="note bad" role="alert" id="wrong">${t.error} ${t.signIn.wrong}</p>`;
+  const body = markup`<p>${t.signIn.managersText}</p>${wrong}<form method="post" action="/sign-in/study">
+<label><span>${t.signIn.name}</span><input name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required value="${name}"></label>
+<label><span>${t.signIn.password}</span><input type="password" name="password" autocomplete="current-password" required></label>
+<button class="go">${t.signIn.submit}</button></form>`;
+  return page(t, t.signIn.managers, body, isWrong ? 403 : 200);
+}
+
+/** Every failure has the same answer: it does not tell which names there are. */
+async function signIn(call: WebCall): Promise<WebAnswer> {
+  const { t, form, limits, origin, log } = call;
+  const [name, password] = [(form.name ?? '').trim().toLowerCase(), form.password ?? ''];
+  if (!limits.mayTry(origin)) return faultPage(429, t);
+  const isRight = await limits.inTurn(() => tryPassword(call, name, password));
+  if (isRight === null) return faultPage(429, t);
+  if (!isRight) return passwordForm(call, name.slice(0, 40), true);
+  log.write('INFO', `manager ${name} signed in`);
+  return redirect('/study', sessionCookie('manager', call, await startManaging(call, name)));
+}
+
+/** Tries are counted one after another, so that many at once do not get more of them. */
+async function tryPassword({ store, now, log }: WebCall, name: string, password: string): Promise<boolean> {
+  const manager = await store.managers.byName(name);
+  const isRight = await isPassword(password, manager?.password);
+  if (manager === null || manager.locked_ts > now) return false;
+  if (isRight) return true;
+  log.write('WARNING', `wrong password for manager ${name}`);
+  await store.managers.change(name, (before) => {
+    if (before === null) return null;
+    const failures = before.failures + 1;
+    return failures < mostFailures ? { ...before, failures } : { ...before, failures: 0, locked_ts: now + lockTime };
+  });
+  return false;
+}
+
+async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAnswer> {
+  const [only, ...others] = manager.studies;
+  if (only !== undefined && others.length === 0 && !manager.operator) return redirect(`/study/${only}`);
+  const studies = manager.studies.map((name) => markup`<li><a class="btn" href="/study/${name}">${name}</a></li>`);
+  const operator = manager.operator && markup`<li><a class="btn" href="/operator">${t.operator.title}</a></li>`;
+  const none = manager.studies.length === 0 && !manager.operator && markup`<p>${t.signIn.noStudy}</p>`;
+  const body = markup`<h1>${t.signIn.chooseStudy}</h1>${none}<ul class="acts">${studies}${operator}</ul>`;
+  const signOut = formButton(call, '/sign-out/study', t.signOut);
+  return answerOf(shell({ t, title: t.signIn.chooseStudy, isNarrow: true, signOut, body }));
+}
+
+/** Signing in and out. */
+export const signInRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/sign-in', who: 'anybody', answer: async (call) => explain(call) },
+  { method: 'GET', path: '/me/open', who: 'anybody', answer: showLink },
+  { method: 'POST', path: '/me/open', who: 'anybody', answer: open },
+  {
+    method: 'POST',
+    path: '/me/sign-out',
+    who: 'person',
+    answer: async (call) => {
+      await endSession(call);
+      return redirect('/sign-in?done=out', sessionCookie('person', call, null));
+    },
+  },
+  { method: 'GET', path: '/sign-in/study', who: 'anybody', answer: async (call) => passwordForm(call) },
+  { method: 'POST', path: '/sign-in/study', who: 'anybody', answer: signIn },
+  { method: 'GET', path: '/study', who: 'manager', answer: chooseStudy },
+  {
+    method: 'POST',
+    path: '/sign-out/study',
+    who: 'manager',
+    answer: async (call) => {
+      await endManaging(call);
+      return redirect('/sign-in/study', sessionCookie('manager', call, null));
+    },
+  },
+];

@@ -1,0 +1,105 @@
+// What a page of the server is: a route, who may call it, and what it answers. HTTP is the server's part.
+import type { Log } from '../log/log.ts';
+import type { ManagerRecord } from '../model/manager.ts';
+import type { StudyRecord } from '../model/study.ts';
+import type { TokenRecord, UserRecord } from '../model/user.ts';
+import { type Markup, markup } from '../pages/markup.ts';
+import { shell } from '../pages/shell.ts';
+import type { Texts } from '../pages/texts/texts.ts';
+import type { Store } from '../store/store.ts';
+import type { SignInLimits } from './sign-in-limits.ts';
+
+/** A call of a page. */
+export interface WebCall {
+  /** Parts of the path, the query, and the fields of a form; of a name that occurs twice the first value. */
+  params: Readonly<Record<string, string>>;
+  query: Readonly<Record<string, string>>;
+  form: Readonly<Record<string, string>>;
+  /** The words for this reader. */
+  t: Texts;
+  store: Store;
+  log: Log;
+  /** Seconds since the epoch. */
+  now: number;
+  /** Address of the server as its callers see it, without a slash at the end. */
+  address: string;
+  /** True: the browser came by https. */
+  isSecure: boolean;
+  /** The cookies of this server, by name. */
+  cookies: ReadonlyMap<string, string>;
+  /** The network of the caller; null: not known. */
+  origin: string | null;
+  limits: SignInLimits;
+}
+
+/** What forms of a session carry, so that no page of somebody else can send them. */
+interface Signed {
+  csrf: string;
+}
+
+/** A call of somebody who takes part. */
+export interface PersonCall extends WebCall, Signed {
+  user: UserRecord;
+  session: TokenRecord;
+}
+
+/** A call of a manager. */
+export interface ManagerCall extends WebCall, Signed {
+  manager: ManagerRecord;
+}
+
+/** A call of a manager about a study of theirs. */
+export interface StudyCall extends ManagerCall {
+  study: StudyRecord;
+}
+
+/** The answer of a page. */
+export interface WebAnswer {
+  status: number;
+  body: Markup | string | AsyncIterable<string>;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A page, or what a form of it does. A POST changes something, a GET never does. */
+export type WebRoute = { method: 'GET' | 'POST'; path: string } & (
+  | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> }
+  | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> }
+  | { who: 'manager'; answer(call: ManagerCall): Promise<WebAnswer> }
+  | { who: 'operator'; answer(call: ManagerCall): Promise<WebAnswer> }
+  /** The path names the study as `:study`. */
+  | { who: 'study'; answer(call: StudyCall): Promise<WebAnswer> }
+);
+
+/** A page as an answer. */
+export const answerOf = (body: Markup, status = 200): WebAnswer => ({ status, body });
+
+/** Sends the browser to another page of this server. */
+export const redirect = (to: string, headers: Readonly<Record<string, string>> = {}): WebAnswer => ({
+  status: 303,
+  body: '',
+  headers: { ...headers, Location: to },
+});
+
+/** The page of a call that failed. `id`: the request, for the operator; absent: it does not help. */
+export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
+  const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
+  const number = id !== undefined && status >= 500 && markup`<p class="soft small">${t.request(id)}</p>`;
+  const body = markup`<h1>${title}</h1><p class="lead">${text}</p>${number}<p><a class="btn" href="/">${t.toStart}</a></p>`;
+  return answerOf(shell({ t, title, isNarrow: true, body }), status);
+}
+
+/** The hidden field of every form of a session. */
+export const csrfField = ({ csrf }: Signed): Markup => markup`<input type="hidden" name="csrf" value="${csrf}">`;
+
+/** The form of one button. */
+export function formButton(
+  call: Signed,
+  action: string,
+  words: string,
+  fields: Readonly<Record<string, string>> = {},
+): Markup {
+  const hidden = Object.entries(fields).map(
+    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
+  );
+  return markup`<form method="post" action="${action}">${csrfField(call)}${hidden}<button>${words}</button></form>`;
+}

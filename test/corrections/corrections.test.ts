@@ -1,0 +1,83 @@
+// What somebody states about a day holds, whatever comes before or after it, and leaves no trace once it is undone.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import { newUuid } from '../../src/model/ids.ts';
+import { affectsOf } from '../../src/model/keys.ts';
+import type { Store } from '../../src/store/store.ts';
+import { rebuild } from '../../src/upkeep/rebuild.ts';
+import { chainProblems } from '../support/chain.ts';
+import { correctionsOf, undoing } from '../support/corrections.ts';
+import { chainOf, type Derived, derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { type Delivery, deliveriesOf, life, runs } from '../support/lives.ts';
+import { newUser, useStore } from '../support/store.ts';
+
+const store = useStore();
+
+/** What follows for a new user with this UUID, and `then` of it. */
+async function outcome<T>(uuid: string, { pushes }: Delivery, then: (found: Derived) => Promise<T>): Promise<T> {
+  await newUser(store, uuid);
+  try {
+    for (const { entries, run, stretchSize } of pushes) {
+      await put(store, uuid, entries);
+      if (run) await pipeline(store, uuid, { stretchSize });
+    }
+    await pipeline(store, uuid);
+    return await then(await derived(store, uuid));
+  } finally {
+    await store.erase(uuid);
+  }
+}
+
+const same = async <T>(found: T): Promise<T> => found;
+const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+const analysedOf = (uuid: string, { trips }: Store = store) => trips.analysed(uuid, { limit: 1_000_000 });
+
+function expectSame(found: Derived, expected: Derived, parts: (keyof Derived)[]): void {
+  for (const part of parts) {
+    if (JSON.stringify(found[part]) !== JSON.stringify(expected[part]))
+      expect(found[part], part).toEqual(expected[part]);
+    expect(JSON.stringify(found[part]) === JSON.stringify(expected[part]), part).toBe(true);
+  }
+}
+
+const all = ['timeseries', 'errors', 'chain', 'documents', 'state'] as const;
+
+describe('corrections of an invented life', () => {
+  const lives = life.chain((entries) =>
+    correctionsOf(entries).chain((corrections) =>
+      fc.record({
+        entries: fc.constant(entries),
+        corrections: fc.constant(corrections),
+        delivery: deliveriesOf([...entries, ...corrections]),
+      }),
+    ),
+  );
+
+  it('hold in any order of arrival, survive a new analysis, and leave the diary of before when they are undone', async () => {
+    await fc.assert(
+      fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections, delivery }, uuid) => {
+        fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing
+        const before = await outcome(uuid, atOnce(entries), same);
+        const expected = await outcome(uuid, atOnce([...entries, ...corrections]), same);
+        // What a link depends on is the analysis's alone.
+        expect(chainProblems(expected.chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
+        await outcome(uuid, delivery, async (found) => {
+          expectSame(found, expected, [...all]);
+          const standings = await store.trips.corrections(uuid);
+          expect(standings.map(({ correction }) => correction.write_ts)).toEqual(
+            corrections.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b),
+          );
+          const options = { log: memoryLog(), now: () => 2_000_000_000, stretchSize: 40 };
+          expect((await rebuild(store, uuid, options)).changes).toEqual([]);
+          expectSame(await derived(store, uuid), expected, [...all]);
+          await put(store, uuid, undoing(corrections));
+          await pipeline(store, uuid);
+          expectSame(await derived(store, uuid), before, ['chain', 'documents', 'state']);
+          expect(await analysedOf(uuid)).toEqual(await chainOf(store, uuid));
+        });
+      }),
+      { ...runs(25), endOnFailure: process.env.QUICK !== undefined },
+    );
+  });
+});

@@ -1,0 +1,112 @@
+// A day for a report of a fault: the same trips elsewhere and in another year, and nothing of the person in it.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { bundleOf } from '../../src/evaluate/bundle.ts';
+import { distance, type LatLon } from '../../src/geo/distance.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { dayRange, localDateTime, zoneOffset } from '../../src/model/time.ts';
+import { seededRandom } from '../../src/simulate/random.ts';
+import { simulateDay } from '../../src/simulate/simulate-day.ts';
+import { freshProgram } from '../cli/kit.ts';
+
+const user = 'sim-case-1@example.org';
+
+/** Every text in a value, the names of fields included. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(textsIn)];
+}
+
+it('a case gives the trips of the diary on another machine, as evaluate finds', async () => {
+  const { run, folder } = await freshProgram();
+  await run(['simulate', '--users', '1', '--days', '3', '--from', '2024-03-11', '--seed', 'case']);
+  await run(['pipeline', '--all']);
+  const out = join(folder, 'case');
+  const args = ['debug-bundle', '--user', user, '--day', '2024-03-12', '--out', out];
+  const now = 1_720_000_000;
+  const made = await run([...args, '--json'], { now });
+  expect(made, made.stderr).toMatchObject({ code: 0 });
+  const { files, trips } = made.json<{ files: string[]; trips: { isAlike: boolean }[] }>();
+  expect(trips.length).toBeGreaterThan(3);
+  expect(trips.every(({ isAlike }) => isAlike)).toBe(true);
+  const scored = await run(['evaluate', '--cases', out, '--json']);
+  expect(scored.json()).toMatchObject({ overall: { f1: 1, mode: 1, start: [0, 0], end: [0, 0] } });
+  const put = gunzipSync(await readFile(files[0]!)).toString('utf8');
+  const stored = await run(['users', 'list', '--json']);
+  for (const secret of [user, stored.json<{ uuid: string }[]>()[0]!.uuid]) expect(put).not.toContain(secret);
+  expect((await run([...args, '--verify'], { now })).stdout).toContain('same  times within 0.0 s');
+});
+
+const day = '2024-03-31'; // the clocks of Europe go forward
+const zone = 'Europe/Berlin';
+const home: LatLon = { latitude: 52.5, longitude: 13.4 };
+const known = new Set([
+  ...[
+    'phone_to_server',
+    'metadata',
+    'key',
+    'write_ts',
+    'platform',
+    'time_zone',
+    'origin',
+    'program',
+    'data',
+    'ts',
+    'latitude',
+    'longitude',
+  ],
+  ...['accuracy', 'sensed_speed', 'filter', 'type', 'confidence', 'confidence_level', 'transition', 'curr_state'],
+  ...['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown', 'low', 'medium', 'high', 'time'],
+  ...['android', 'ios', 'other', zone, 'background/location', 'background/filtered_location'],
+  ...['background/motion_activity', 'background/activity', 'statemachine/transition', 'distance'],
+]);
+
+it('nothing of the person passes: far away, other dates, known fields and words only, the clock as it went', () => {
+  const platforms = fc.constantFrom('android' as const, 'ios' as const);
+  fc.assert(
+    fc.property(platforms, fc.string({ minLength: 1 }), fc.integer(), (platform, secret, seed) => {
+      const origin = { program: secret, version: secret };
+      const true_ = simulateDay({ platform, day, seed: 1, home: [home.longitude, home.latitude], zone });
+      const spoilt = true_.map(({ metadata, data }, i): Entry => {
+        const extra = { [secret]: secret, ssid: secret, local_dt: { zone: secret }, fmt_time: secret, altitude: 34 };
+        const isOther = i % 50 === 0 && metadata.key === 'background/location';
+        return {
+          metadata: {
+            ...metadata,
+            plugin: secret,
+            [`x${secret}`]: secret,
+            ...(isOther && { platform: 'other', origin }),
+          },
+          data: { ...data, ...extra },
+        };
+      });
+      const label: Entry = {
+        metadata: { key: 'manual/mode_confirm', write_ts: 1, platform },
+        data: { label: secret },
+      };
+      const chance = seededRandom('bundle', seed);
+      const random = (): number => chance.between(0, 1);
+      const range = dayRange(day, zone);
+      const source = { entries: [...spoilt, label], day, range, trips: [], now: range.to, random };
+      const { put, truth, moved } = bundleOf(source);
+      const where = (entries: readonly Entry[]): LatLon[] =>
+        entries.flatMap(({ data }) => (data.latitude === undefined ? [] : [data as unknown as LatLon]));
+      const [before, after] = [where(true_), where(put.phone_to_server)];
+      expect(after.length).toBe(before.length);
+      expect(distance(after[0]!, after.at(-1)!)).toBeCloseTo(distance(before[0]!, before.at(-1)!), 0);
+      for (const at of after) expect(distance(at, home)).toBeGreaterThan(100_000);
+      const unknown = textsIn(put).filter((text) => !known.has(text) && !/^app-\d\d$/.test(text));
+      expect(unknown).toEqual([]);
+      expect(put.phone_to_server.some(({ data }) => data.altitude !== undefined)).toBe(false);
+      expect(localDateTime(truth.range.start_ts, zone)).toMatchObject({ weekday: 6, hour: 0 });
+      for (let ts = range.from; ts < range.to; ts += 3600)
+        expect(zoneOffset(zone, ts + moved)).toBe(zoneOffset(zone, ts));
+      expect(-moved).toBeGreaterThanOrEqual(28 * 86_400);
+    }),
+    { numRuns: 20 },
+  );
+});

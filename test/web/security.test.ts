@@ -1,0 +1,195 @@
+// Nobody sees another's days: every page and form by every kind of caller, forms of other sites, cookies, and headers.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type TokenKind, tokenHash } from '../../src/model/user.ts';
+import { passwordHash } from '../../src/web/passwords.ts';
+import { webRoutes } from '../../src/web/routes.ts';
+import { csrfOf } from '../../src/web/sessions.ts';
+import { config, type Kit, now, openKit } from '../server/kit.ts';
+
+let kit: Kit;
+let clock = now;
+const password = 'a password for tests';
+
+/** The cookie of somebody, as a browser sends it. */
+interface Browser {
+  cookie: string;
+  csrf: string;
+}
+const nobody: Browser = { cookie: '', csrf: '' };
+const people: Record<string, Browser> = {};
+
+beforeAll(async () => {
+  kit = await openKit({ now: () => clock, config: { ...config, auth: 'token' } });
+  const hash = await passwordHash(password);
+  for (const name of ['sunny', 'windy']) {
+    await kit.store.studies.put({
+      ...{ name, join_names: [name], subgroups: [], joining: 'open', open: true },
+      ...{ hour_limit: 5, total_limit: 5, created_ts: 1, config: null },
+    });
+    const record = { name: `of-${name}`, studies: [name], operator: false, password: hash, created_ts: 1 };
+    await kit.store.managers.change(record.name, () => ({ ...record, failures: 0, locked_ts: 0, sessions: [] }));
+    await kit.store.users.register(`${name}@example.org`, { now, study: name });
+    people[name] = await signedIn(name);
+    people[`of-${name}`] = await managing(`of-${name}`);
+  }
+});
+afterAll(() => kit.close());
+
+async function token(name: string, kind: TokenKind, expires_ts: number | null): Promise<string> {
+  const { uuid } = (await kit.store.users.byEmail(`${name}@example.org`))!;
+  const text = `${kind} ${name} ${Math.floor(clock)} ${(await kit.store.tokens.list(uuid)).length}`;
+  await kit.store.tokens.add({ hash: tokenHash(text), user_id: uuid, created_ts: clock, expires_ts, kind });
+  return text;
+}
+
+const form = (path: string, fields: Record<string, string>, { cookie }: Browser, headers = {}) =>
+  kit.request(path, {
+    method: 'POST',
+    headers: { Cookie: cookie, 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+    body: new URLSearchParams(fields).toString(),
+  });
+
+function browserOf(headers: Headers): Browser {
+  const cookie = headers.get('set-cookie')!.split(';')[0]!;
+  return { cookie, csrf: csrfOf(cookie.slice(cookie.indexOf('=') + 1)) };
+}
+
+async function signedIn(name: string): Promise<Browser> {
+  const key = await token(name, 'link', clock + 60);
+  return browserOf((await form('/me/open', { key }, nobody)).headers);
+}
+
+const managing = async (name: string): Promise<Browser> =>
+  browserOf((await form('/sign-in/study', { name, password }, nobody)).headers);
+
+/** The path of a route about the study and the person of `sunny`. */
+const pathOf = (path: string): string =>
+  path.replace(':study', 'sunny').replace(':day', '2016-05-17').replace(/:\w+/g, 'x');
+
+/** What a caller gets: in, `door` (sent to sign in), or a status. */
+async function outcome({ method, path }: (typeof webRoutes)[number], browser: Browser): Promise<string> {
+  const url = pathOf(path);
+  const answer =
+    method === 'GET'
+      ? await kit.request(url, { headers: { Cookie: browser.cookie } })
+      : await form(url, { csrf: browser.csrf }, browser);
+  const to = answer.headers.get('location') ?? '';
+  return answer.status === 303 && to.startsWith('/sign-in') && !to.includes('done') ? 'door' : String(answer.status);
+}
+
+/** Routes that end the session of their caller, last. */
+const inOrder = [...webRoutes].sort(
+  (a, b) => Number(a.path.includes('sign-out')) - Number(b.path.includes('sign-out')),
+);
+const isEnd = (path: string): boolean => path === '/sign-out/study';
+
+it.each(inOrder)('$method $path lets in $who and nobody else', async (route) => {
+  const { who, method, path } = route;
+  const expired = await signedIn('sunny');
+  const revoked = await signedIn('sunny');
+  for (const { kind, hash, user_id } of await kit.store.tokens.list(
+    (await kit.store.users.byEmail('sunny@example.org'))!.uuid,
+  ))
+    if (kind === 'session' && hash === tokenHash(revoked.cookie.slice(revoked.cookie.indexOf('=') + 1)))
+      await kit.store.tokens.revoke(user_id, hash, { ts: clock, why: 'revoked' });
+  const phone = await token('sunny', 'owntracks', null);
+  const own = { person: people.sunny!, study: people['of-sunny']!, manager: people['of-sunny']! }[who as 'person'];
+  const strangers: Record<string, Browser> = {
+    ...{ nobody, revoked, windy: people.windy!, 'of-windy': people['of-windy']! },
+    phone: { cookie: `mobility-days=${phone}`, csrf: csrfOf(phone) },
+    invented: { cookie: 'mobility-days=x; mobility-study=of-sunny.x', csrf: csrfOf('x') },
+    other: who === 'person' ? people['of-sunny']! : people.sunny!,
+  };
+  if (who === 'anybody') return;
+  for (const [name, browser] of Object.entries(strangers)) {
+    const isOfOther = who === 'person' ? name === 'windy' : name === 'of-windy';
+    // Of their own role they get in where the path names nobody: to their own things.
+    if (isOfOther && who !== 'study' && who !== 'operator') continue;
+    expect([name, await outcome(route, browser)]).toEqual([name, isOfOther ? '404' : 'door']);
+  }
+  clock += 91 * 86_400;
+  expect(await outcome(route, expired)).toBe('door');
+  clock = now;
+  if (own !== undefined && !isEnd(path)) {
+    const got = await outcome(route, own);
+    expect(['200', '303', '400', '404']).toContain(got);
+    if (method === 'POST') expect((await form(pathOf(path), {}, own)).status).toBe(path === '/me/sign-out' ? 303 : 403);
+  }
+  if (path === '/me/sign-out') people.sunny = await signedIn('sunny');
+});
+
+it('a form of another site is refused, with and without its cookie', async () => {
+  const own = people.sunny!;
+  const { uuid } = (await kit.store.users.byEmail('sunny@example.org'))!;
+  const stopped = async () =>
+    (await kit.store.tokens.list(uuid)).filter(({ revoked_why: why }) => why === 'stopped').length;
+  await token('sunny', 'made', null);
+  const before = await stopped();
+  const foreign = [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }, { Origin: 'null' }];
+  for (const headers of foreign) {
+    expect((await form('/me/stop', { csrf: own.csrf }, own, headers)).status).toBe(403);
+    expect((await form('/sign-in/study', { name: 'of-sunny', password }, nobody, headers)).status).toBe(403);
+  }
+  const otherForm = await form('/me/stop', { csrf: people.windy!.csrf }, own);
+  expect(otherForm.status).toBe(403);
+  expect(await stopped()).toBe(before);
+  expect((await form('/me/stop', { csrf: own.csrf }, own, { 'Sec-Fetch-Site': 'same-origin' })).status).toBe(303);
+  expect(await stopped()).toBeGreaterThan(before);
+});
+
+it('a link works once, is not used up by looking, expires, and opens nothing else', async () => {
+  const key = await token('sunny', 'link', clock + 60);
+  for (let i = 0; i < 2; i++)
+    expect((await kit.request(`/me/open?key=${encodeURIComponent(key)}`)).text).toContain('Open my days');
+  expect((await kit.post('/profile/get', {}, { Authorization: `Bearer ${key}` })).status).toBe(403);
+  const [one, two] = await Promise.all([form('/me/open', { key }, nobody), form('/me/open', { key }, nobody)]);
+  expect([one!.status, two!.status].sort()).toEqual([303, 403]);
+  const late = await token('sunny', 'link', clock + 60);
+  clock += 61;
+  expect((await form('/me/open', { key: late }, nobody)).status).toBe(403);
+  clock = now;
+  const session = people.sunny!.cookie.replace('mobility-days=', '');
+  expect((await kit.post('/profile/get', {}, { Authorization: `Bearer ${session}` })).status).toBe(403);
+  expect(kit.log.concat(kit.console).filter((text) => text.includes(key) || text.includes(session))).toEqual([]);
+});
+
+it('signing in makes a new session whatever the browser had, and behind TLS a cookie of this host alone', async () => {
+  const key = await token('sunny', 'link', clock + 60);
+  const answer = await form('/me/open', { key }, { cookie: 'mobility-days=chosen-by-somebody-else', csrf: '' });
+  expect(answer.headers.get('set-cookie')).toMatch(
+    /^mobility-days=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/,
+  );
+  const again = await token('sunny', 'link', clock + 60);
+  const secure = await form('/me/open', { key: again }, nobody, { 'X-Forwarded-Proto': 'https' });
+  expect(secure.headers.get('set-cookie')).toMatch(/^__Host-mobility-days=.*; Secure$/);
+});
+
+it('five wrong passwords lock an account for a quarter of an hour, and no answer tells whether it exists', async () => {
+  const tries = [];
+  for (const name of ['of-windy', 'unknown'])
+    for (let i = 0; i < 5; i++) tries.push(await form('/sign-in/study', { name, password: 'wrong' }, nobody));
+  const said = tries.map(({ status, text }) => `${status} ${text.replace(/value="[\w-]*"/, '')}`);
+  expect(new Set(said).size).toBe(1);
+  expect((await form('/sign-in/study', { name: 'of-windy', password }, nobody)).status).toBe(403);
+  clock += 901;
+  expect((await form('/sign-in/study', { name: 'of-windy', password }, nobody)).status).toBe(303);
+  clock = now;
+}, 30_000);
+
+it('every page is kept by nobody, stands in no frame, and may load only what this server has', async () => {
+  for (const { path } of webRoutes.filter(({ method }) => method === 'GET'))
+    for (const { cookie } of [nobody, people.sunny!, people['of-sunny']!]) {
+      const { headers, text } = await kit.request(pathOf(path), { headers: { Cookie: cookie } });
+      expect([path, headers.get('cache-control'), headers.get('x-frame-options')]).toEqual([path, 'no-store', 'DENY']);
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none';(?!.*unsafe).*frame-ancestors 'none'/,
+      );
+      expect(text).not.toMatch(/<script|\sstyle=|\son\w+=|(src|href)="(https?:)?\/\//);
+    }
+  const style = await kit.request('/assets/pages.css');
+  expect(style.headers.get('content-type')).toContain('text/css');
+  const known = { headers: { 'If-None-Match': style.headers.get('etag')! } };
+  expect((await kit.request('/assets/pages.css', known)).status).toBe(304);
+  const lost = await kit.request('/nowhere', { headers: { Accept: 'text/html' } });
+  expect([lost.status, lost.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+});
