@@ -95,7 +95,9 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
   }
 }
 
-/** `frames`: pages committed to the log; `backfilled`: how many are in the file too; `salts`: which log it belongs to. */
+/**
+ * `frames`: pages committed to the log; `backfilled`: how many are in the file too; `salts`: which log it belongs to.
+ */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
 /** The index that processes share while they have the database open; null if there is no valid one. */
