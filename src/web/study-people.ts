@@ -93,7 +93,7 @@ async function readFortnight(
   userId: string,
   { today, now, since }: { today: string; now: number; since: number },
 ): Promise<Fortnight> {
-  const observed = await readObservedDays(store, userId, { from: addDays(today, 1 - days), to: today });
+  const { days: observed } = await readObservedDays(store, userId, { from: addDays(today, 1 - days), to: today });
   const first = observed.findIndex(({ to, moving_s, staying_s }) => to > since || moving_s + staying_s > 0);
   const range = { from: observed[0]!.from, to: now };
   const [spans, labels] = await Promise.all([store.trips.spans(userId, range), readLabels(store, userId, range)]);
