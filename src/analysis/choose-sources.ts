@@ -1,6 +1,4 @@
 // Step "choose sources": the locations of several phones and apps of one person -> those that trips are made of.
-import type { Entry } from '../model/entry.ts';
-import { isJsonObject } from '../model/json.ts';
 import { someWithin } from './in-time.ts';
 import type { Location } from './observations.ts';
 
@@ -10,19 +8,8 @@ import type { Location } from './observations.ts';
  */
 export const sourceReach = 300;
 
-/** Locations of each source, ascending by `ts`. Sources are named by `sourceOf`. */
+/** Locations of each source, ascending by `ts`. Sources are named by `sourceOf` of model/sources. */
 export type BySource = ReadonlyMap<string, readonly Location[]>;
-
-/** Where a location comes from: all phones of one platform are one source, and each program beside them is one. */
-export function sourceOf({ metadata: { platform, origin } }: Entry): string {
-  if (typeof platform === 'string' && isPhone(platform)) return platform;
-  const name = String(platform).toLowerCase();
-  if (isPhone(name)) return name;
-  return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
-}
-
-/** True for a source that is the person's phone with this service's app, not another app, a tracker or an import. */
-export const isPhone = (source: string): boolean => source === 'android' || source === 'ios';
 
 /**
  * Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the
@@ -35,7 +22,7 @@ const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
  * it has none. A location is left out if one of a source before its own lies within `sourceReach`. Nothing is there
  * twice, whatever the sources.
  */
-export function chooseLocations(found: BySource, reach = sourceReach): Location[] {
+export function chooseLocations(found: BySource): Location[] {
   const sources = [...found.keys()].sort(inOrder);
   if (sources.length === 1) return [...found.get(sources[0]!)!];
   let before: Location[] = []; // of all sources looked at so far, left out or not
@@ -43,7 +30,7 @@ export function chooseLocations(found: BySource, reach = sourceReach): Location[
   for (const source of sources) {
     const own = found.get(source)!;
     for (const location of own) {
-      if (!someWithin(before, location.ts - reach, location.ts + reach)) chosen.push(location);
+      if (!someWithin(before, location.ts - sourceReach, location.ts + sourceReach)) chosen.push(location);
     }
     before = [...before, ...own].sort((a, b) => a.ts - b.ts);
   }

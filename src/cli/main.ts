@@ -15,6 +15,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   config: async () => (await import('./commands/config.ts')).configCommand,
+  days: async () => (await import('./commands/days.ts')).daysCommand,
   correct: async () => (await import('./commands/correct.ts')).correctCommand,
   'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
   diary: async () => (await import('./commands/diary.ts')).diaryCommand,

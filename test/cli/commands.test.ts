@@ -9,6 +9,7 @@ import { collections } from '../../src/store/store.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedMotions, pushedMove } from '../support/pushes.ts';
 import { putDocument } from '../support/store.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { freshProgram, type Program, setStage } from './kit.ts';
 
 const day = '2024-03-12';
@@ -72,6 +73,32 @@ describe('pipeline', () => {
   });
 });
 
+describe('days', () => {
+  it('lists every day with trips, observed time and flags, or only those with flags', async () => {
+    const { run, withStore } = await prepared();
+    const one = ['days', '--user', ada];
+    expect((await run(one)).stdout).toMatch(
+      /^sim-t-1@example.org {2}[A-Z]\w+\/\w+\n {2}2024-03-12 {2}\d trips {2}\d+\.\d km {2}observed \d+ h \d\d min\n/,
+    );
+    await withStore(async (store) => {
+      const user = (await store.users.byEmail(ada))!;
+      const [first] = await store.trips.byDay(user.uuid, { from: day, to: day });
+      const { start_ts, end_ts } = first!;
+      const entry = {
+        metadata: { key: 'manual/mode_confirm', write_ts: end_ts + 60, platform: 'android', time_zone: 'UTC' },
+        data: { start_ts, end_ts, label: 'bike' },
+      };
+      await putBatch(user.uuid, [entry], { store, now: () => 1_720_000_000 });
+    });
+    const { stdout, stderr } = await run([...one, '--flagged']);
+    expect(stdout).toMatch(/\n {4}\d\d:\d\d-\d\d:\d\d trip: label contradicts\n$/);
+    expect(stderr).toBe('1 day with flags\n');
+    const { days } = (await run(['days', '--all', '--flagged', '--json'])).json<{ days: Untyped[] }>();
+    expect(days).toMatchObject([{ user_email: ada, day, flags: ['label_contradicts'], flagged: [{ of: 'trip' }] }]);
+    expect(days[0].observed_s + days[0].silent_s + days[0].off_s).toBeCloseTo(86_400, 3);
+  });
+});
+
 describe('diary', () => {
   it('shows times, places, modes and distances within 80 columns', async () => {
     const { code, stdout, stderr } = await shared.run(['diary', '--user', ada, '--day', day]);
@@ -85,9 +112,9 @@ describe('diary', () => {
 
   it('prints with --json the trips as phones read them, and with --geojson flat features', async () => {
     const { run, folder } = shared;
-    const trips = (await run(['diary', '--user', ada, '--day', day, '--json'])).json<
-      { type: string; features: unknown[] }[]
-    >();
+    const { trips } = (await run(['diary', '--user', ada, '--day', day, '--json'])).json<{
+      trips: { type: string; features: unknown[] }[];
+    }>();
     expect(trips.length).toBeGreaterThan(2);
     expect(trips.every((trip) => trip.type === 'FeatureCollection')).toBe(true);
     const file = join(folder, 'day.geojson');
@@ -96,6 +123,19 @@ describe('diary', () => {
     expect(flat.features.every((feature) => feature.type === 'Feature')).toBe(true);
     const piped = await run(['diary', '--user', ada, '--day', day, '--geojson', '-']);
     expect(piped.json()).toEqual(flat);
+  });
+
+  it('takes days as people name them, and ranges', async () => {
+    const { run } = shared;
+    const now = Date.UTC(2024, 2, 13, 12) / 1000;
+    const title = async (text: string) => (await run(['diary', '--user', ada, '--day', text], { now })).stdout;
+    for (const text of ['yesterday', '-1', 'Tuesday', '2024-03-12'])
+      expect(await title(text)).toMatch(/^sim-t-1@example.org {2}Tuesday 12 March 2024/);
+    expect(await title('today')).toMatch(/^sim-t-1@example.org {2}2024-03-13: no trips/);
+    const range = await title('tuesday..today');
+    expect(range).toMatch(/^sim-t-1.*12 March[\s\S]*\n\nsim-t-1@example.org {2}2024-03-13: no trips/);
+    for (const text of ['tomorrow', '2024-03-13..2024-03-12', '-1..', 'monday..tuesday..today', '+1'])
+      expect([text, (await run(['diary', '--user', ada, '--day', text], { now })).code]).toEqual([text, 2]);
   });
 
   it('does not write over a file', async () => {

@@ -27,7 +27,7 @@ export function doctorCommand(context: CommandContext): Command {
       'find the first broken link from a phone to its diary, or what the installation needs, and say what mends it',
     )
     .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
-    .option('--day <day>', 'with --user: also what is not known of this local day, YYYY-MM-DD', dayArgument)
+    .option('--day <day>', 'with --user: also what is not known of this local day', dayArgument(context))
     .option('--url <address>', 'the address at which phones reach the server: also what a proxy does')
     .addHelpText(
       'after',
@@ -107,7 +107,9 @@ const outside: ReadonlySet<unknown> = new Set(['before the first location', 'not
 
 /** What is not known of a day, and what else the phone sent of that time; null: no long part. */
 async function holeOf(context: CommandContext, store: Store, { user }: Stand, day: string): Promise<Cure | null> {
-  const [observed] = await readObservedDays(store, user.uuid, { from: day, to: day, zone: context.zone });
+  const {
+    days: [observed],
+  } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: context.zone });
   // At night a phone at rest is silent for hours, and nothing is wrong with it.
   const [from, to] = [observed!.from + waking.from, observed!.from + waking.to];
   const isHole = (span: TimeSpan): boolean =>

@@ -15,6 +15,10 @@ const notRecorded: Record<UnobservedReason, string> = {
   silent: 'Your phone sent nothing, and did not say why.',
   'nothing received': 'Nothing has arrived yet. Your phone sends it with its next contact.',
   'before the first location': 'This was before the first location of your phone.',
+  'before joining': 'This was before you joined.',
+  'after leaving': 'This was after you left.',
+  'clock wrong': 'The clock of your phone was wrong.',
+  'not yet': 'This is still to come.',
   'taken out': 'Taken out by you or by the study.',
 };
 
