@@ -1,11 +1,37 @@
 // Columns renamed for people's existing notebooks: what other libraries call the same things.
-import type { Column, Kind, Row } from './columns.ts';
+import type { Position } from '../model/trip.ts';
+import type { Column, Kind, Row, Value } from './columns.ts';
 
 /** Whose names the columns take. */
 export type NameSet = 'trackintel' | 'scikit-mobility';
 
-/** From our column to theirs, in their order; columns that are not named are left out. */
-type Renaming = readonly (readonly [ours: string, theirs: string])[];
+/** From our column to theirs, or how theirs is made, in their order; columns that are not named are left out. */
+type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
+
+/** A column that only they have. */
+type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
+
+/** s; a stay as long as this is an activity, as in trackintel's `create_activity_flag`. */
+const activitySeconds = 15 * 60;
+
+const pointId: Made = {
+  type: 'text',
+  meaning: 'id of the point',
+  of: ({ section_id, number }) => `${section_id}-${number}`,
+};
+const ends: Made = {
+  type: 'geometry',
+  meaning: 'start and end of the trip',
+  of: ({ geometry }) => {
+    const { coordinates } = geometry as { coordinates: readonly Position[] };
+    return { type: 'MultiPoint', coordinates: [coordinates[0]!, coordinates.at(-1)!] };
+  },
+};
+const isActivity: Made = {
+  type: 'boolean',
+  meaning: 'true for a stay of at least 15 minutes, or of unknown length',
+  of: ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
+};
 
 const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renaming }>>> = {
   // trackintel 1.4: read_positionfixes_csv, read_staypoints_csv, read_triplegs_csv, read_trips_csv
@@ -13,6 +39,7 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
     points: {
       file: 'positionfixes',
       columns: [
+        [pointId, 'id'],
         ['user_id', 'user_id'],
         ['tracked_at', 'tracked_at'],
         ['latitude', 'latitude'],
@@ -28,6 +55,7 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
         ['user_id', 'user_id'],
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
+        [isActivity, 'is_activity'],
         ['geometry', 'geom'],
       ],
     },
@@ -52,6 +80,7 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
         ['finished_at', 'finished_at'],
         ['start_place_id', 'origin_staypoint_id'],
         ['end_place_id', 'destination_staypoint_id'],
+        [ends, 'geom'],
       ],
     },
   },
@@ -88,7 +117,12 @@ export function renamed(kind: Kind, columns: readonly Column[], set: NameSet): R
   const { file, columns: pairs } = sets[set][kind]!;
   return {
     file,
-    columns: pairs.map(([ours, theirs]) => ({ ...columns.find(({ name }) => name === ours)!, name: theirs })),
-    row: (row) => Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, row[ours]])),
+    columns: pairs.map(([ours, theirs]) => {
+      if (typeof ours === 'string') return { ...columns.find(({ name }) => name === ours)!, name: theirs };
+      const { of: _, ...column } = ours;
+      return { ...column, name: theirs };
+    }),
+    row: (row) =>
+      Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, typeof ours === 'string' ? row[ours] : ours.of(row)])),
   };
 }
