@@ -19,6 +19,16 @@ const pointId: Made = {
   meaning: 'id of the point',
   of: ({ section_id, number }) => `${section_id}-${number}`,
 };
+/**
+ * An id as a number, which trackintel needs for tours: the first 52 bits of ours. Of a million trips, two are alike in
+ * one export of ten thousand.
+ */
+const numbered = (name: string, meaning: string): Made => ({
+  type: 'integer',
+  meaning,
+  of: ({ [name]: id }) => (typeof id === 'string' ? Number.parseInt(id.slice(0, 13), 16) : null),
+});
+
 const ends: Made = {
   type: 'geometry',
   meaning: 'start and end of the trip',
@@ -45,13 +55,13 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
         ['latitude', 'latitude'],
         ['longitude', 'longitude'],
         ['altitude_m', 'elevation'],
-        ['section_id', 'tripleg_id'],
+        [numbered('section_id', 'section to which the point belongs'), 'tripleg_id'],
       ],
     },
     places: {
       file: 'staypoints',
       columns: [
-        ['place_id', 'id'],
+        [numbered('place_id', 'id of the stay'), 'id'],
         ['user_id', 'user_id'],
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
@@ -62,11 +72,11 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
     sections: {
       file: 'triplegs',
       columns: [
-        ['section_id', 'id'],
+        [numbered('section_id', 'id of the section'), 'id'],
         ['user_id', 'user_id'],
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
-        ['trip_id', 'trip_id'],
+        [numbered('trip_id', 'trip to which the section belongs'), 'trip_id'],
         ['mode', 'mode'],
         ['geometry', 'geom'],
       ],
@@ -74,12 +84,12 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
     trips: {
       file: 'trips',
       columns: [
-        ['trip_id', 'id'],
+        [numbered('trip_id', 'id of the trip'), 'id'],
         ['user_id', 'user_id'],
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
-        ['start_place_id', 'origin_staypoint_id'],
-        ['end_place_id', 'destination_staypoint_id'],
+        [numbered('start_place_id', 'stay before the trip'), 'origin_staypoint_id'],
+        [numbered('end_place_id', 'stay after the trip'), 'destination_staypoint_id'],
         [ends, 'geom'],
       ],
     },

@@ -80,10 +80,13 @@ def trackintel():
     staypoints = trackintel.read_staypoints_csv(here / 'staypoints.csv', sep=',', index_col='id', crs='EPSG:4326')
     triplegs = trackintel.read_triplegs_csv(here / 'triplegs.csv', sep=',', index_col='id', crs='EPSG:4326')
     trips = trackintel.read_trips_csv(here / 'trips.csv', sep=',', index_col='id', geom_col='geom', crs='EPSG:4326')
+    staypoints, locations = staypoints.generate_locations(epsilon=100, num_samples=1)
     _, tours = trips.generate_tours(max_dist=500)
+    _, tours_of_locations = trips.generate_tours(staypoints=staypoints)
+    _, _, generated = trackintel.preprocessing.generate_trips(staypoints, triplegs.drop(columns='trip_id'), gap_threshold=15)
     split = trackintel.analysis.calculate_modal_split(triplegs, metric='distance', per_user=False)
     return {
-        'tours': len(tours),
+        'generated': [len(locations), len(tours), len(tours_of_locations), len(generated)],
         'classes': [type(table).__name__ for table in [positionfixes, staypoints, triplegs, trips]],
         'rows': [len(positionfixes), len(staypoints), len(triplegs), len(trips)],
         'legs_without_trip': int((~triplegs.trip_id.isin(trips.index)).sum()),

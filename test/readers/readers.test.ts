@@ -45,7 +45,7 @@ interface Seen {
     legs_without_trip: number;
     trips_without_stays: number;
     activities: number;
-    tours: number;
+    generated: number[];
     split: Record<string, number>;
   };
   movingpandas: { trajectories: number; points: number; metres: number };
@@ -151,13 +151,13 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   });
 
   it('trackintel reads its four tables without further code, finds tours and computes the modal split', () => {
-    const { classes, rows, legs_without_trip, trips_without_stays, activities, split, tours } = of('trackintel');
-    expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsDataFrame']);
+    const { classes, rows, legs_without_trip, trips_without_stays, activities, split, generated } = of('trackintel');
+    expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsGeoDataFrame']);
     expect(rows).toEqual([wrote.points, wrote.places, wrote.sections, wrote.trips]);
     expect(legs_without_trip).toBe(0);
     expect(trips_without_stays).toBe(0);
     expect(activities).toBeGreaterThan(2);
-    expect(tours).toBeGreaterThan(0);
+    for (const count of generated) expect(count).toBeGreaterThan(0); // locations, tours by distance and place, trips
     expect(Object.keys(split)).toContain('walking');
     expect(Object.values(split).reduce((sum, share) => sum + share, 0)).toBeGreaterThan(0.99);
   });
