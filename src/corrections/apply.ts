@@ -3,7 +3,7 @@ import { startAtPlace } from '../analysis/build-trip.ts';
 import { metres, speed } from '../analysis/digits.ts';
 import { locationOf, newPlace } from '../analysis/places.ts';
 import { distance } from '../geo/distance.ts';
-import type { CorrectionStanding, Effect, Stated } from '../model/correction.ts';
+import type { Correction, CorrectionStanding, Effect, Stated } from '../model/correction.ts';
 import { idOf } from '../model/ids.ts';
 import { justAfter, localDay, type TimeRange } from '../model/time.ts';
 import type { Place, Position, Section, Stop, Trip, TripRecord } from '../model/trip.ts';
@@ -47,6 +47,16 @@ export function applyCorrections(
   return { links: stretch.links(), standings };
 }
 
+/** The trips that a correction speaks of: those under way in its time; of `join`, those beside it. `trips` ascend. */
+export function concernedBy<T extends TripSpan>(correction: Correction, trips: readonly T[]): T[] {
+  const { from, to } = spokenTime(correction);
+  const ended = trips.findLastIndex(({ end_ts }) => end_ts <= from);
+  if (correction.kind === 'join') return trips.slice(Math.max(0, ended), ended + 2);
+  return trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
+}
+
+type TripSpan = Pick<TripRecord, 'start_ts' | 'end_ts'>;
+
 class CorrectedStretch {
   private readonly userId: string;
   /** In order of time. */
@@ -65,13 +75,7 @@ class CorrectedStretch {
 
   apply(correction: Stated): CorrectionStanding {
     const { from } = spokenTime(correction);
-    const near =
-      this.trips[
-        Math.max(
-          0,
-          this.trips.findIndex(({ end_ts }) => end_ts >= from),
-        )
-      ] ?? this.trips.at(-1);
+    const near = this.trips.find(({ end_ts }) => end_ts >= from) ?? this.trips.at(-1);
     const day = near === undefined ? null : localDay(from, near.trip.start_zone);
     const asSeen = this.isAsSeen(correction);
     const effect = this.change(correction);
@@ -82,38 +86,23 @@ class CorrectedStretch {
   private isAsSeen(correction: Stated): boolean {
     const { seen } = correction;
     if (seen === undefined) return true;
-    const { from, to } = spokenTime(correction);
-    const around = this.gapAt(from);
-    const found =
-      correction.kind === 'join'
-        ? this.trips.slice(around, around + 2)
-        : this.trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
-    const isSame = (
-      { start_ts, end_ts }: TripLink,
-      [start, end]: readonly [number, number] = [Number.NaN, Number.NaN],
-    ): boolean => Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
-    return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]));
+    const found = concernedBy(correction, this.trips);
+    const isSame = ({ start_ts, end_ts }: TripLink, [start, end]: readonly [number, number]): boolean =>
+      Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
+    return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]!));
   }
 
   private change(one: Stated): Effect {
-    switch (one.kind) {
-      case 'mode':
-        return this.setMode(one.ts, one.mode);
-      case 'split':
-        return this.split(one.ts);
-      case 'join':
-        return this.join(one.ts);
-      case 'drop':
-        return this.remove(this.tripAt(one.ts), 1);
-      case 'add':
-        return this.add(one);
-      case 'at_home':
-        return this.stay(one.start_ts, one.end_ts);
-      case 'place_name':
-        return this.nameStay(one.ts, one.name);
-      default:
-        return 'applied';
-    }
+    if (one.kind === 'mode') return this.setMode(one.ts, one.mode);
+    if (one.kind === 'split') return this.split(one.ts);
+    if (one.kind === 'join') return this.join(one.ts);
+    if (one.kind === 'drop') return this.remove(this.tripAt(one.ts), 1);
+    if (one.kind === 'add') return this.add(one);
+    if (one.kind === 'place_name') return this.nameStay(one.ts, one.name);
+    if (one.kind !== 'at_home') return 'applied';
+    const cleared = this.clear(one.start_ts, one.end_ts);
+    this.nameStay((one.start_ts + one.end_ts) / 2, 'home');
+    return cleared === 'contradicted' ? cleared : 'applied';
   }
 
   /** Index of the trip under way at a time; -1: none. */
@@ -204,10 +193,9 @@ class CorrectedStretch {
     if (link === undefined || parts === null) return 'without effect';
     const [first, second] = parts;
     const chain_ts = this.freeTime(Math.max(ts, justAfter(link.chain_ts)));
-    const { silences: _, ...rest } = link;
     this.put(i, link, first);
     this.trips.splice(i + 1, 0, link);
-    this.put(i + 1, { ...rest, id: second.id, chain_ts, untracked: null }, second);
+    this.put(i + 1, { ...link, id: second.id, chain_ts, untracked: null, silences: [] }, second);
     this.shareEnd(i + 1, link.trip.end_place);
     return 'applied';
   }
@@ -219,7 +207,10 @@ class CorrectedStretch {
     const section = sections[at];
     if (section === undefined || ts >= trip.end_ts) return null;
     const isCut = ts < section.end_ts;
-    const [left, right] = isCut ? cutSection(section, ts, idOf(this.userId, 'section', 'split', ts)) : [section, null];
+    const cutId = idOf(this.userId, 'section', 'split', ts);
+    const cut: [Section, Section | null] | null = isCut ? cutSection(section, ts, cutId) : [section, null];
+    if (cut === null) return null;
+    const [left, right] = cut;
     const zone = zoneWithin(trip, ts);
     const id = idOf(this.userId, 'trip', 'split', ts);
     const place = this.placeAfter(trip.id, left.end_ts, zone, left.coordinates.at(-1)!);
@@ -256,7 +247,7 @@ class CorrectedStretch {
     });
     this.trips.splice(i + 1, 1);
     this.others.push(dropped(b));
-    this.put(i, { ...a, settled_ts: b.settled_ts, carry: b.carry }, trip);
+    this.put(i, a, trip);
     this.shareEnd(i, b.trip.end_place);
     return 'applied';
   }
@@ -289,22 +280,9 @@ class CorrectedStretch {
       ...{ sections: [section], stops: [] },
     });
     const chain_ts = this.freeTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
-    const prior = this.links().findLast((link) => link.chain_ts < chain_ts);
-    const settled = prior === undefined ? end_ts : prior.settled_ts;
-    const settled_ts = settled === null ? null : Math.max(settled, end_ts);
-    const carry = prior?.carry ?? { resume_ts: chain_ts, started: false, raw_place: null, place: null };
-    const link = {
-      id,
-      kind: 'trip',
-      chain_ts,
-      start_ts,
-      end_ts,
-      day: '',
-      settled_ts,
-      untracked: null,
-      carry,
-      trip,
-    } as const;
+    const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
+    const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
+    const link: TripLink = { ...about, carry, trip };
     this.trips.splice(at, 0, link);
     this.put(at, link, trip);
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
@@ -324,12 +302,6 @@ class CorrectedStretch {
     let free = ts;
     while (taken.has(free)) free = justAfter(free);
     return free;
-  }
-
-  private stay(from: number, to: number): Effect {
-    const cleared = this.clear(from, to);
-    this.nameStay((from + to) / 2, 'home');
-    return cleared === 'contradicted' ? cleared : 'applied';
   }
 
   private nameStay(ts: number, name: string): Effect {

@@ -64,8 +64,8 @@ export function exportCommand(context: CommandContext): Command {
     )
     .addOption(new Option('--entries', 'write only entries, as JSON lines, to standard output').conflicts('trips'))
     .option('--trips', 'write only trips, as GeoJSON, to standard output')
-    .option('--from <day>', 'first local day, YYYY-MM-DD', dayArgument)
-    .option('--to <day>', 'last local day, YYYY-MM-DD', dayArgument)
+    .option('--from <day>', 'first local day', dayArgument(context))
+    .option('--to <day>', 'last local day', dayArgument(context))
     .option('--key <key>', 'only entries of this key; may be repeated', repeated)
     .addHelpText(
       'after',
