@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Command } from 'commander';
-import { lookAround } from '../../analysis/look-around.ts';
+import { lookAround } from '../../analysis/segmenter.ts';
 import { clockText, distanceText, modeText } from '../../diary/day-words.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
 import {
