@@ -17,6 +17,12 @@ export function dayArgument(text: string): string {
   throw new InvalidArgumentError('Expected a day of the calendar as YYYY-MM-DD.');
 }
 
+/** A time of the day, `HH:MM`. */
+export function clockArgument(text: string): string {
+  if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return text;
+  throw new InvalidArgumentError('Expected a time of the day as HH:MM.');
+}
+
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600 };
 
 /** A time such as `30s`, `5m` or `1h`, at least 1 s and at most 24 h; in seconds. */

@@ -13,6 +13,7 @@ const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as
 const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandContext) => Command>>> = {
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   config: async () => (await import('./commands/config.ts')).configCommand,
+  correct: async () => (await import('./commands/correct.ts')).correctCommand,
   'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
   diary: async () => (await import('./commands/diary.ts')).diaryCommand,
   erase: async () => (await import('./commands/erase.ts')).eraseCommand,

@@ -3,7 +3,7 @@ import { startAtPlace } from '../analysis/build-trip.ts';
 import { metres, speed } from '../analysis/digits.ts';
 import { locationOf, newPlace } from '../analysis/places.ts';
 import { distance } from '../geo/distance.ts';
-import type { CorrectionStanding, Effect, Stated } from '../model/correction.ts';
+import type { Correction, CorrectionStanding, Effect, Stated } from '../model/correction.ts';
 import { idOf } from '../model/ids.ts';
 import { justAfter, localDay, type TimeRange } from '../model/time.ts';
 import type { Place, Position, Section, Stop, Trip, TripRecord } from '../model/trip.ts';
@@ -47,6 +47,16 @@ export function applyCorrections(
   return { links: stretch.links(), standings };
 }
 
+/** The trips that a correction speaks of: those under way in its time; of `join`, those beside it. `trips` ascend. */
+export function concernedBy<T extends TripSpan>(correction: Correction, trips: readonly T[]): T[] {
+  const { from, to } = spokenTime(correction);
+  const ended = trips.findLastIndex(({ end_ts }) => end_ts <= from);
+  if (correction.kind === 'join') return trips.slice(Math.max(0, ended), ended + 2);
+  return trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
+}
+
+type TripSpan = Pick<TripRecord, 'start_ts' | 'end_ts'>;
+
 class CorrectedStretch {
   private readonly userId: string;
   /** In order of time. */
@@ -82,17 +92,10 @@ class CorrectedStretch {
   private isAsSeen(correction: Stated): boolean {
     const { seen } = correction;
     if (seen === undefined) return true;
-    const { from, to } = spokenTime(correction);
-    const around = this.gapAt(from);
-    const found =
-      correction.kind === 'join'
-        ? this.trips.slice(around, around + 2)
-        : this.trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
-    const isSame = (
-      { start_ts, end_ts }: TripLink,
-      [start, end]: readonly [number, number] = [Number.NaN, Number.NaN],
-    ): boolean => Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
-    return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]));
+    const found = concernedBy(correction, this.trips);
+    const isSame = ({ start_ts, end_ts }: TripLink, [start, end]: readonly [number, number]): boolean =>
+      Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
+    return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]!));
   }
 
   private change(one: Stated): Effect {
@@ -256,7 +259,7 @@ class CorrectedStretch {
     });
     this.trips.splice(i + 1, 1);
     this.others.push(dropped(b));
-    this.put(i, { ...a, settled_ts: b.settled_ts, carry: b.carry }, trip);
+    this.put(i, a, trip);
     this.shareEnd(i, b.trip.end_place);
     return 'applied';
   }
@@ -289,22 +292,9 @@ class CorrectedStretch {
       ...{ sections: [section], stops: [] },
     });
     const chain_ts = this.freeTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
-    const prior = this.links().findLast((link) => link.chain_ts < chain_ts);
-    const settled = prior === undefined ? end_ts : prior.settled_ts;
-    const settled_ts = settled === null ? null : Math.max(settled, end_ts);
-    const carry = prior?.carry ?? { resume_ts: chain_ts, started: false, raw_place: null, place: null };
-    const link = {
-      id,
-      kind: 'trip',
-      chain_ts,
-      start_ts,
-      end_ts,
-      day: '',
-      settled_ts,
-      untracked: null,
-      carry,
-      trip,
-    } as const;
+    const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
+    const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
+    const link: TripLink = { ...about, carry, trip };
     this.trips.splice(at, 0, link);
     this.put(at, link, trip);
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });

@@ -1,8 +1,9 @@
 // The corrections of a user: entries of the timeseries, and which of them hold.
 import { convert } from '../converters/convert.ts';
-import { correctionKinds, type Stated } from '../model/correction.ts';
+import { type Correction, correctionKinds, type Stated } from '../model/correction.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
+import type { TimeRange } from '../model/time.ts';
 import { entryPages } from '../store/pages.ts';
 import type { Timeseries } from '../store/store.ts';
 
@@ -41,8 +42,8 @@ export function holding(all: readonly Stated[]): Stated[] {
   return all.filter(({ kind, write_ts }) => kind !== 'undo' && !undone.has(write_ts));
 }
 
-/** First and last time that a correction speaks of. */
-export function spokenTime(one: Stated): { from: number; to: number } {
+/** First and last time that a correction speaks of; `NaN` of one that undoes another. */
+export function spokenTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
 }

@@ -7,8 +7,9 @@ export const configFileName = (study: string): string => `${study}.nrel-op.json`
 
 /**
  * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; and always the address
- * of this server, the study's name and its subgroups, if it has any. `version` grows by one if anything changed.
- * `now`: seconds since the epoch.
+ * of this server, the study's name and its subgroups, if it has any. A published configuration (with a `version`)
+ * without `opcode` keeps none: the app then takes tokens of three parts, which the people of such a study have.
+ * `version` grows by one if anything changed. `now`: seconds since the epoch.
  */
 export function studyConfig(
   study: StudySettings,
@@ -17,16 +18,19 @@ export function studyConfig(
   const before = study.config ?? {};
   const { version: _, ts: __, ...wanted } = merged(merged(usual(study), before), given);
   const { subgroups: ___, ...opcode } = objectAt(wanted, 'opcode');
+  const isOfThreeParts = wanted.opcode === undefined && (study.config ?? given).version !== undefined;
   const config: JsonObject = {
     ...wanted,
     url_abbreviation: study.name,
     server: { aggregate_call_auth: 'user_only', ...objectAt(wanted, 'server'), connectUrl: `${address}/` },
-    opcode: {
-      ...opcode,
-      autogen: study.joining === 'open',
-      // An empty list would keep everybody out: the app searches any list for the token's subgroup.
-      ...(study.subgroups.length > 0 && { subgroups: [...study.subgroups] }),
-    },
+    ...(!isOfThreeParts && {
+      opcode: {
+        ...opcode,
+        autogen: study.joining === 'open',
+        // An empty list would keep everybody out: the app searches any list for the token's subgroup.
+        ...(study.subgroups.length > 0 && { subgroups: [...study.subgroups] }),
+      },
+    }),
   };
   const { version, ts, ...known } = before;
   if (JSON.stringify(known) === JSON.stringify(config)) return before;
@@ -83,7 +87,7 @@ const oneOf =
 const optional =
   (check: Check): Check =>
   (value) =>
-    value === undefined || check(value);
+    value === undefined || value === '' || check(value); // published configurations leave texts empty
 
 /** The fields that the app reads, and their valid values. */
 const rules: readonly (readonly [path: string, expected: string, check: Check])[] = [
@@ -106,7 +110,7 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ['survey_info.surveys', 'an object', isJsonObject],
   ['survey_info.buttons', 'an object', optional(isJsonObject)],
   ['opcode.subgroups', 'a list of texts', optional((value) => Array.isArray(value) && value.every(text))],
-  ['opcode.autogen', 'true or false', oneOf(true, false)],
+  ['opcode.autogen', 'true or false', optional(oneOf(true, false))],
   ['label_options', 'an address', optional(text)],
   ['vehicle_identities', 'a list', optional(Array.isArray)],
   ['reminderSchemes', 'an object', optional(isJsonObject)],

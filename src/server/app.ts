@@ -1,5 +1,5 @@
 // Assembles the app: its parts, its routes, and what happens around each call.
-import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { Everybody } from '../metrics/everybody.ts';
 import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
@@ -17,7 +17,6 @@ import { forbidden, Problem } from './problem.ts';
 import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import { isPosition, refusal } from './routes/other-apps.ts';
-import type { Route } from './routes/route.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, refuseAsPage } from './web-pages.ts';
 
@@ -35,10 +34,12 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const auth = { method, users: store.users, now, counts };
   const everybody = new Everybody(store, now);
 
+  const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts, budget, answers));
+  app.use('/', sentToRoot(answerCaller(positionRoute, parts, auth, everybody), guard));
   mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
-  if (config.auth === 'dev' && !config.devAnywhere) app.use(refuseOtherSites(config.host));
+  if (guard !== null) app.use(guard);
   const description = fixedAnswer(() => JSON.stringify(openApi(routes, openRoutes)), 'application/json');
   get(app, '/openapi.json', (c) => description(c.get('call'), c.req.header('If-None-Match')));
   if (metrics !== undefined) {
@@ -50,10 +51,6 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
       return new Response(text, { headers: headersOf(call, metricsType) });
     });
   }
-  app.use(
-    '/',
-    sentToRoot((route) => answerCaller(route, parts, auth, everybody)),
-  );
   const openParts = { checkReady: readinessCheck(store, config.readyDiskMiB), studies: store.studies };
   for (const route of openRoutes) {
     get(app, route.path, async (c) =>
@@ -128,14 +125,23 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
  * A position that an app sends to the bare address of the server, since nobody typed the path: it is stored, or refused
  * so that the app keeps it. Any other POST there is refused in the same way.
  */
-function sentToRoot(answerOf: (route: Route) => Handler<ServerEnv>): MiddlewareHandler<ServerEnv> {
-  const answer = answerOf(routes.find(({ inQuery }) => inQuery !== undefined)!);
+function sentToRoot(
+  answer: (c: Context<ServerEnv>) => Promise<Response>,
+  guard: MiddlewareHandler<ServerEnv> | null,
+): MiddlewareHandler<ServerEnv> {
   return async function atRoot(c, next) {
     const hasPosition = isPosition(c.req.query());
-    if (hasPosition || c.req.method === 'POST') c.get('call').refuse = refusal;
-    return hasPosition ? answer(c, next) : next();
+    if (!hasPosition && c.req.method !== 'POST') return next();
+    c.get('call').refuse = refusal;
+    await guard?.(c, async () => {});
+    if (hasPosition) return answer(c);
+    const text = 'expected the address to end in /pub (OwnTracks), /overland or /traccar, found the bare server';
+    throw new Problem(405, text, { headers: { Allow: 'GET, HEAD' } });
   };
 }
+
+/** The route of positions in a query. */
+const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
 
 /**
  * Refuses calls that a page of a browser makes, be it by the name of another site that leads to this address (DNS

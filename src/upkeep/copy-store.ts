@@ -83,6 +83,19 @@ export async function copyBetween(
   );
 }
 
+/**
+ * Copies one user to a store that does not have them, and may not exist. Throws if a run has the user, and if it fails.
+ */
+export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
+  const now = (): number => 0;
+  await onEngine(from, { make: false }, (source) =>
+    onEngine(to, { make: true }, async (target) => {
+      const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, { now });
+      if (status !== 'copied') throw new MobilityError('MOBILITY_LEASE_HELD', `expected a free user, found ${message}`);
+    }),
+  );
+}
+
 /** Stands in for a store that does not exist. */
 const withoutRows = (address: string): Engine =>
   ({ address, read: (work) => work({ find: async () => [], total: async () => 0 }) }) as Pick<

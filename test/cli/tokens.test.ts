@@ -1,6 +1,7 @@
 // Tokens over their life, and studies, from the command line.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { readStudyToken } from '../../src/model/study.ts';
@@ -18,6 +19,12 @@ interface Made {
   link: string;
   settings: Record<string, string>;
 }
+
+/** What `study config` decides, whatever a file says. */
+const changed = {
+  ...{ url_abbreviation: 'sunny', version: expect.any(Number), ts: expect.any(Number) },
+  ...{ server: expect.objectContaining({ connectUrl: 'https://a.example/' }) },
+};
 
 describe('tokens', () => {
   it('of people expire after a year, of other apps and imported ones never; a flag says otherwise', async () => {
@@ -225,4 +232,23 @@ describe('studies', () => {
       expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(said)]);
     }
   });
+
+  it.each(['old-style', 'empty-texts', 'several-modes'])(
+    '%s: a published configuration passes as it is',
+    async (name) => {
+      const { run } = await freshProgram();
+      await run(['study', 'create', 'sunny', '--subgroup', 'default']);
+      const file = fileURLToPath(new URL(`../fixtures/studies/${name}.json`, import.meta.url));
+      const given = JSON.parse(await readFile(file, 'utf8'));
+      const args = ['study', 'config', 'sunny', '--server', 'https://a.example'];
+      const first = await run([...args, '--file', file, '--json']);
+      expect([first.code, first.json()]).toMatchObject([
+        0,
+        { ...given, ...changed, ...(given.opcode && { opcode: expect.anything() }) },
+      ]);
+      // People of a study without `opcode` have tokens of three parts, which the app takes only where there is none.
+      expect(Object.hasOwn(first.json(), 'opcode')).toBe(given.opcode !== undefined);
+      expect((await run([...args, '--json'])).json()).toEqual(first.json());
+    },
+  );
 });

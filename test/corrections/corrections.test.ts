@@ -60,7 +60,8 @@ describe('corrections of an invented life', () => {
         fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing
         const before = await outcome(uuid, atOnce(entries), same);
         const expected = await outcome(uuid, atOnce([...entries, ...corrections]), same);
-        expect(chainProblems(expected.chain)).toEqual([]);
+        // What a link depends on is the analysis's alone.
+        expect(chainProblems(expected.chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
         await outcome(uuid, delivery, async (found) => {
           expectSame(found, expected, [...all]);
           const standings = await store.trips.corrections(uuid);

@@ -1,5 +1,5 @@
 // `mobility explain`: why a day is as the diary says.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { clockText } from '../../diary/day-words.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../explain/explain.ts';
@@ -8,7 +8,7 @@ import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { everyLink } from '../../store/pages.ts';
-import { dayArgument } from '../arguments.ts';
+import { clockArgument, dayArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
@@ -35,11 +35,6 @@ Examples:
 Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has the rules.`,
     )
     .action(context.run((options: Options) => explain(context, options)));
-}
-
-function clockArgument(text: string): string {
-  if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return text;
-  throw new InvalidArgumentError('Expected a time of the day as HH:MM.');
 }
 
 /** s before and after the day: links that reach into it, and readings around their bounds. */

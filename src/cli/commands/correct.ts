@@ -1,0 +1,194 @@
+// `mobility correct`: states something about a day of a user, undoes it, and lists what was stated.
+import { Argument, Command, Option } from 'commander';
+import { convert } from '../../converters/convert.ts';
+import { correctionEntry } from '../../corrections/entry.ts';
+import { readObservedDays } from '../../diary/observed-time.ts';
+import { putBatch } from '../../intake/put-batch.ts';
+import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
+import { errorText, MobilityError } from '../../model/errors.ts';
+import { entryId } from '../../model/ids.ts';
+import { keys } from '../../model/keys.ts';
+import { addDays, formatForPeople, localDay, startOfDay, zoneOffset } from '../../model/time.ts';
+import type { UserRecord } from '../../model/user.ts';
+import { runPipeline } from '../../pipeline/run-pipeline.ts';
+import type { Store } from '../../store/store.ts';
+import { clockArgument, dayArgument, wholeNumber } from '../arguments.ts';
+import type { CommandContext } from '../context.ts';
+import { labelsOf } from '../diary-pages.ts';
+import { diaryText } from '../diary-text.ts';
+import { onCopyOf } from '../on-copy.ts';
+import { table } from '../output.ts';
+import { pipelineOptions } from '../pipeline-options.ts';
+import { packageVersion } from '../version.ts';
+
+const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'add', 'at-home', 'place-name'] as const;
+
+interface Options {
+  user: string;
+  day?: string;
+  at?: string;
+  from?: string;
+  to?: string;
+  mode?: string;
+  name?: string;
+  distance?: number;
+  source?: string;
+  id?: string;
+  reason?: string;
+  by?: string;
+  dryRun?: true;
+}
+
+/** Corrects a day. */
+export function correctCommand(context: CommandContext): Command {
+  return new Command('correct')
+    .description("state what happened on a day of a user, or list and undo what was stated; the user's run follows")
+    .addArgument(new Argument('<what>', 'what to do').choices(kinds))
+    .requiredOption('--user <name>', 'name or UUID of the user')
+    .option('--day <day>', 'local day, YYYY-MM-DD', dayArgument)
+    .option('--at <time>', 'local time within the trip, section or stay that is meant, such as 14:20', clockArgument)
+    .option('--from <time>', 'first local time of the stretch; default: begin of the day', clockArgument)
+    .option('--to <time>', 'last local time of the stretch; default: end of the day', clockArgument)
+    .option('--mode <mode>', 'with mode and add: such as tram or bicycling')
+    .option('--name <name>', 'with place-name: the name')
+    .option('--distance <m>', 'with add: length in metres; default: straight', wholeNumber(0, 40_000_000))
+    .option('--source <source>', 'with set-aside: only entries of this platform or program')
+    .option('--id <id>', 'with undo: id of the correction, as `correct list` shows it')
+    .option('--reason <text>', 'why, for those who read it later')
+    .option('--by <name>', 'who states it; default: the user')
+    .addOption(new Option('--dry-run', 'show the day before and after, change nothing'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility correct set-aside --user ada@example.org --day 2024-03-12 --reason "borrowed phone" --by helen --dry-run
+  mobility correct mode --user ada@example.org --day 2024-03-12 --at 08:14 --mode tram
+  mobility correct add --user ada@example.org --day 2024-03-12 --from 17:05 --to 17:40 --mode train
+  mobility correct list --user ada@example.org
+  mobility correct undo --user ada@example.org --id 3f9c2a71
+
+docs/corrections.md explains each of them.`,
+    )
+    .action(context.run((what: (typeof kinds)[number], options: Options) => correct(context, what, options)));
+}
+
+async function correct(context: CommandContext, what: (typeof kinds)[number], options: Options): Promise<void> {
+  const user = await context.findUser(options.user);
+  const store = await context.store();
+  if (what === 'list') return list(context, user);
+  const { correction, day, zone } =
+    what === 'undo' ? await undoOf(store, user, options) : await statedBy(store, user, what, options);
+  const { by: author, reason } = options;
+  const origin = { program: 'mobility correct', version: packageVersion() };
+  const run = await pipelineOptions(context);
+  /** The day before and after, and what became of the correction. */
+  const apply = async (target: Store) => {
+    if (options.dryRun) await runPipeline(target, user.uuid, run);
+    const about = { now: context.now(), origin, zone, ...(author && { author }), ...(reason && { reason }) };
+    const taken = (await target.trips.corrections(user.uuid)).map((one) => one.correction.write_ts);
+    while (taken.includes(about.now)) about.now += 0.001;
+    const entry = await correctionEntry(target, user.uuid, correction, about);
+    try {
+      convert(entry);
+    } catch (error) {
+      throw new MobilityError('MOBILITY_USAGE', errorText(error), { cause: error });
+    }
+    const before = await dayText(context, target, user, day);
+    await putBatch(user.uuid, [entry], { store: target, now: context.now, inProfile: false });
+    const { status, message } = await runPipeline(target, user.uuid, run);
+    if (status === 'failed' || status === 'busy')
+      context.output.note(`it counts from the next run on; this one: ${message ?? status}`);
+    const { write_ts } = entry.metadata;
+    const standing = (await target.trips.corrections(user.uuid)).find((one) => one.correction.write_ts === write_ts);
+    return { write_ts, before, after: await dayText(context, target, user, day), effect: standing?.effect ?? null };
+  };
+  const address = context.config().store;
+  const { write_ts, before, after, effect } = options.dryRun
+    ? await onCopyOf(address, user.uuid, apply)
+    : await apply(store);
+  const id = entryId(user.uuid, { key: keys.correction, write_ts });
+  const shown = { user_id: user.uuid, id, day, time_zone: zone, correction, effect, dry_run: options.dryRun === true };
+  await context.output.result({ ...shown, before: before.trips, after: after.trips }, () => {
+    const { bold, dim } = context.output;
+    const undo = options.dryRun ? 'nothing was changed' : `undo: mobility correct undo --id ${id.slice(0, 8)}`;
+    const end = `${effect ?? 'waiting'}  ${dim(undo)}`;
+    return [bold('before'), before.text, '', bold('after'), after.text, '', end].join('\n');
+  });
+}
+
+/** The trips of the day, and the day as `mobility diary` shows it. */
+async function dayText({ output }: CommandContext, store: Store, user: UserRecord, day: string) {
+  const records = await store.trips.byDay(user.uuid, { from: day, to: day });
+  const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
+  const labels = await labelsOf(store, user.uuid, records);
+  const [observed] = await readObservedDays(store, user.uuid, { from: day, to: day });
+  const text = diaryText({ name: user.user_email, day, records, observed: observed!, labels, completeUntil }, output);
+  return { text, trips: records.map(({ trip }) => trip) };
+}
+
+type Statement = { correction: Correction; day: string; zone: string };
+
+async function statedBy(store: Store, { uuid }: UserRecord, what: string, options: Options): Promise<Statement> {
+  const { day, at, from, to, mode, name, distance, source } = options;
+  if (day === undefined) throw usage('--day');
+  const zone = await zoneOn(store, uuid, day);
+  const stretch = { start_ts: clockTs(day, from ?? '00:00', zone), end_ts: clockTs(day, to ?? '24:00', zone) };
+  const fields = {
+    ...(['set-aside', 'add', 'at-home'].includes(what) ? stretch : { ts: clockTs(day, at ?? need('--at'), zone) }),
+    ...(['mode', 'add'].includes(what) && { mode: mode ?? need('--mode') }),
+    ...(what === 'place-name' && { name: name ?? need('--name') }),
+    ...(distance !== undefined && { distance }),
+    ...(source !== undefined && { source }),
+  };
+  return { correction: { kind: what.replace('-', '_'), ...fields } as Correction, day, zone };
+}
+
+function need(flag: string): never {
+  throw usage(flag);
+}
+
+const usage = (flag: string): MobilityError => new MobilityError('MOBILITY_USAGE', `expected ${flag}, found none`);
+
+async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Options): Promise<Statement> {
+  if (id === undefined) throw usage('--id');
+  const found = (await store.trips.corrections(uuid)).filter((one) => idOf(uuid, one.correction).startsWith(id));
+  const [one] = found;
+  if (one === undefined || found.length > 1) {
+    const message = `expected the id of one correction of ${user_email}, found ${found.length} with ${id}: see \`mobility correct list\``;
+    throw new MobilityError('MOBILITY_USAGE', message);
+  }
+  const day = one.day ?? localDay(one.correction.write_ts, 'UTC');
+  return { correction: { kind: 'undo', of: one.correction.write_ts }, day, zone: await zoneOn(store, uuid, day) };
+}
+
+const idOf = (userId: string, { write_ts }: Stated): string => entryId(userId, { key: keys.correction, write_ts });
+
+/** The zone in which the user ended the day, as far as trips tell. */
+async function zoneOn({ trips }: Store, userId: string, day: string): Promise<string> {
+  const midnight = startOfDay(addDays(day, 1), 'UTC');
+  const before = await trips.previous(userId, midnight);
+  return before?.trip?.end_zone ?? (await trips.next(userId, midnight))?.trip?.start_zone ?? 'UTC';
+}
+
+/** The instant at which clocks of the zone show this time on the day. */
+function clockTs(day: string, clock: string, zone: string): number {
+  const [hours, minutes] = clock.split(':').map(Number) as [number, number];
+  const shown = startOfDay(day, 'UTC') + hours * 3600 + minutes * 60;
+  return shown - zoneOffset(zone, shown - zoneOffset(zone, shown));
+}
+
+async function list({ store, output }: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
+  const standings = await (await store()).trips.corrections(uuid);
+  const shown = standings.map(({ correction, ...rest }) => ({ id: idOf(uuid, correction), ...rest, correction }));
+  await output.result({ user_id: uuid, corrections: shown }, () => {
+    if (shown.length === 0) return `${user_email}: no corrections`;
+    const head = ['ID', 'DAY', 'WHAT', 'STANDING', 'STATED', 'BY', 'REASON'];
+    return table([head, ...standings.map((one) => rowOf(uuid, one))]);
+  });
+}
+
+function rowOf(userId: string, { correction, effect, day }: CorrectionStanding): string[] {
+  const { kind, write_ts, author = 'the user', reason = '' } = correction;
+  const stated = formatForPeople(write_ts, 'UTC', 'YYYY-MM-DD HH:mm [UTC]');
+  return [idOf(userId, correction).slice(0, 8), day ?? '', kind.replace('_', '-'), effect, stated, author, reason];
+}

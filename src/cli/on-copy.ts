@@ -1,0 +1,19 @@
+// Work on a copy of one user, for what only shows what would happen.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Store } from '../store/store.ts';
+import { copyPerson } from '../upkeep/copy-store.ts';
+import { openStoreAt } from './context.ts';
+
+/** Runs `work` on a store in a folder of its own, which has this user only and is removed afterwards. */
+export async function onCopyOf<T>(address: string, userId: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-')); // readable by this account only
+  try {
+    await copyPerson(address, folder, userId);
+    const store = await openStoreAt(folder, {});
+    return await work(store).finally(() => store.close());
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}

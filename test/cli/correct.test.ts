@@ -1,0 +1,84 @@
+// `mobility correct`: an operator states what happened, sees the day before and after, and can take it back.
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Untyped } from '../support/untyped.ts';
+import { freshProgram, type Program } from './kit.ts';
+
+const day = '2024-03-12';
+const user = ['--user', 'sim-ada-1@example.org'];
+const now = 1_720_000_000;
+
+let program: Program;
+beforeAll(async () => {
+  program = await freshProgram();
+  await program.run(['simulate', '--users', '2', '--days', '2', '--from', day, '--seed', 'ada']);
+  await program.run(['pipeline', '--all']);
+});
+
+const json = async (...args: string[]) => (await program.run([...args, '--json'])).json<Untyped>();
+const diary = (name = user[1]!) => json('diary', '--user', name, '--day', day);
+const clock = (ts: number) => new Date((ts + 3 * 3600) * 1000).toISOString().slice(11, 16); // Africa/Nairobi
+
+/** Without ids: a trip that is added has one of its own each time. */
+const shapeOf = (trips: Untyped[]) =>
+  trips.map(({ start_ts, end_ts, distance, end_place, sections }) => [
+    [start_ts, end_ts, distance, end_place.name],
+    sections.map(({ id: _, ...section }: Untyped) => section),
+  ]);
+
+let stated = 0;
+async function correct(what: string, ...flags: string[]) {
+  stated += 1;
+  const { code, stderr, json } = await program.run(['correct', what, ...user, ...flags, '--json'], {
+    now: now + stated,
+  });
+  return { code, stderr, ...(code === 0 && json<Untyped>()) };
+}
+
+describe('mobility correct', () => {
+  it.each([
+    ['mode', (trips: Untyped[]) => ['--at', clock(trips[0].sections[0].start_ts + 60), '--mode', 'tram']],
+    ['split', (trips: Untyped[]) => ['--at', clock((trips[0].start_ts + trips[0].end_ts) / 2)]],
+    ['join', (trips: Untyped[]) => ['--at', clock((trips[0].end_ts + trips[1].start_ts) / 2)]],
+    ['drop', (trips: Untyped[]) => ['--at', clock((trips[1].start_ts + trips[1].end_ts) / 2)]],
+    ['add', () => ['--from', '03:00', '--to', '03:30', '--mode', 'train', '--distance', '21000']],
+    ['at-home', (trips: Untyped[]) => ['--from', clock(trips[1].start_ts - 600), '--to', clock(trips[2].end_ts + 600)]],
+    [
+      'place-name',
+      (trips: Untyped[]) => ['--at', clock((trips[0].end_ts + trips[1].start_ts) / 2), '--name', 'Office'],
+    ],
+    ['set-aside', () => []],
+  ])('%s: a dry run says what it does, and undoing it leaves the day of before', async (what, flagsOf) => {
+    const before = await diary();
+    const other = await diary('sim-ada-2@example.org');
+    const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
+    const flags = ['--day', day, ...flagsOf(trips), '--reason', 'said on the phone', '--by', 'helen'];
+    const dry = await correct(what, ...flags, '--dry-run');
+    expect([dry.code, await diary()]).toEqual([0, before]);
+    const done = await correct(what, ...flags);
+    const effect = what === 'drop' ? 'contradicted' : 'applied'; // the next trip begins elsewhere
+    expect([done.effect, done.before, shapeOf(done.after)]).toEqual([effect, dry.before, shapeOf(dry.after)]);
+    expect(done.after).not.toEqual(done.before);
+    expect(await diary()).not.toEqual(before);
+    const { corrections } = await json('correct', 'list', ...user);
+    expect(corrections.at(-1)).toMatchObject({ id: done.id, effect, correction: { author: 'helen' } });
+    const undone = await correct('undo', '--id', done.id.slice(0, 10));
+    expect(undone.after).toEqual(done.before);
+    expect([await diary(), await diary('sim-ada-2@example.org')]).toEqual([before, other]);
+  });
+
+  it('refuses what says too little, a mode that is none, and an id that names nothing; a time without a trip has no effect', async () => {
+    for (const [what, flags, found] of [
+      ['mode', ['--day', day, '--at', '08:00'], 'expected --mode'],
+      ['drop', ['--day', day], 'expected --at'],
+      ['split', ['--at', '08:00'], 'expected --day'],
+      ['mode', ['--day', day, '--at', '08:00', '--mode', 'dragon'], 'data.mode: expected one of'],
+      ['at-home', ['--day', day, '--from', '09:00', '--to', '08:00'], 'data.end_ts: expected'],
+      ['undo', ['--id', 'ffff'], 'expected the id of one correction'],
+    ] as const) {
+      const { code, stderr } = await correct(what, ...flags);
+      expect([what, code, stderr]).toEqual([what, 2, expect.stringContaining(found)]);
+    }
+    const { effect, before, after } = await correct('drop', '--day', day, '--at', '02:00');
+    expect([effect, after]).toEqual(['without effect', before]);
+  });
+});
