@@ -10,7 +10,7 @@ import {
   zonesText,
 } from '../diary/day-words.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
-import { lettersOf } from '../diary/place-letters.ts';
+import type { Places } from '../diary/places.ts';
 import { type Labels, noLabels } from '../labels/labels-of.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
@@ -34,6 +34,8 @@ export interface DiaryDay {
   completeUntil: number | null;
   /** What is known of the day. */
   observed: ObservedDay;
+  /** The person's places. */
+  places: Pick<Places, 'labelOf'>;
   /** What the user said about the trips; absent: nothing. */
   labels?: Labels;
   /** Shows the id of each trip. */
@@ -42,13 +44,12 @@ export interface DiaryDay {
 
 /** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
 export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): string {
-  const { name, day, records, observed, completeUntil, labels = noLabels, ids = false } = shown;
+  const { name, day, records, observed, completeUntil, places, labels = noLabels, ids = false } = shown;
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
   const first = trips[0];
   if (first === undefined) return `${bold(name)}  ${day}: no trips\n${observedText(observed)}`;
   const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesText(trips))}`;
-  const letters = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
-  const lines = dayParts(records, observed, labels, letters).flatMap((part) => {
+  const lines = dayParts(records, observed, labels, places.labelOf).flatMap((part) => {
     if (part.kind === 'between') return [dim(`  ${part.clock}  ○ ${part.words}`)];
     if (part.kind === 'trip') return tripLines(part, ids, dim);
     const { clock, letter, position, stay } = part;

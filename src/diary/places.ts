@@ -15,8 +15,10 @@ const limits = {
   reach: 150,
   /** m; stays are counted in cells of this size */
   count: 50,
-  /** m; cells that ids are made of: the place with most stays in a large one has its id, others that of a smaller one */
-  ids: [1000, 250, 50, 1],
+  /**
+   * m; cells that ids are made of: the place with most stays in a large one has its id, others that of a smaller one
+   */
+  ids: [1500, 500, 150, 1],
   /** s after midnight at which people are at home */
   night: 3 * 3600,
 };
@@ -45,39 +47,45 @@ export interface KnownPlace {
   home: number | null;
 }
 
-/** The places of a person in order of their first stay, and which of them a position is of: the nearest. */
+/** The places of a person, in order of their first stay. */
 export interface Places {
   all: readonly KnownPlace[];
+  /** The one that a position of a trip's end is of: the nearest. */
   of(position: Position): KnownPlace;
+  /** Its letter, and its name where it has one: `B Gym`. */
+  labelOf(position: Position): string;
 }
 
-/** Places from stays in any order. `names`: of the place of the stay at `ts`; the last of two counts. Pure. */
-export function placesOf(
-  userId: string,
-  stays: readonly LocatedStay[],
-  names: readonly { ts: number; name: string }[] = [],
-): Places {
+/** A name that somebody gave to the place of the stay at `ts`. */
+export interface PlaceName {
+  ts: number;
+  name: string;
+}
+
+/** Places from stays in any order. `names`: the last of two counts. Pure. */
+export function placesOf(userId: string, found: readonly LocatedStay[], names: readonly PlaceName[] = []): Places {
+  const stays = found.toSorted((a, b) => a.from - b.from || a.to - b.to || a.at[0] - b.at[0] || a.at[1] - b.at[1]);
   const middles = middlesOf(stays.map(({ at }) => at));
   const indexOf = (at: Position): number => nearest(locationOf(at), middles);
-  const found = middles.map((middle) => ({ middle, stays: 0, nights: 0, first: Number.POSITIVE_INFINITY }));
+  const spots = middles.map((middle) => ({ middle, stays: 0, nights: 0, first: Number.POSITIVE_INFINITY }));
   for (const { at, from, to, zone } of stays) {
-    const place = found[indexOf(at)]!;
+    const place = spots[indexOf(at)]!;
     place.stays += 1;
     place.nights += nightsIn(from, to, zone);
     place.first = Math.min(place.first, from);
   }
-  const nights = found.reduce((sum, one) => sum + one.nights, 0);
-  const most = Math.max(1, ...found.map((one) => one.nights));
-  const home = found.findIndex((one) => one.nights === most);
-  const ids = idsOf(userId, found);
+  const nights = spots.reduce((sum, one) => sum + one.nights, 0);
+  const most = Math.max(1, ...spots.map((one) => one.nights));
+  const home = spots.findIndex((one) => one.nights === most);
+  const ids = idsOf(userId, spots);
   const named = new Map(
     names.flatMap(({ ts, name }) => {
-      const stay = stays.find(({ from, to }) => from <= ts && ts <= to);
+      const stay = stays.findLast(({ from }) => from <= ts) ?? stays[0];
       return stay === undefined ? [] : [[indexOf(stay.at), name] as const];
     }),
   );
-  const order = [...found.keys()].sort((a, b) => found[a]!.first - found[b]!.first || a - b);
-  const places = found.map(({ middle, stays: count }, i): KnownPlace => {
+  const order = [...spots.keys()].sort((a, b) => spots[a]!.first - spots[b]!.first || a - b);
+  const places = spots.map(({ middle, stays: count }, i): KnownPlace => {
     const rank = order.indexOf(i);
     return {
       ...{ id: ids[i]!, at: [middle.longitude, middle.latitude], stays: count, name: named.get(i) ?? null },
@@ -85,7 +93,12 @@ export function placesOf(
       home: i === home ? (most + 1) / (nights + 2) : null,
     };
   });
-  return { all: order.map((i) => places[i]!), of: (position) => places[indexOf(position)]! };
+  const of = (position: Position): KnownPlace => places[indexOf(position)]!;
+  const labelOf = (position: Position): string => {
+    const { letter, name } = of(position);
+    return name === null ? letter : `${letter} ${name.replaceAll(/[\p{C}\s]+/gu, ' ')}`;
+  };
+  return { all: order.map((i) => places[i]!), of, labelOf };
 }
 
 const locationOf = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });
@@ -143,7 +156,7 @@ function idsOf(userId: string, places: readonly { middle: LatLon; stays: number 
       const { latitude, longitude } = cellMiddle(places[i]!.middle, size);
       return idOf(userId, 'location', size, latitude, longitude);
     });
-    ids[i] = cells.find((id) => !taken.has(id)) ?? idOf(userId, 'location', i);
+    ids[i] = cells.find((id) => !taken.has(id)) ?? cells.at(-1)!;
     for (const id of cells) taken.add(id);
   }
   return ids;
@@ -165,12 +178,16 @@ export async function readPlaces(store: Pick<Store, 'trips' | 'timeseries'>, use
   const ends = new Map(spans.map(({ chain_ts, end_ts }) => [chain_ts, end_ts]));
   const outlines = await store.trips.outlines(userId, [...ends.keys()]);
   const trips = outlines.map((trip) => ({ ...trip, end_ts: ends.get(trip.chain_ts)! }));
+  return placesOf(userId, staysOf(trips), await readPlaceNames(store, userId));
+}
+
+/** The names that somebody gave to places, in the order in which they did. */
+export async function readPlaceNames(store: Pick<Store, 'timeseries'>, userId: string): Promise<PlaceName[]> {
   const stated = holding(await readCorrections(store.timeseries, userId));
-  return placesOf(
-    userId,
-    staysOf(trips),
-    stated.filter((one) => one.kind === 'place_name'),
-  );
+  return stated.flatMap((one) => {
+    if (one.kind === 'at_home') return [{ ts: (one.start_ts + one.end_ts) / 2, name: 'home' }];
+    return one.kind === 'place_name' ? [one] : [];
+  });
 }
 
 /** What stays are made of. */

@@ -29,6 +29,15 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
         ['geometry', 'geom'],
+        ['location_id', 'location_id'],
+      ],
+    },
+    locations: {
+      file: 'locations',
+      columns: [
+        ['location_id', 'id'],
+        ['user_id', 'user_id'],
+        ['geometry', 'center'],
       ],
     },
     sections: {

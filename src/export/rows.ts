@@ -1,5 +1,6 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 import { meaningOf } from '../converters/convert.ts';
+import { type Ends, type Places, placesOf, readPlaceNames, staysOf } from '../diary/places.ts';
 import { type Input, inputKeyNames, inputOf } from '../labels/input-keys.ts';
 import { readLabels, spansAround } from '../labels/labels-of.ts';
 import { spanOf } from '../labels/match-inputs.ts';
@@ -7,7 +8,7 @@ import { saidTexts } from '../labels/said-text.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
-import type { Section, Trip, TripRecord } from '../model/trip.ts';
+import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -44,7 +45,11 @@ const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
       trip.sections.map((section, i) => ({ ...sectionRow(trip, section, i), mode_confirmed })),
     ),
   points: (source) => each(source, ({ trip }) => trip.sections.flatMap((section) => pointRows(trip, section))),
-  places: placeRows,
+  places: async function* places(source) {
+    const { of } = await placesIn(source);
+    for await (const { at, row } of placeRows(source)) yield { ...row, location_id: of(at).id };
+  },
+  locations: locationRows,
   days: dayRows,
   entries: entryTableRows,
   labels: labelRows,
@@ -197,7 +202,7 @@ function pointRows(trip: ShownTrip, section: Section): Row[] {
 /**
  * Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another.
  */
-async function* placeRows(source: Source): AsyncGenerator<Row> {
+async function* placeRows(source: Source): AsyncGenerator<{ at: Position; row: Row }> {
   let before: KeptTrip | null = null;
   for await (const next of everyTrip(source)) {
     if (before !== null && before.trip.end_place.id !== next.trip.start_place.id) {
@@ -209,18 +214,44 @@ async function* placeRows(source: Source): AsyncGenerator<Row> {
   }
   if (before !== null) yield* shownPlace(before, null, null);
 
-  function* shownPlace(arriving: KeptTrip | null, leaving: KeptTrip | null, exit: number | null): Generator<Row> {
+  function* shownPlace(
+    arriving: KeptTrip | null,
+    leaving: KeptTrip | null,
+    exit: number | null,
+  ): Generator<{ at: Position; row: Row }> {
     if (!isAmong((arriving ?? leaving)!.day, source.days)) return;
     const place = arriving?.trip.end_place ?? leaving!.trip.start_place;
     const zone = place.enter_zone ?? leaving?.trip.start_zone ?? arriving!.trip.end_zone;
-    yield {
+    const row = {
       place_id: place.id,
       ...timesRow(place.enter_ts, exit, zone),
       duration_s: place.enter_ts === null || exit === null ? null : exit - place.enter_ts,
       ending_trip_id: place.ending_trip,
       starting_trip_id: leaving?.trip.id ?? null,
-      geometry: { type: 'Point', coordinates: place.location },
+      geometry: { type: 'Point', coordinates: place.location } as const,
     };
+    yield { at: place.location, row };
+  }
+}
+
+/** The locations of the places that are shown: of a coarse export those of cells. */
+async function placesIn(source: Source): Promise<Places> {
+  const ends: Ends[] = [];
+  for await (const { trip } of everyTrip(source)) {
+    const { start_ts, end_ts, start_zone, start_place, end_place } = trip;
+    ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
+  }
+  const { store, person } = source;
+  return placesOf(person.uuid, staysOf(ends), await readPlaceNames(store, person.uuid));
+}
+
+async function* locationRows(source: Source): AsyncGenerator<Row> {
+  const { all, of } = await placesIn(source);
+  const stays = new Map<string, number>();
+  for await (const { at } of placeRows(source)) stays.set(of(at).id, (stays.get(of(at).id) ?? 0) + 1);
+  for (const { id, name, home, at } of all) {
+    const geometry = { type: 'Point', coordinates: at } as const;
+    if (stays.has(id)) yield { location_id: id, location_name: name, stays: stays.get(id)!, home, geometry };
   }
 }
 

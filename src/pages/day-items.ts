@@ -1,7 +1,7 @@
 // What a day consists of, in order: stays, trips, and time of which nothing is known. Pages list and draw these.
 
 import type { ObservedDay, UnobservedReason } from '../diary/observed-time.ts';
-import { lettersOf } from '../diary/place-letters.ts';
+import type { Places } from '../diary/places.ts';
 import type { Labels } from '../labels/labels-of.ts';
 import type { Position, Trip } from '../model/trip.ts';
 import type { Texts } from './texts/texts.ts';
@@ -98,14 +98,16 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Places by the letters of the day. */
-export function letteredPlaces(trips: readonly Trip[], t: Texts): (position: Position) => ShownPlace {
-  const letterOf = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
+/** Places as their own person sees them: named, or with a letter; where they are at night looks like a home. */
+export function shownPlaces(places: Places, t: Texts): (position: Position) => ShownPlace {
   return (position) => {
-    const letter = letterOf(position);
-    return { name: t.me.place(letter), mark: letter, look: 'place' };
+    const { letter, name, home } = places.of(position);
+    return { name: name ?? t.me.place(letter), mark: letter, look: (home ?? 0) >= surelyHome ? 'home' : 'place' };
   };
 }
+
+/** A place is shown as a home from this chance on. */
+const surelyHome = 0.8;
 
 /** The mode of most of a trip's length. */
 export const mainMode = ({ sections }: Trip): string =>

@@ -10,7 +10,7 @@ import {
   totalsText,
 } from '../diary/day-words.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
-import { lettersOf } from '../diary/place-letters.ts';
+import type { Places } from '../diary/places.ts';
 import { explainDay } from '../explain/explain.ts';
 import { formatForPeople, localDay, startOfDay } from '../model/time.ts';
 import type { Position, Trip, TripRecord } from '../model/trip.ts';
@@ -36,6 +36,8 @@ export interface DiaryPage {
   days: readonly PageDay[];
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
+  /** The person's places. */
+  places: Pick<Places, 'of' | 'labelOf'>;
   /** What the participant named, by id of the trip: mode and purpose in plain words. */
   labels?: ReadonlyMap<string, string>;
   /** Links to pages beside this one. */
@@ -43,7 +45,7 @@ export interface DiaryPage {
 }
 
 /** The page as text. */
-export function diaryPage({ name, days, completeUntil, labels, beside = [] }: DiaryPage): string {
+export function diaryPage({ name, days, completeUntil, places, labels, beside = [] }: DiaryPage): string {
   const title = `Diary of ${name}`;
   const links = days.length < 2 ? '' : `<nav aria-label="Days">${days.map(({ day }) => dayLink(day)).join('')}</nav>`;
   const others = beside.map(({ href, words }) => `<a href="${html(href)}">${html(words)}</a>`).join('');
@@ -53,7 +55,7 @@ export function diaryPage({ name, days, completeUntil, labels, beside = [] }: Di
   return page(
     title,
     `<header><h1>${html(title)}</h1>${sum}${links}${pages}</header>${modePatterns(new Set(usedStyles(trips).keys()))}<main>
-${days.map((day) => daySection(day, completeUntil, labels ?? new Map())).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
+${days.map((day) => daySection(day, completeUntil, places, labels ?? new Map())).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
 </main>`,
   );
 }
@@ -66,6 +68,7 @@ const tripsIn = (records: readonly TripRecord[]): Trip[] =>
 function daySection(
   { day, records, observed }: PageDay,
   completeUntil: number | null,
+  places: DiaryPage['places'],
   labels: ReadonlyMap<string, string>,
 ): string {
   const trips = tripsIn(records);
@@ -74,17 +77,16 @@ function daySection(
     const words = `<p class="soft">No trips. ${observedText(observed)}</p>`;
     return `<section>${heading}${words}${dayBar(day, observed, trips)}</section>`;
   }
-  const letterOf = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
   const last = trips.at(-1)!;
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${mapOf(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${mapOf(trips, places)}${legend(trips)}${tripTable(day, trips, places.labelOf, labels)}</section>`;
 }
 
-function mapOf(trips: readonly Trip[], letterOf: (position: Position) => string): string {
+function mapOf(trips: readonly Trip[], { of }: DiaryPage['places']): string {
   const places = new Map(
-    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [letterOf(position), position]),
+    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [of(position).letter, position]),
   );
   const marks = [...places].map(([mark, position]) => ({ mark, position }));
   const title = `Map of the ways between ${places.size} places. The table below tells the same.`;

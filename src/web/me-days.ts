@@ -1,11 +1,12 @@
 // My days: a participant looks at a day, goes to others, and says what a trip was.
 import { type ObservedDay, readObservedDays } from '../diary/observed-time.ts';
+import { readPlaces } from '../diary/places.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { labelEntries, labelWord } from '../labels/label-entries.ts';
 import { readLabels } from '../labels/labels-of.ts';
 import { addDays, isDay, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
-import { letteredPlaces, type ShownDay } from '../pages/day-items.ts';
+import { type ShownDay, shownPlaces } from '../pages/day-items.ts';
 import { barPatterns, dayView } from '../pages/day-view.ts';
 import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { type HeadLink, shell } from '../pages/shell.ts';
@@ -81,7 +82,6 @@ async function readWeek(
   const after =
     (await store.trips.next(userId, records.findLast((one) => one.day === day)?.chain_ts ?? observed.to))?.trip ?? null;
   const labels = await readLabels(store, userId, { from: observed.from, to: observed.to });
-  const named = [...(before ? [before] : []), ...trips, ...(after ? [after] : [])];
   const summary = await store.trips.summary(userId);
   return {
     shown: {
@@ -91,7 +91,7 @@ async function readWeek(
       after,
       completeUntil,
       labels,
-      placeAt: letteredPlaces(trips.length > 0 ? [...trips, ...named] : named, t),
+      placeAt: shownPlaces(await readPlaces(store, userId), t),
       now,
     },
     week: observedDays.map((one) => ({

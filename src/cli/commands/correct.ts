@@ -3,6 +3,7 @@ import { Argument, Command, Option } from 'commander';
 import { convert } from '../../converters/convert.ts';
 import { correctionEntry } from '../../corrections/entry.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
+import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
@@ -122,7 +123,11 @@ async function dayText({ output }: CommandContext, store: Store, user: UserRecor
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
   const labels = await labelsOf(store, user.uuid, records);
   const [observed] = await readObservedDays(store, user.uuid, { from: day, to: day });
-  const text = diaryText({ name: user.user_email, day, records, observed: observed!, labels, completeUntil }, output);
+  const places = await readPlaces(store, user.uuid);
+  const text = diaryText(
+    { name: user.user_email, day, records, observed: observed!, labels, completeUntil, places },
+    output,
+  );
   return { text, trips: records.map(({ trip }) => trip) };
 }
 

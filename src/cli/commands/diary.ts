@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
+import { readPlaces } from '../../diary/places.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
@@ -100,7 +101,8 @@ async function showDay({ output, store }: CommandContext, user: UserRecord, day:
   const { complete_until: completeUntil } = await pipeline.get(user.uuid);
   const labels = await labelsOf(await store(), user.uuid, records);
   const [observed] = await readObservedDays(await store(), user.uuid, { from: day, to: day });
-  const shown = { name: user.user_email, day, records, observed: observed!, labels, completeUntil, ids };
+  const places = await readPlaces(await store(), user.uuid);
+  const shown = { name: user.user_email, day, records, observed: observed!, labels, completeUntil, ids, places };
   await output.line(diaryText(shown, output));
   return records.length;
 }
@@ -134,7 +136,13 @@ async function writePage(context: CommandContext, user: UserRecord, file: string
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
   const labels = await labelTexts(store, user.uuid, records);
   const trips = records.filter(({ trip }) => trip !== null).length;
-  const text = diaryPage({ name: user.user_email, days, completeUntil, labels });
+  const text = diaryPage({
+    name: user.user_email,
+    days,
+    completeUntil,
+    labels,
+    places: await readPlaces(store, user.uuid),
+  });
   await writeResult(context.output, file, text, counted(trips, 'trip'));
   return trips;
 }

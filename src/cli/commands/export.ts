@@ -77,7 +77,7 @@ Examples:
   mobility export --user ada@example.org --entries --key manual/incident | jq .data
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
 
-With --format the folder gets one file per kind, and datapackage.json, which describes every column.
+With --format the folder gets one file per kind but `locations`, which has a guess at the home and is asked for with --kind, and datapackage.json, which describes every column.
 The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
 Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
 with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
@@ -249,7 +249,8 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
   // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred.
   const isExact = (one: Kind): boolean => one === 'entries' || one === 'labels';
-  const chosen = kind ?? possible.filter((one) => !isProtected || !isExact(one));
+  const isAsked = (one: Kind): boolean => one !== 'locations'; // a guess at the home goes only to whom asks for it
+  const chosen = kind ?? possible.filter((one) => isAsked(one) && !(isProtected && isExact(one)));
   const wrong = chosen.find((one) => !possible.includes(one));
   if (wrong !== undefined)
     throw new MobilityError('MOBILITY_USAGE', `expected one of ${possible.join(', ')} as --kind, found ${wrong}`);
