@@ -138,7 +138,7 @@ const homes: Record<string, RegExp> = {
   dayjs: /^model\/time\.ts$/,
   geojson: /^(diary|export)\//,
   hono: /^server\//,
-  'lean-qr': /^cli\/qr\.ts$/,
+  'lean-qr': /^pages\/qr\.ts$/,
   'prom-client': /^server\/(metrics|worker-metrics|store-figures)\.ts$/,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,

@@ -1,6 +1,4 @@
 // Step "choose sources": the locations of several phones and apps of one person -> those that trips are made of.
-import type { Entry } from '../model/entry.ts';
-import { isJsonObject } from '../model/json.ts';
 import { someWithin } from './in-time.ts';
 import type { Location } from './observations.ts';
 
@@ -10,19 +8,8 @@ import type { Location } from './observations.ts';
  */
 export const sourceReach = 300;
 
-/** Locations of each source, ascending by `ts`. Sources are named by `sourceOf`. */
+/** Locations of each source, ascending by `ts`. Sources are named by `sourceOf` of model/sources. */
 export type BySource = ReadonlyMap<string, readonly Location[]>;
-
-/** Where a location comes from: all phones of one platform are one source, and each program beside them is one. */
-export function sourceOf({ metadata: { platform, origin } }: Entry): string {
-  if (typeof platform === 'string' && isPhone(platform)) return platform;
-  const name = String(platform).toLowerCase();
-  if (isPhone(name)) return name;
-  return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
-}
-
-/** True for a source that is the person's phone with this service's app, not another app, a tracker or an import. */
-export const isPhone = (source: string): boolean => source === 'android' || source === 'ios';
 
 /**
  * Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the

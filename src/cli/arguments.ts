@@ -1,6 +1,7 @@
 // Values of flags: checked while the command line is parsed, so that a mistake is wrong usage and nothing has begun.
 import { InvalidArgumentError } from 'commander';
-import { isDay } from '../model/time.ts';
+import { addDays, isDay, localDateTime, localDay } from '../model/time.ts';
+import type { CommandContext } from './context.ts';
 
 /** A parser of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -11,10 +12,38 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** A day of the calendar, `YYYY-MM-DD`. */
-export function dayArgument(text: string): string {
+/** What decides which day is today: the clock and the zone of the host. */
+type Today = Pick<CommandContext, 'now' | 'zone'>;
+
+const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+
+const dayForms = 'YYYY-MM-DD, today, yesterday, -1 for so many days ago, or a weekday for the last one';
+
+/** A parser of days: `YYYY-MM-DD`, `today`, `yesterday`, `-1`, or `monday` for the last one, today included. */
+export const dayArgument =
+  (context: Today) =>
+  (text: string): string => {
+    const day = dayOf(text.toLowerCase(), context);
+    if (day !== null) return day;
+    throw new InvalidArgumentError(`Expected a day: ${dayForms}.`);
+  };
+
+/** A parser of one such day or of a range of them, `2026-11-20..yesterday`, both ends included. */
+export const daysArgument =
+  (context: Today) =>
+  (text: string): { from: string; to: string } => {
+    const [from, to, ...more] = text.split('..').map((part) => dayOf(part.toLowerCase(), context));
+    if (from && to !== null && more.length === 0 && from <= (to ?? from)) return { from, to: to ?? from };
+    throw new InvalidArgumentError(`Expected a day or a range of days A..B, each as ${dayForms}.`);
+  };
+
+function dayOf(text: string, context: Today): string | null {
   if (isDay(text)) return text;
-  throw new InvalidArgumentError('Expected a day of the calendar as YYYY-MM-DD.');
+  const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
+  const weekday = weekdays.indexOf(text);
+  if (back === undefined && weekday < 0) return null;
+  const now = localDateTime(context.now(), context.zone);
+  return addDays(localDay(context.now(), context.zone), -(back ?? (now.weekday - weekday + 7) % 7));
 }
 
 /** A time of the day, `HH:MM`. */

@@ -71,6 +71,8 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
   /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
+  /** Whom the command named so far, by their `audit_key`. */
+  readonly named: ReadonlySet<string>;
   /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
   interruptible(): AbortSignal;
   /** Makes an action of commander from a handler, so that its outcome reaches the exit code. */
@@ -93,6 +95,7 @@ export function createContext(options: ContextOptions): CommandContext {
   let outcome: Outcome = {};
   let store: Promise<Store> | undefined;
   const storeWarnings: string[] = [];
+  const named = new Set<string>();
   const logs = new Map<LogKind, Promise<FileLog>>();
   const abort = new AbortController();
   let stopListening: (() => void) | undefined;
@@ -128,7 +131,15 @@ export function createContext(options: ContextOptions): CommandContext {
       if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));
       return logs.get(kind)!;
     },
-    findUser: async (nameOrUuid) => findUser(await context.store(), nameOrUuid),
+    named,
+    findUser: async (nameOrUuid) => {
+      const store = await context.store();
+      const user = await findUser(store, nameOrUuid);
+      // A damaged row of theirs stops no command that looks for them.
+      const [figures] = await store.users.figures({ uuid: user.uuid }).catch(() => []);
+      if (figures !== undefined) named.add(figures.audit_key);
+      return user;
+    },
     interruptible: () => {
       stopListening ??= abortOnSignals(abort);
       return abort.signal;

@@ -4,16 +4,17 @@ import {
   type DayPart,
   dayParts,
   finalText,
+  flagLines,
   modeTotals,
   observedWords,
   totalsText,
+  type WordedDay,
   zonesText,
 } from '../diary/day-words.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
 import type { Places } from '../diary/places.ts';
-import { type Labels, noLabels } from '../labels/labels-of.ts';
 import { formatForPeople } from '../model/time.ts';
-import type { Trip, TripRecord } from '../model/trip.ts';
+import type { Trip } from '../model/trip.ts';
 import { type ModeStyle, styleOf } from '../pages/mode-styles.ts';
 import { table } from './output.ts';
 
@@ -25,31 +26,25 @@ export interface DiaryMarks {
 }
 
 /** What the text of a day is made from. */
-export interface DiaryDay {
+export interface DiaryDay extends WordedDay {
   name: string;
-  day: string;
-  /** Trips that start on the day, in order. */
-  records: readonly TripRecord[];
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
-  /** What is known of the day. */
-  observed: ObservedDay;
   /** The person's places. */
   places: Pick<Places, 'labelOf'>;
-  /** What the user said about the trips; absent: nothing. */
-  labels?: Labels;
   /** Shows the id of each trip. */
   ids?: boolean;
 }
 
 /** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
 export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): string {
-  const { name, day, records, observed, completeUntil, places, labels = noLabels, ids = false } = shown;
+  const { name, day, records, observed, completeUntil, places, flagged = [], ids = false } = shown;
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
   const first = trips[0];
-  if (first === undefined) return `${bold(name)}  ${day}: no trips\n${observedText(observed)}`;
+  const known = [observedText(observed), ...flagLines(flagged, observed.zone).map((line) => `  to check: ${line}`)];
+  if (first === undefined) return [`${bold(name)}  ${day}: no trips  ${dim(observed.zone)}`, ...known].join('\n');
   const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesText(trips))}`;
-  const lines = dayParts(records, observed, labels, places.labelOf).flatMap((part) => {
+  const lines = dayParts(shown, places.labelOf).flatMap((part) => {
     if (part.kind === 'between') return [dim(`  ${part.clock}  ○ ${part.words}`)];
     if (part.kind === 'trip') return tripLines(part, ids, dim);
     const { clock, letter, position, stay } = part;
@@ -61,7 +56,7 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
   });
   return [
     ...[title, '', dayBar(observed, trips, tint), '', ...lines, ''],
-    ...[`  ${totalsText(trips)}`, `  ${modes.join('  ')}`, observedText(observed)],
+    ...[`  ${totalsText(trips)}`, `  ${modes.join('  ')}`, ...known],
     dim(`  ${finalText(trips.at(-1)!, completeUntil)}`),
   ].join('\n');
 }

@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { hostZone } from '../log/format.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
+import { noteAct } from './note-act.ts';
 import { OutputClosed, type Sink, sinkOf } from './output.ts';
 import { packageVersion } from './version.ts';
 
@@ -11,11 +12,14 @@ const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as
 
 /** Every command, by name. Only the one that runs is loaded: loading all takes longer than most take to run. */
 const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandContext) => Command>>> = {
+  audit: async () => (await import('./commands/audit.ts')).auditCommand,
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   config: async () => (await import('./commands/config.ts')).configCommand,
+  days: async () => (await import('./commands/days.ts')).daysCommand,
   correct: async () => (await import('./commands/correct.ts')).correctCommand,
   'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
   diary: async () => (await import('./commands/diary.ts')).diaryCommand,
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
   erase: async () => (await import('./commands/erase.ts')).eraseCommand,
   evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
   explain: async () => (await import('./commands/explain.ts')).explainCommand,
@@ -50,6 +54,7 @@ export async function main(
   const context = createContext(surroundings);
   let debug = isSet(surroundings.env.MOBILITY_DEBUG);
   let code: number;
+  let ran: Command | null = null;
   let printed: Promise<unknown> = Promise.resolve();
   // Commander prints help without waiting for it.
   const print = (text: string): boolean => {
@@ -65,6 +70,7 @@ export async function main(
       const { store, logDir, json = false, debug: asked } = command.optsWithGlobals();
       context.setFlags({ json, settings: { store, logDir } });
       debug ||= asked === true;
+      ran = command;
     });
     await program.parseAsync([...argv]);
     code = context.outcome.exitCode ?? exitCodes.ok;
@@ -75,6 +81,7 @@ export async function main(
     );
     code = report(first, { stderr: surroundings.stderr, debug, interrupted: context.signal.aborted });
   }
+  if (ran !== null && code !== exitCodes.usage) await noteAct(context, ran, code);
   try {
     await context.close();
   } catch (error) {

@@ -1,10 +1,12 @@
 // What a day says, in words and numbers: the terminal and the HTML page both show these, each in its own form.
-import type { Labels } from '../labels/labels-of.ts';
+import { type Labels, noLabels } from '../labels/labels-of.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
 import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy } from '../model/trip-fields.ts';
+import type { Day } from './days.ts';
+import type { Flagged } from './flags.ts';
 import { type ObservedDay, reasonsOf, unobservedWithin } from './observed-time.ts';
 
 // ---------------------------------------------------------------- numbers
@@ -43,6 +45,12 @@ const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceTex
 
 // ---------------------------------------------------------------- the parts of a day
 
+/** What is shown of a day, see `Day`: labels and flags may be missing. */
+export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
+  /** Links that start on the day, in order. */
+  records: readonly TripRecord[];
+}
+
 /** What happened in a day, in order of time. */
 export type DayPart =
   | { kind: 'place'; clock: string; letter: string; position: Position /** Empty: not known. */; stay: string }
@@ -65,16 +73,14 @@ export interface WayPart {
   estimated: string;
 }
 
-/** A day of trips: `records` start on it, in order. `letterOf` names places. */
+/** The parts of a day. `letterOf` names places. */
 export function dayParts(
-  records: readonly TripRecord[],
-  observed: ObservedDay,
-  labels: Labels,
+  { records, observed, labels }: WordedDay,
   letterOf: (position: Position) => string,
 ): DayPart[] {
   const parts: DayPart[] = [];
-  for (const [i, { trip, untracked }] of records.entries()) {
-    if (trip === null) continue;
+  const trips = records.filter(({ trip }) => trip !== null) as (TripRecord & { trip: Trip })[];
+  for (const [i, { trip, untracked }] of trips.entries()) {
     const { start_ts, start_zone, end_ts, end_zone } = trip;
     if (untracked !== null) {
       const { start_ts, end_ts } = untracked;
@@ -82,10 +88,10 @@ export function dayParts(
       const words = `moved unseen for ${durationText(end_ts - start_ts)}`;
       parts.push({ kind: 'between', clock: formatForPeople(start_ts, start_zone, format), words });
     }
-    if (untracked !== null || !records[i - 1]?.trip) parts.push(place(start_ts, start_zone, trip.start_loc, ''));
-    parts.push({ kind: 'trip', trip, way: wayParts(trip), said: saidLines(labels, trip) });
-    const next = records[i + 1];
-    const stay = next?.trip && next.untracked === null ? next.trip.start_ts - end_ts : null;
+    if (untracked !== null || i === 0) parts.push(place(start_ts, start_zone, trip.start_loc, ''));
+    parts.push({ kind: 'trip', trip, way: wayParts(trip), said: saidWords(labels, trip) });
+    const next = trips[i + 1];
+    const stay = next?.untracked === null ? next.trip.start_ts - end_ts : null;
     if (stay !== null && stay < leastStay)
       parts.push({ kind: 'between', clock: clockText(end_ts, end_zone), words: 'went on at once' });
     else
@@ -128,8 +134,9 @@ const saidNames: Record<string, string> = {
   replaced_mode: 'instead of',
 };
 
-const saidLines = (labels: Labels, trip: Trip): string[] =>
-  Object.entries(saidTexts(labels.ofTrip(trip.start_ts))).map(
+/** What the user said about a trip, each thing with its name: `mode e_bike`. */
+export const saidWords = (labels: Labels | undefined, trip: Trip): string[] =>
+  Object.entries(saidTexts((labels ?? noLabels).ofTrip(trip.start_ts))).map(
     ([name, text]) => `${saidNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
   );
 
@@ -169,3 +176,10 @@ export function finalText({ end_ts, end_zone }: Trip, completeUntil: number | nu
   if (completeUntil === null || completeUntil < end_ts) return 'draft: later entries may change it';
   return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; what came later is draft`;
 }
+
+/** What is doubtful of a day, a line each: `13:21-14:21 car: mostly estimated`. Times in `zone`. */
+export const flagLines = (flagged: readonly Flagged[], zone: string): string[] =>
+  flagged.map(({ flag, of, from, to, mode = of }) => {
+    const clocks = `${clockText(from, zone)}-${clockText(to, zone)} `;
+    return `${of === 'day' ? '' : clocks}${mode.replaceAll('_', ' ')}: ${flag.replaceAll('_', ' ')}`;
+  });

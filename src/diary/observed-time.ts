@@ -2,12 +2,27 @@
 // day sum to its length, also where the clock changes or the user crosses zones.
 import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
-import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
+import { everyLink } from '../store/pages.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 
 /** Why nothing is known of a time. */
-export type UnobservedReason = SilenceReason | 'nothing received' | 'before the first location' | 'taken out';
+export type UnobservedReason =
+  | SilenceReason
+  | 'nothing received'
+  | 'before the first location'
+  | 'before joining'
+  | 'after leaving'
+  | 'clock wrong'
+  | 'not yet'
+  | 'taken out';
+
+/** The reasons that somebody or the phone decided on; of all others the phone is silent. */
+const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
+
+/** A time of which nothing is known, and why. */
+export type Unobserved = TimeRange & { reason: UnobservedReason };
 
 /** A part of a day. */
 export interface TimeSpan {
@@ -21,6 +36,8 @@ export interface TimeSpan {
 /** A local day: its parts without gaps, in order, and how long each kind takes, s. */
 export interface ObservedDay {
   day: string;
+  /** The zone at its start. */
+  zone: string;
   /** Half open; the zone in force at the end is that of the trip before it. */
   from: number;
   to: number;
@@ -28,6 +45,8 @@ export interface ObservedDay {
   moving_s: number;
   staying_s: number;
   unobserved_s: number;
+  /** The part of `unobserved_s` in which it was off: tracking, the permission or the phone; or taken out. */
+  off_s: number;
 }
 
 /** What days are made of: links in order from the trip before them to the link behind them, and the state. */
@@ -37,6 +56,8 @@ export interface ObservedSource {
   observed: PipelineState['observed'];
   /** The zone where no trip says one. */
   zone: string;
+  /** Why unobserved time was not observed, where more is known than the phone said; of several the first counts. */
+  causes?: readonly Unobserved[];
   /** What corrections say: entries that are not analysed, and times at home. Absent: nothing. */
   setAside?: readonly SetAside[];
   atHome?: readonly TimeRange[];
@@ -46,56 +67,55 @@ export interface ObservedSource {
 export function observedDays(source: ObservedSource, from: string, to: string): ObservedDay[] {
   const trips = source.links.flatMap(({ trip }) => trip ?? []);
   const startOf = dayStarts(trips, source.zone);
-  const known: Known = { trips, silences: silencesOf(source), out: source.setAside ?? [], atHome: source.atHome ?? [] };
+  const moves = trips.map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts }));
+  const out = (source.setAside ?? []).map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
+  const { causes = [], atHome = [] } = source;
+  const known: Known = { moves, silences: silencesOf(source), causes, out, atHome };
   const days: ObservedDay[] = [];
   for (let day = from, start = startOf(day); day <= to; day = addDays(day, 1)) {
-    const end = Math.max(start, startOf(addDays(day, 1)));
-    days.push(dayOf(day, start, end, known));
+    const next = startOf(addDays(day, 1));
+    const end = next.ts > start.ts ? next : start;
+    days.push({ day, zone: start.zone, ...dayOf(start.ts, end.ts, known) });
     start = end;
   }
   return days;
 }
 
-/** The same days, read from the store. */
+/** The same days, read from the store, with the links that they were made of. */
 export async function readObservedDays(
   store: Pick<Store, 'trips' | 'pipeline' | 'timeseries'>,
   userId: string,
-  { from, to, zone = 'UTC' }: { from: string; to: string; zone?: string },
-): Promise<ObservedDay[]> {
+  { from, to, zone = 'UTC', causes = [] }: Pick<ObservedSource, 'causes'> & { from: string; to: string; zone?: string },
+): Promise<{ days: ObservedDay[]; links: TripRecord[] }> {
   const [earliest, latest] = [startOfDay(from, 'UTC') - 86_400, startOfDay(to, 'UTC') + 3 * 86_400];
   const before = await store.trips.previous(userId, earliest);
   const links: TripRecord[] = [];
-  for (let at = before?.chain_ts ?? earliest; at < latest; ) {
-    const page = await store.trips.chain(userId, { from: at, to: latest, limit: linksAtOnce });
-    links.push(...page);
-    if (page.length < linksAtOnce) break;
-    at = justAfter(page.at(-1)!.chain_ts);
-  }
+  for await (const link of everyLink(store, userId, { from: before?.chain_ts ?? earliest, to: latest }))
+    links.push(link);
   links.push(...(await store.trips.chain(userId, { from: latest, limit: 1 })));
   const { observed, set_aside: setAside } = await store.pipeline.get(userId);
   const stated = holding(await readCorrections(store.timeseries, userId));
   const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
-  return observedDays({ links, observed, zone, setAside, atHome }, from, to);
+  return { days: observedDays({ links, observed, zone, causes, setAside, atHome }, from, to), links };
 }
 
-const linksAtOnce = 200;
-
-/** The first instant of a day, by the zone in which the user is: that of the end of a trip holds until the next one. */
-function dayStarts(trips: readonly Trip[], zone: string): (day: string) => number {
+/**
+ * The first instant of a day and its zone, by the zone in which the user is: that of the end of a trip holds until the
+ * next one.
+ */
+function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
   for (const { end_ts, end_zone } of trips) {
     if (end_zone !== zones.at(-1)!.zone) zones.push({ from: end_ts, zone: end_zone });
   }
   return (day) => {
     for (const [i, piece] of zones.entries()) {
-      const start = Math.max(piece.from, startOfDay(day, piece.zone));
-      if (start < (zones[i + 1]?.from ?? Number.POSITIVE_INFINITY)) return start;
+      const ts = Math.max(piece.from, startOfDay(day, piece.zone));
+      if (ts < (zones[i + 1]?.from ?? Number.POSITIVE_INFINITY)) return { ts, zone: piece.zone };
     }
     throw new Error('the last zone has no end');
   };
 }
-
-type Unobserved = TimeRange & { reason: UnobservedReason };
 
 /** Unobserved time in order of its end, from the beginning to the end of time. */
 function silencesOf({ links, observed }: ObservedSource): Unobserved[] {
@@ -114,19 +134,20 @@ function silencesOf({ links, observed }: ObservedSource): Unobserved[] {
 
 /** What is known of any time. */
 interface Known {
-  trips: readonly Trip[];
+  moves: readonly TimeRange[];
   silences: readonly Unobserved[];
-  out: readonly SetAside[];
+  causes: readonly Unobserved[];
+  out: readonly (TimeRange & Pick<SetAside, 'source' | 'token'>)[];
   atHome: readonly TimeRange[];
 }
 
-function dayOf(day: string, from: number, to: number, { trips, silences, ...stated }: Known): ObservedDay {
-  const onDay = (part: TimeRange): boolean => part.from < to && part.to > from;
-  const moves = trips.map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts })).filter(onDay);
-  const gaps = silences.filter(onDay);
-  const out = stated.out.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of })).filter(onDay);
-  const atHome = stated.atHome.filter(onDay);
-  const bounds = [from, to, ...[...moves, ...gaps, ...out, ...atHome].flatMap((part) => [part.from, part.to])];
+function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' | 'zone'> {
+  const onDay = <T extends TimeRange>(ranges: readonly T[]): T[] =>
+    ranges.filter((range) => range.from < to && range.to > from);
+  const [moves, gaps, causes] = [onDay(known.moves), onDay(known.silences), onDay(known.causes)];
+  const [out, atHome] = [onDay(known.out), onDay(known.atHome)];
+  const parts = [...moves, ...gaps, ...causes, ...out, ...atHome];
+  const bounds = [from, to, ...parts.flatMap((part) => [part.from, part.to])];
   const cuts = [...new Set(bounds)].filter((ts) => ts >= from && ts <= to).sort((a, b) => a - b);
   const spans: TimeSpan[] = [];
   for (const [i, start] of cuts.slice(0, -1).entries()) {
@@ -138,16 +159,21 @@ function dayOf(day: string, from: number, to: number, { trips, silences, ...stat
     const taken = isHome ? undefined : out.find(isAround);
     // Where only one of several sources was taken out, the others say whether the user stayed.
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token));
-    const reason = isTaken ? 'taken out' : (gap?.reason ?? null);
+    const reason = isTaken ? 'taken out' : gap ? (causes.find(isAround) ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const last = spans.at(-1);
     if (last?.kind === kind && last.reason === reason) last.to = end;
     else spans.push({ from: start, to: end, kind, reason });
   }
-  const sum = (kind: TimeSpan['kind']): number =>
-    spans.reduce((total, span) => total + (span.kind === kind ? span.to - span.from : 0), 0);
-  const times = { moving_s: sum('moving'), staying_s: sum('staying'), unobserved_s: sum('unobserved') };
-  return { day, from, to, spans, ...times };
+  const sum = (isMeant: (span: TimeSpan) => boolean): number =>
+    spans.reduce((total, span) => total + (isMeant(span) ? span.to - span.from : 0), 0);
+  const times = {
+    moving_s: sum(({ kind }) => kind === 'moving'),
+    staying_s: sum(({ kind }) => kind === 'staying'),
+    unobserved_s: sum(({ kind }) => kind === 'unobserved'),
+    off_s: sum(({ reason }) => reason !== null && offReasons.has(reason)),
+  };
+  return { from, to, spans, ...times };
 }
 
 /** How long each reason held on the day, s, the longest first. */

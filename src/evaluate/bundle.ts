@@ -1,6 +1,6 @@
 // A day as a case that may be handed on: the entries that it follows from, moved to another place and to other weeks.
 // Only what the analysis reads passes, field by field.
-import { sourceOf } from '../analysis/choose-sources.ts';
+
 import { eventRead, locationRead, motionRead } from '../analysis/observe.ts';
 import { convert } from '../converters/convert.ts';
 import { distance, type LatLon } from '../geo/distance.ts';
@@ -10,6 +10,7 @@ import { MobilityError } from '../model/errors.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { iosMotions } from '../model/payloads.ts';
+import { sourceOf } from '../model/sources.ts';
 import { addDays, type TimeRange, zoneNamed, zoneOffset } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { Truth } from './cases.ts';

@@ -2,7 +2,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { sourceOf } from '../analysis/choose-sources.ts';
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
 import { cleanEvents, cleanLocations, cleanMotions, eventIn, locationIn, motionIn } from '../analysis/observe.ts';
 import { convert } from '../converters/convert.ts';
@@ -10,6 +9,7 @@ import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
 import { errorText, MobilityError } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
+import { sourceOf } from '../model/sources.ts';
 
 /** A part of a true trip; times are seconds since the epoch. */
 export interface TrueSection {

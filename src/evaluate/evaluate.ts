@@ -1,8 +1,9 @@
 // The analysis over recorded cases, in process: observations -> trips -> scores against what really happened.
 import { analyse } from '../analysis/analyse.ts';
 import type { Models } from '../analysis/sequence/segment.ts';
+import { modeClass } from '../model/mode-class.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
-import { type CaseScore, type FoundTrip, modeClass, scoreCase } from './score.ts';
+import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
 
 /** One scored case, with what groups are made by. */
 export interface ScoredCase {

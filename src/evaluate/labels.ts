@@ -1,11 +1,11 @@
 // How right the modes of the diary are by what people said of their trips, by mode, with the uncertainty of few labels.
 import { readInputs } from '../labels/read-inputs.ts';
 import { keys } from '../model/keys.ts';
+import { type ModeClass, modeClass } from '../model/mode-class.ts';
 import { maxTime } from '../model/time.ts';
 import type { Section } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
-import { type ModeClass, modeClass } from './score.ts';
 
 /** What came of the labels of one mode, or of all. */
 export interface LabelScore {

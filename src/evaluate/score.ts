@@ -1,48 +1,8 @@
 // Scores of found trips against the ground truth, as defined in docs/quality.md.
 
+import { type ModeClass, modeClass } from '../model/mode-class.ts';
 import type { Truth } from './cases.ts';
 import { clipped, coveredBy, coverOf, type Interval, lengthOf, overlap, sharedPart } from './intervals.ts';
-
-/** A class of modes. */
-export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
-
-/** Names of modes, and words of the usual sets of labels. */
-const classNames: Record<Exclude<ModeClass, 'other'>, readonly string[]> = {
-  walk: ['WALKING', 'ON_FOOT', 'RUNNING', 'WALK', 'RUN', 'FOOT'],
-  bike: ['BICYCLING', 'ON_BICYCLE', 'E_BIKE', 'BIKE', 'BICYCLE', 'CYCLING', 'EBIKE', 'PILOT_EBIKE', 'BIKESHARE'],
-  scooter: ['ESCOOTER', 'SCOOTER', 'E_SCOOTER', 'SCOOTERSHARE'],
-  car: [
-    'CAR',
-    'TAXI',
-    'DROVE_ALONE',
-    'SHARED_RIDE',
-    'CARPOOL',
-    'DRIVING',
-    'DRIVE',
-    'E_CAR_DROVE_ALONE',
-    'E_CAR_SHARED_RIDE',
-  ],
-  bus: ['BUS', 'FREE_SHUTTLE', 'SHUTTLE'],
-  rail: ['TRAIN', 'LIGHT_RAIL', 'TRAM', 'SUBWAY', 'TRAMWAY', 'METRO', 'RAIL'],
-  motor: ['IN_VEHICLE', 'STOPPED_WHILE_IN_VEHICLE'],
-  still: ['STILL', 'STOPPED'],
-};
-const classByName = new Map(
-  Object.entries(classNames).flatMap(([name, modes]) => modes.map((mode) => [mode, name as ModeClass])),
-);
-
-/** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
-export function modeClass(mode: string): ModeClass {
-  const name = mode.slice(mode.lastIndexOf('.') + 1);
-  return (
-    classByName.get(
-      name
-        .trim()
-        .toUpperCase()
-        .replace(/[\s-]+/g, '_'),
-    ) ?? 'other'
-  );
-}
 
 const coarse: Partial<Record<ModeClass, string>> = {
   walk: 'foot',

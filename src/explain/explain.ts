@@ -235,6 +235,10 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   silent: `nothing for more than ${durationText(silenceDefaults.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${silenceDefaults.near} m away afterwards or on the way`,
   'nothing received': 'nothing came after it yet',
   'before the first location': 'the first location of all came after it',
+  'before joining': 'the person joined the study after it',
+  'after leaving': 'all tokens of the person had been revoked or had expired',
+  'clock wrong': 'what the phone wrote then claims a later time: it came before it was written',
+  'not yet': 'it is to come',
   'taken out': 'a correction sets aside what came of this time',
 };
 

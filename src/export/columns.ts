@@ -1,4 +1,5 @@
 // The tables of an export: one list of columns makes CSV, Parquet, GeoJSON, the data dictionary and the docs.
+import { flagMeanings } from '../diary/flags.ts';
 import type { Position } from '../model/trip.ts';
 
 /** What a table is about. */
@@ -50,6 +51,12 @@ const figures: Column[] = [
   { name: 'estimated_m', type: 'number', unit: 'm', meaning: 'part of `distance_m` that no location shows' },
 ];
 
+const flags: Column = {
+  name: 'flags',
+  type: 'text',
+  meaning: `what is doubtful, with blanks between: ${Object.keys(flagMeanings).join(', ')}; empty if nothing is`,
+};
+
 const modes: Column[] = [
   { name: 'mode', type: 'text', meaning: 'mode in plain words: walking, bicycling, car, bus, train, vehicle, …' },
   { name: 'mode_confirmed', type: 'text', meaning: 'mode that the participant confirmed; empty if there is none' },
@@ -73,8 +80,13 @@ export const tables: Record<Kind, readonly Column[]> = {
       meaning: 'purpose that the participant confirmed; empty if there is none',
     },
     { name: 'sections', type: 'integer', meaning: 'number of sections' },
-    { name: 'start_place_id', type: 'text', meaning: 'place where the trip begins' },
-    { name: 'end_place_id', type: 'text', meaning: 'place where the trip ends' },
+    {
+      name: 'start_place_id',
+      type: 'text',
+      meaning: 'place where the trip begins; empty where it follows another at once',
+    },
+    { name: 'end_place_id', type: 'text', meaning: 'place where the trip ends; empty where another follows at once' },
+    flags,
     { name: 'geometry', type: 'geometry', meaning: 'line of the trip through all its sections' },
   ],
   sections: [
@@ -88,13 +100,14 @@ export const tables: Record<Kind, readonly Column[]> = {
     {
       name: 'start_place_id',
       type: 'text',
-      meaning: 'place where the section begins, if it is the first of its trip; else empty',
+      meaning: 'place where the section begins, if it is the first of its trip and the trip has one; else empty',
     },
     {
       name: 'end_place_id',
       type: 'text',
-      meaning: 'place where the section ends, if it is the last of its trip; else empty',
+      meaning: 'place where the section ends, if it is the last of its trip and the trip has one; else empty',
     },
+    flags,
     { name: 'geometry', type: 'geometry', meaning: 'line of the section' },
   ],
   places: [
@@ -103,8 +116,10 @@ export const tables: Record<Kind, readonly Column[]> = {
     { name: 'location_id', type: 'text', meaning: 'location of the stay: the same for all stays at one spot' },
     ...times('arrival; empty for the first place', 'departure; empty while the person is there'),
     { name: 'duration_s', type: 'number', unit: 's', meaning: 'seconds from arrival to departure' },
+    { name: 'observed_s', type: 'number', unit: 's', meaning: 'part of `duration_s` in which the stay was observed' },
     { name: 'ending_trip_id', type: 'text', meaning: 'trip that ends at the place' },
     { name: 'starting_trip_id', type: 'text', meaning: 'trip that begins at the place' },
+    flags,
     { name: 'geometry', type: 'geometry', meaning: 'position of the place' },
   ],
   locations: [
@@ -154,7 +169,12 @@ export const tables: Record<Kind, readonly Column[]> = {
   ],
   days: [
     ...user,
-    { name: 'day', type: 'day', meaning: 'local day' },
+    {
+      name: 'day',
+      type: 'day',
+      meaning: 'local day; every one from the first to the last of which something is known',
+    },
+    { name: 'time_zone', type: 'text', meaning: 'IANA zone at the start of the day' },
     { name: 'trips', type: 'integer', meaning: 'trips that begin on the day' },
     ...figures,
     { name: 'walking_m', type: 'number', unit: 'm', meaning: 'metres on foot' },
@@ -162,6 +182,20 @@ export const tables: Record<Kind, readonly Column[]> = {
     { name: 'car_m', type: 'number', unit: 'm', meaning: 'metres by car' },
     { name: 'public_transport_m', type: 'number', unit: 'm', meaning: 'metres by bus, tram, train or subway' },
     { name: 'other_m', type: 'number', unit: 'm', meaning: 'metres by any other or an unknown mode' },
+    {
+      name: 'observed_s',
+      type: 'number',
+      unit: 's',
+      meaning: 'seconds in which the person is known to move or to stay',
+    },
+    { name: 'silent_s', type: 'number', unit: 's', meaning: 'seconds of which the phone told nothing' },
+    {
+      name: 'off_s',
+      type: 'number',
+      unit: 's',
+      meaning: 'seconds in which tracking, its permission or the phone was off, or that were taken out',
+    },
+    flags,
   ],
   entries: [
     ...user,

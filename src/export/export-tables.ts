@@ -133,7 +133,14 @@ async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): A
   const shown = idKey === undefined ? (row: Row) => row : idsUnderPseudonym(idKey);
   const plain = personOf(user);
   const person = pseudonymKey === undefined ? plain : underPseudonym(plain, pseudonymKey);
-  const source = { store, person, days, ...(keys && { keys }), ...(coarse !== undefined && { coarse }) };
+  const source = {
+    store,
+    person,
+    days,
+    now: options.now,
+    ...(keys && { keys }),
+    ...(coarse !== undefined && { coarse }),
+  };
   let batch: Row[] = [];
   let rows = 0;
   for await (const row of rowsOf(kind, source)) {
@@ -149,7 +156,8 @@ async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): A
 
 function personOf(user: UserRecord): Person {
   const { subgroup } = user as UserRecord & { subgroup?: string | null };
-  return { uuid: user.uuid, id: user.uuid, name: user.user_email, subgroup: subgroup ?? null };
+  const { uuid, user_email: name, joined_ts } = user;
+  return { uuid, id: uuid, name, subgroup: subgroup ?? null, ...(joined_ts !== undefined && { joined_ts }) };
 }
 
 /** A writer that counts and hashes what goes through it. */

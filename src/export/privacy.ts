@@ -9,6 +9,7 @@ export interface Person {
   id: string;
   name: string;
   subgroup: string | null;
+  joined_ts?: number;
 }
 
 /** Hex digits, the same for the same key and text; nobody finds the text without the key. */

@@ -1,5 +1,8 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 import { meaningOf } from '../converters/convert.ts';
+import { readClues } from '../diary/clues.ts';
+import { everyDay, observedFigures } from '../diary/days.ts';
+import { type Clues, type Flagged, flagNames, flagsOfStay, flagsOfTrip } from '../diary/flags.ts';
 import { type Ends, type Places, placesOf, readPlaceNames, staysOf } from '../diary/places.ts';
 import { type Input, inputKeyNames, inputOf } from '../labels/input-keys.ts';
 import { readLabels, spansAround } from '../labels/labels-of.ts';
@@ -7,8 +10,8 @@ import { spanOf } from '../labels/match-inputs.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
-import { isTimeZone, justAfter } from '../model/time.ts';
-import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
+import { isTimeZone, justAfter, type TimeRange } from '../model/time.ts';
+import type { Position, Section, Silence, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -28,26 +31,33 @@ export interface Source {
   keys?: readonly string[];
   /** m; stays are moved to the middle of cells of this size, and the ways around them are left out. */
   coarse?: number;
+  /** Seconds since the epoch. */
+  now: number;
 }
 
 /** Rows of one kind for one person, in order of time. */
 export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
   const who = personRow(source.person);
-  // How much of a length is estimated says how far the stay is from the first location.
-  const hidden = source.coarse !== undefined && kind !== 'places' && kind !== 'points' ? { estimated_m: null } : {};
+  // How much of a length is estimated says how far the stay is from the first location; a silence may begin with it.
+  const exact = { ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }), flags: null };
+  const hidden = source.coarse !== undefined && kind !== 'points' && kind !== 'locations' ? exact : {};
   for await (const row of makers[kind](source)) yield { ...who, ...row, ...hidden };
 }
 
 const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
-  trips: (source) => labelled(source, ({ trip, day }, said) => [{ ...tripRow(trip, day), ...said }]),
+  trips: (source) =>
+    labelled(source, (record, said, flagged) => [{ ...tripRow(record), ...said, flags: flagNames(flagged).join(' ') }]),
   sections: (source) =>
-    labelled(source, ({ trip }, { mode_confirmed }) =>
-      trip.sections.map((section, i) => ({ ...sectionRow(trip, section, i), mode_confirmed })),
+    labelled(source, (record, { mode_confirmed }, flagged) =>
+      record.trip.sections.map((section, i) => {
+        const flags = flagNames(flagged.filter(({ id }) => id === section.id)).join(' ');
+        return { ...sectionRow(record, section, i), mode_confirmed, flags };
+      }),
     ),
   points: (source) => each(source, ({ trip }) => trip.sections.flatMap((section) => pointRows(trip, section))),
   places: async function* places(source) {
     const { of } = await placesIn(source);
-    for await (const { at, row } of placeRows(source)) yield { ...row, location_id: of(at).id };
+    for await (const row of placeRows(source)) yield { ...row, location_id: of(positionOf(row)).id };
   },
   locations: locationRows,
   days: dayRows,
@@ -57,7 +67,8 @@ const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
 
 const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
 
-type KeptTrip = Omit<TripRecord, 'trip'> & { trip: ShownTrip };
+/** A trip as shown, and whether another one touches it without a stay between. */
+type KeptTrip = Omit<TripRecord, 'trip'> & { trip: ShownTrip; follows: boolean; isFollowed: boolean };
 
 async function* each(source: Source, rows: (record: KeptTrip) => Row[]): AsyncGenerator<Row> {
   for await (const record of tripsOf(source)) yield* rows(record);
@@ -69,7 +80,11 @@ const labelsAtOnce = 50;
 /** Rows of trips with what the participant named. */
 async function* labelled(
   source: Source,
-  rows: (record: KeptTrip, said: { mode_confirmed: string | null; purpose_confirmed: string | null }) => Row[],
+  rows: (
+    record: KeptTrip,
+    said: { mode_confirmed: string | null; purpose_confirmed: string | null },
+    flagged: readonly Flagged[],
+  ) => Row[],
 ): AsyncGenerator<Row> {
   let batch: KeptTrip[] = [];
   for await (const record of tripsOf(source)) {
@@ -84,11 +99,26 @@ async function* labelled(
     const [first, last] = [batch[0], batch.at(-1)];
     if (!first || !last) return [];
     const labels = await readLabels(source.store, source.person.uuid, { from: first.start_ts, to: last.end_ts });
-    return batch.flatMap((record) => {
+    const found: Row[] = [];
+    for (const record of batch) {
       const { mode_confirm, purpose_confirm } = saidTexts(labels.ofTrip(record.start_ts));
-      return rows(record, { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null });
-    });
+      const said = { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null };
+      const { start_ts: from, end_ts: to } = record;
+      found.push(
+        ...rows(record, said, await flagsIn(source, { from, to }, (clues) => flagsOfTrip(record.trip, clues, labels))),
+      );
+    }
+    return found;
   }
+}
+
+/** Flags by what the entries of a time tell; none of a coarse export, which hides them. */
+async function flagsIn(
+  { store, person, coarse }: Source,
+  range: TimeRange,
+  flagsBy: (clues: Clues) => Flagged[],
+): Promise<Flagged[]> {
+  return coarse === undefined ? flagsBy(await readClues(store, person.uuid, range)) : [];
 }
 
 /** Trips that begin on the days asked for. */
@@ -108,11 +138,25 @@ async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {
   }
 }
 
-async function* everyExactTrip({ store, person }: Source): AsyncGenerator<TripRecord & { trip: Trip }> {
+/** s; where two trips touch there is no place between them */
+const leastStay = 1;
+
+type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
+
+/** Each trip with the silences since the trip before it. */
+async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactTrip> {
+  let silences: Silence[] = [];
+  let held: ExactTrip | null = null;
   for await (const record of everyLink(store, person.uuid)) {
-    const { trip } = record;
-    if (trip !== null) yield { ...record, trip };
+    silences.push(...(record.silences ?? []));
+    const { trip, untracked } = record;
+    if (trip === null) continue;
+    const follows: boolean = held !== null && untracked === null && trip.start_ts - held.trip.end_ts < leastStay;
+    if (held !== null) yield { ...held, isFollowed: follows };
+    held = { ...record, trip, silences, follows, isFollowed: false };
+    silences = [];
   }
+  if (held !== null) yield held;
 }
 
 async function* tripsIn(records: AsyncIterable<{ trip: Trip }>): AsyncGenerator<Trip> {
@@ -133,7 +177,7 @@ function timesRow(started: number | null, finished: number | null, zone: string,
   };
 }
 
-function tripRow(trip: ShownTrip, day: string): Row {
+function tripRow({ trip, day, follows, isFollowed }: KeptTrip): Row {
   const line = trip.sections.flatMap(({ coordinates }) => coordinates);
   const places = [trip.start_place.location, trip.end_place.location];
   return {
@@ -145,8 +189,8 @@ function tripRow(trip: ShownTrip, day: string): Row {
     estimated_m: estimatedOf(trip),
     mode: mainMode(trip),
     sections: trip.sections.length,
-    start_place_id: trip.start_place.id,
-    end_place_id: trip.end_place.id,
+    start_place_id: follows ? null : trip.start_place.id,
+    end_place_id: isFollowed ? null : trip.end_place.id,
     geometry: { type: 'LineString', coordinates: line.length > 0 ? line : places },
   };
 }
@@ -157,7 +201,7 @@ function mainMode({ sections }: ShownTrip): string | null {
   return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
 }
 
-function sectionRow(trip: ShownTrip, section: Section, i: number): Row {
+function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, i: number): Row {
   const { start_ts, end_ts } = section;
   const { mode_confidence } = section as Section & { mode_confidence?: number | null };
   return {
@@ -171,8 +215,8 @@ function sectionRow(trip: ShownTrip, section: Section, i: number): Row {
     mode: plainMode(section.sensed_mode),
     mode_confidence: mode_confidence ?? null,
     sensed_mode: section.sensed_mode,
-    start_place_id: i === 0 ? trip.start_place.id : null,
-    end_place_id: i === trip.sections.length - 1 ? trip.end_place.id : null,
+    start_place_id: i === 0 && !follows ? trip.start_place.id : null,
+    end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
     geometry: { type: 'LineString', coordinates: section.coordinates },
   };
 }
@@ -199,41 +243,6 @@ function pointRows(trip: ShownTrip, section: Section): Row[] {
   });
 }
 
-/**
- * Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another.
- */
-async function* placeRows(source: Source): AsyncGenerator<{ at: Position; row: Row }> {
-  let before: KeptTrip | null = null;
-  for await (const next of everyTrip(source)) {
-    if (before !== null && before.trip.end_place.id !== next.trip.start_place.id) {
-      yield* shownPlace(before, null, next.untracked?.start_ts ?? next.trip.start_ts);
-      before = null;
-    }
-    yield* shownPlace(before, next, next.trip.start_ts);
-    before = next;
-  }
-  if (before !== null) yield* shownPlace(before, null, null);
-
-  function* shownPlace(
-    arriving: KeptTrip | null,
-    leaving: KeptTrip | null,
-    exit: number | null,
-  ): Generator<{ at: Position; row: Row }> {
-    if (!isAmong((arriving ?? leaving)!.day, source.days)) return;
-    const place = arriving?.trip.end_place ?? leaving!.trip.start_place;
-    const zone = place.enter_zone ?? leaving?.trip.start_zone ?? arriving!.trip.end_zone;
-    const row = {
-      place_id: place.id,
-      ...timesRow(place.enter_ts, exit, zone),
-      duration_s: place.enter_ts === null || exit === null ? null : exit - place.enter_ts,
-      ending_trip_id: place.ending_trip,
-      starting_trip_id: leaving?.trip.id ?? null,
-      geometry: { type: 'Point', coordinates: place.location } as const,
-    };
-    yield { at: place.location, row };
-  }
-}
-
 /** The locations of the places that are shown: of a coarse export those of cells. */
 async function placesIn(source: Source): Promise<Places> {
   const ends: Ends[] = [];
@@ -245,41 +254,101 @@ async function placesIn(source: Source): Promise<Places> {
   return placesOf(person.uuid, staysOf(ends), await readPlaceNames(store, person.uuid));
 }
 
+const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;
+
 async function* locationRows(source: Source): AsyncGenerator<Row> {
   const { all, of } = await placesIn(source);
   const stays = new Map<string, number>();
-  for await (const { at } of placeRows(source)) stays.set(of(at).id, (stays.get(of(at).id) ?? 0) + 1);
+  for await (const row of placeRows(source)) {
+    const { id } = of(positionOf(row));
+    stays.set(id, (stays.get(id) ?? 0) + 1);
+  }
   for (const { id, name, home, at } of all) {
     const geometry = { type: 'Point', coordinates: at } as const;
     if (stays.has(id)) yield { location_id: id, location_name: name, stays: stays.get(id)!, home, geometry };
   }
 }
 
-const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
+/**
+ * Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another.
+ */
+async function* placeRows(source: Source): AsyncGenerator<Row> {
+  let before: KeptTrip | null = null;
+  for await (const next of everyTrip(source)) {
+    if (before !== null && before.trip.end_place.id !== next.trip.start_place.id) {
+      yield* shownPlace(before, null, next.untracked?.start_ts ?? next.trip.start_ts, next);
+      before = null;
+    }
+    if (!next.follows) yield* shownPlace(before, next, next.trip.start_ts);
+    before = next;
+  }
+  if (before !== null) yield* shownPlace(before, null, null);
 
+  async function* shownPlace(
+    arriving: KeptTrip | null,
+    leaving: KeptTrip | null,
+    exit: number | null,
+    next = leaving,
+  ): AsyncGenerator<Row> {
+    if (!isAmong((arriving ?? leaving)!.day, source.days)) return;
+    const place = arriving?.trip.end_place ?? leaving!.trip.start_place;
+    const zone = place.enter_zone ?? leaving?.trip.start_zone ?? arriving!.trip.end_zone;
+    const stay = place.enter_ts === null || exit === null ? null : { id: place.id, from: place.enter_ts, to: exit };
+    const around = stay && { from: stay.from - besideStay, to: stay.to + besideStay };
+    const flagged = stay && (await flagsIn(source, around!, (clues) => flagsOfStay(stay, clues)));
+    const silent = stay && silentWithin([...(arriving?.silences ?? []), ...(next?.silences ?? [])], stay);
+    yield {
+      place_id: place.id,
+      ...timesRow(place.enter_ts, exit, zone),
+      duration_s: stay && stay.to - stay.from,
+      observed_s: stay && stay.to - stay.from - silent!,
+      flags: flagNames(flagged ?? []).join(' '),
+      ending_trip_id: place.ending_trip,
+      starting_trip_id: leaving?.trip.id ?? null,
+      geometry: { type: 'Point', coordinates: place.location },
+    };
+  }
+}
+
+/** s before and after a stay in which its flags look for locations */
+const besideStay = 300;
+
+function silentWithin(silences: readonly Silence[], { from, to }: TimeRange): number {
+  return silences.reduce((sum, one) => sum + Math.max(0, Math.min(one.to, to) - Math.max(one.from, from)), 0);
+}
+
+const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
 const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
+const notKnown = { observed_s: 0, silent_s: 0, off_s: 0, time_zone: null as string | null, flags: '' };
+
+/** s; in a coarse export the kinds of time of a day are rounded to this: silences may begin and end with stays */
+const coarseTime = 900;
 
 async function* dayRows(source: Source): AsyncGenerator<Row> {
-  // Over the date line a later trip may begin on an earlier day, so that the days of some trips are held together.
-  const days = new Map<string, Row & typeof noTrips & typeof noMetres>();
+  const { store, person, days: bounds, coarse, now } = source;
+  const days = new Map<string, Row & typeof noTrips & typeof noMetres & typeof notKnown>();
+  const rowOf = (day: string) => {
+    const row = days.get(day) ?? { day, ...noTrips, ...noMetres, ...notKnown };
+    days.set(day, row);
+    return row;
+  };
   for await (const { trip, day } of tripsOf(source)) {
-    const row = days.get(day) ?? { day, ...noTrips, ...noMetres };
+    const row = rowOf(day);
     row.trips += 1;
     row.duration_s += trip.duration;
     row.distance_m += trip.distance;
     row.estimated_m += estimatedOf(trip);
     for (const section of trip.sections) row[modeGroup(plainMode(section.sensed_mode))] += section.distance;
-    days.set(day, row);
-    if (days.size <= daysHeld) continue;
-    const [first] = [...days.keys()].sort();
-    yield days.get(first!)!;
-    days.delete(first!);
+  }
+  const shown = (seconds: number): number =>
+    coarse === undefined ? seconds : Math.round(seconds / coarseTime) * coarseTime;
+  for await (const { day, observed, flagged } of everyDay(store, person, bounds, now)) {
+    const { observed_s, silent_s, off_s } = observedFigures(observed);
+    const times = { observed_s: shown(observed_s), silent_s: shown(silent_s), off_s: shown(off_s) };
+    Object.assign(rowOf(day), times, { time_zone: observed.zone, flags: flagNames(flagged).join(' ') });
   }
   yield* [...days.keys()].sort().map((day) => days.get(day)!);
 }
-
-/** Days that stay open while trips come in order: local days of neighbouring trips differ by two at most. */
-const daysHeld = 4;
 
 async function* entryTableRows({ store, person, days, keys }: Source): AsyncGenerator<Row> {
   for await (const entry of entryRows(store, person.uuid, days, keys)) {

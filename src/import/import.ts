@@ -20,7 +20,7 @@ export interface ImportCounts {
   known: number;
   /** Once more in the same import. */
   doubled: number;
-  /** Invalid entries. `mobility status --user` lists them, unless they belong to no user. */
+  /** Invalid entries. `mobility doctor --user` lists them, unless they belong to no user. */
   set_aside: number;
   /** Derived by another service: the pipeline derives it again. */
   left_behind: number;

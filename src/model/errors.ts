@@ -51,3 +51,7 @@ export function isMobilityError(error: unknown, ...codes: ErrorCode[]): error is
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The same, after its code where it has one: `MOBILITY_STORE_FULL: no space …`. */
+export const codedText = (error: unknown): string =>
+  isMobilityError(error) ? `${error.code}: ${error.message}` : errorText(error);

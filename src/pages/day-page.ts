@@ -4,11 +4,15 @@ import {
   clockText,
   distanceText,
   durationText,
+  flagLines,
   modeText,
   modeTotals,
   observedWords,
+  saidWords,
   totalsText,
+  type WordedDay,
 } from '../diary/day-words.ts';
+import type { Flagged } from '../diary/flags.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
 import type { Places } from '../diary/places.ts';
 import { explainDay } from '../explain/explain.ts';
@@ -20,32 +24,21 @@ import { html } from './html.ts';
 import { type ModeStyle, modeFill, modeKey, modePatterns, styleOf } from './mode-styles.ts';
 import { page } from './page-frame.ts';
 
-/** One local day. */
-export interface PageDay {
-  day: string;
-  /** Trips that start on the day, in order. */
-  records: readonly TripRecord[];
-  /** What is known of the day. */
-  observed: ObservedDay;
-}
-
 /** What a page shows. */
 export interface DiaryPage {
   /** Whose diary it is. */
   name: string;
-  days: readonly PageDay[];
+  days: readonly WordedDay[];
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
   /** The person's places. */
   places: Pick<Places, 'of' | 'labelOf'>;
-  /** What the participant named, by id of the trip: mode and purpose in plain words. */
-  labels?: ReadonlyMap<string, string>;
   /** Links to pages beside this one. */
   beside?: readonly { href: string; words: string }[];
 }
 
 /** The page as text. */
-export function diaryPage({ name, days, completeUntil, places, labels, beside = [] }: DiaryPage): string {
+export function diaryPage({ name, days, completeUntil, places, beside = [] }: DiaryPage): string {
   const title = `Diary of ${name}`;
   const links = days.length < 2 ? '' : `<nav aria-label="Days">${days.map(({ day }) => dayLink(day)).join('')}</nav>`;
   const others = beside.map(({ href, words }) => `<a href="${html(href)}">${html(words)}</a>`).join('');
@@ -55,7 +48,7 @@ export function diaryPage({ name, days, completeUntil, places, labels, beside = 
   return page(
     title,
     `<header><h1>${html(title)}</h1>${sum}${links}${pages}</header>${modePatterns(new Set(usedStyles(trips).keys()))}<main>
-${days.map((day) => daySection(day, completeUntil, places, labels ?? new Map())).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
+${days.map((day) => daySection(day, completeUntil, places)).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
 </main>`,
   );
 }
@@ -66,22 +59,21 @@ const tripsIn = (records: readonly TripRecord[]): Trip[] =>
   records.flatMap(({ trip }) => (trip === null ? [] : [trip]));
 
 function daySection(
-  { day, records, observed }: PageDay,
+  { day, records, observed, labels, flagged = [] }: WordedDay,
   completeUntil: number | null,
   places: DiaryPage['places'],
-  labels: ReadonlyMap<string, string>,
 ): string {
   const trips = tripsIn(records);
   const heading = `<h2 id="d${day}"><time datetime="${day}">${html(longDay(day))}</time></h2>`;
   if (trips.length === 0) {
-    const words = `<p class="soft">No trips. ${observedText(observed)}</p>`;
+    const words = `<p class="soft">No trips. ${observedText(observed)}</p>${flagList(flagged, observed.zone)}`;
     return `<section>${heading}${words}${dayBar(day, observed, trips)}</section>`;
   }
   const last = trips.at(-1)!;
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${mapOf(trips, places)}${legend(trips)}${tripTable(day, trips, places.labelOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${flagList(flagged, observed.zone)}${mapOf(trips, places)}${legend(trips)}${tripTable(day, trips, places.labelOf, labels)}</section>`;
 }
 
 function mapOf(trips: readonly Trip[], { of }: DiaryPage['places']): string {
@@ -94,11 +86,13 @@ function mapOf(trips: readonly Trip[], { of }: DiaryPage['places']): string {
 }
 
 /** Why the day is as it is, behind a fold. */
-function why({ records, observed }: PageDay): string {
-  const parts = explainDay({ records, observed, zone: 'UTC' }).map(({ kind, from, to, zone, title, reasons }) => {
-    const texts = reasons.map(({ about, text }) => `<li>${html(about)}: ${html(text)}</li>`);
-    return `<h3>${clockText(from, zone)} to ${clockText(to, zone)} ${html(kind)}: ${html(title)}</h3><ul>${texts.join('')}</ul>`;
-  });
+function why({ records, observed }: WordedDay): string {
+  const parts = explainDay({ records, observed, zone: observed.zone }).map(
+    ({ kind, from, to, zone, title, reasons }) => {
+      const texts = reasons.map(({ about, text }) => `<li>${html(about)}: ${html(text)}</li>`);
+      return `<h3>${clockText(from, zone)} to ${clockText(to, zone)} ${html(kind)}: ${html(title)}</h3><ul>${texts.join('')}</ul>`;
+    },
+  );
   return `<details><summary>Why</summary>${parts.join('')}</details>`;
 }
 
@@ -155,6 +149,13 @@ function observedText(day: ObservedDay): string {
   return `${[upperFirst(observed), ...(reasons.length > 0 ? [reasons.join(', ')] : [])].join(': ')}.`;
 }
 
+/** What is doubtful of the day; nothing where nothing is. */
+function flagList(flagged: readonly Flagged[], zone: string): string {
+  if (flagged.length === 0) return '';
+  const items = flagLines(flagged, zone).map((line) => `<li>${html(line)}</li>`);
+  return `<p>To check:</p><ul>${items.join('')}</ul>`;
+}
+
 const upperFirst = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 // ---------------------------------------------------------------- table and words
@@ -174,15 +175,16 @@ function tripTable(
   day: string,
   trips: readonly Trip[],
   letterOf: (position: Position) => string,
-  labels: ReadonlyMap<string, string>,
+  labels: WordedDay['labels'],
 ): string {
-  const named = trips.some(({ id }) => labels.has(id));
+  const saidOf = (trip: Trip): string => saidWords(labels, trip).join(', ');
+  const named = trips.some((trip) => saidOf(trip) !== '');
   const rows = trips.map((trip) => {
     const { start_ts, start_zone, end_ts, end_zone, start_loc, end_loc, sections } = trip;
     const modes = sections.map(
       ({ sensed_mode, distance }) => `${html(modeText(sensed_mode))} ${distanceText(distance)}`,
     );
-    const label = named ? `<td>${html(labels.get(trip.id) ?? '')}</td>` : '';
+    const label = named ? `<td>${html(saidOf(trip))}</td>` : '';
     return (
       `<tr><td>${timeTag(start_ts, start_zone)}</td><td>${timeTag(end_ts, end_zone)}</td>` +
       `<td class="w">${html(letterOf(start_loc))} → ${html(letterOf(end_loc))}</td><td>${modes.join(', ')}</td>` +

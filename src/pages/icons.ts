@@ -15,6 +15,7 @@ const drawings = {
   other: '<path d="M3.5 10h13M12 5.5l4.5 4.5-4.5 4.5"/>',
   waiting: '<circle cx="10" cy="10" r="6.6"/><path d="M10 6.2V10l2.4 1.8"/>',
   yes: '<path d="m4 10.5 4 4 8-9"/>',
+  no: '<path d="m5 5 10 10M15 5 5 15"/>',
 } as const;
 
 /** A drawing that stands beside a word, which says the same. The name of a mode gives it the colour of the mode. */

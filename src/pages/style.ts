@@ -94,6 +94,14 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 .gap .c{border:1.5px dashed var(--edge);border-radius:8px;padding:.5rem .75rem .75rem;margin:.25rem 0}.gap .t{padding-top:.75rem}.gap p{margin-top:.25rem}
 .trip form{border-top:1px solid var(--line);padding:.75rem 0 .5rem}
 
+.points li{display:flex;gap:.75rem;padding:.375rem 0}.points .ic{margin-top:.125rem}
+.steps>li{display:grid;grid-template-columns:2rem minmax(0,1fr);gap:.75rem;padding-bottom:1.5rem;position:relative}
+.steps>li:not(:last-child):before{content:"";position:absolute;left:14px;top:1rem;bottom:0;width:4px;background:var(--ink)}
+.n{position:relative;width:2rem;height:2rem;border-radius:50%;border:3px solid var(--ink);background:var(--paper);display:grid;place-items:center}
+.steps h3{font-size:1.125rem;line-height:2rem}.steps p{margin:.125rem 0 .625rem}.steps .go{width:100%;min-height:3.25rem}
+.qr{background:#fff;border-radius:8px;width:14rem;padding:.25rem}.qr svg{width:100%;height:auto}.on-desk{display:none}
+@media(hover:hover) and (pointer:fine){.on-phone{display:none}.on-desk{display:block}}
+
 @media(max-width:55.99rem){.yr{position:absolute;clip-path:inset(50%)}}
 @media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
 .cols{display:grid;grid-template-columns:minmax(0,33rem) minmax(0,1fr);gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}

@@ -1,6 +1,5 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
 
-import { isPhone } from '../analysis/choose-sources.ts';
 import { lookAround } from '../analysis/look-around.ts';
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
 import {
@@ -16,6 +15,7 @@ import { meaningOf } from '../converters/convert.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
+import { isPhone } from '../model/sources.ts';
 import { justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';

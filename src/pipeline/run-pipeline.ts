@@ -4,7 +4,7 @@ import type { Segmenter } from '../analysis/segmenter.ts';
 import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { errorText, isMobilityError } from '../model/errors.ts';
+import { codedText, errorText, isMobilityError } from '../model/errors.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { type HeldLease, holdLease } from './lease.ts';
 import { endOfRun, type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
@@ -142,7 +142,7 @@ async function runStages(
     }
     report.status = 'done';
   } catch (error) {
-    const failed = { ...endOfRun(context), last_error: errorText(error) };
+    const failed = { ...endOfRun(context), last_error: codedText(error) };
     await store.pipeline.merge(userId, failed, lease()).catch(() => {});
     throw error;
   }

@@ -1,10 +1,11 @@
 // Entries that a correction sets aside: the analysis reads the timeseries as if they were not there.
-import { sourceOf } from '../analysis/choose-sources.ts';
+
 import { timeMeant } from '../converters/convert.ts';
 import { holding, readCorrections } from '../corrections/read.ts';
 import type { Entry } from '../model/entry.ts';
 import { united } from '../model/marks.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
+import { sourceOf } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Timeseries } from '../store/store.ts';
 

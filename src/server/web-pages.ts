@@ -62,7 +62,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     const methods = webRoutes.filter((route) => route.path === path).map(({ method }) => method);
     const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
     app.all(path, (c) => {
-      c.get('call').refuse = asPage(c);
+      if (c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);
       throw new Problem(405, `expected ${allow}, found ${c.req.method}`, { headers: { Allow: allow } });
     });
   }

@@ -45,7 +45,7 @@ export async function* everyStand(store: StandStore, options: StandOptions): Asy
 function damagedStand(user: UserRecord, options: StandOptions): Stand {
   const stand = standOf(
     {
-      ...{ user, registered_ts: user.update_ts, stage: 'active', profile: {}, tokens: [], lease: null },
+      ...{ user, registered_ts: user.update_ts, audit_key: '', stage: 'active', profile: {}, tokens: [], lease: null },
       ...{ state: initialPipelineState, waiting: { count: 0, ahead: 0, next_due_ts: null }, set_aside: [] },
     },
     options,

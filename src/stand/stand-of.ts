@@ -99,7 +99,7 @@ export interface Stand {
 }
 
 /** The reason of entries that a fault of the program set aside; all others are judgements of intake or converters. */
-const faultReason = 'conversion_failed';
+export const faultReason = 'conversion_failed';
 
 /** When people count as silent and the like. */
 export interface StandOptions {
@@ -110,7 +110,7 @@ export interface StandOptions {
 }
 
 /** Days after which somebody is silent. */
-const usualSilentDays = 3;
+export const usualSilentDays = 3;
 const day = 86_400; // s
 /** s that entries may wait: runs are made every few minutes to once a day. */
 const longWait = 1.5 * day;

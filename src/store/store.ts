@@ -125,6 +125,8 @@ export interface UserRegistry {
 export interface PersonFigures {
   user: UserRecord;
   registered_ts: number;
+  /** Random; the audit log names the user by it. */
+  audit_key: string;
   /** `erasing` and `arriving`: see `Store.unfinished`. */
   stage: 'active' | Unfinished['stage'];
   profile: JsonObject;

@@ -70,7 +70,7 @@ async function readWeek(
   const monday = addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
   const range = { from: monday, to: addDays(monday, 6) };
   const records = await store.trips.byDay(userId, range);
-  const observedDays = await readObservedDays(store, userId, { ...range, zone });
+  const { days: observedDays } = await readObservedDays(store, userId, { ...range, zone });
   const observed = observedDays.find((one) => one.day === day)!;
   const chained = (ts: number): Promise<Trip | null> =>
     store.trips.previous(userId, ts).then((link) => link?.trip ?? null);

@@ -1,7 +1,6 @@
 // Stage "clean": which entries become locations, motions and transitions, and that their order does not matter.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sourceOf } from '../../src/analysis/choose-sources.ts';
 import {
   cleanEvents,
   cleanLocations,
@@ -12,6 +11,7 @@ import {
 } from '../../src/analysis/observe.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { sourceOf } from '../../src/model/sources.ts';
 
 const ts = 1_700_000_000;
 

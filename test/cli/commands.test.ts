@@ -9,6 +9,7 @@ import { collections } from '../../src/store/store.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedMotions, pushedMove } from '../support/pushes.ts';
 import { putDocument } from '../support/store.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { freshProgram, type Program, setStage } from './kit.ts';
 
 const day = '2024-03-12';
@@ -72,6 +73,32 @@ describe('pipeline', () => {
   });
 });
 
+describe('days', () => {
+  it('lists every day with trips, observed time and flags, or only those with flags', async () => {
+    const { run, withStore } = await prepared();
+    const one = ['days', '--user', ada];
+    expect((await run(one)).stdout).toMatch(
+      /^sim-t-1@example.org {2}[A-Z]\w+\/\w+\n {2}2024-03-12 {2}\d trips {2}\d+\.\d km {2}observed \d+ h \d\d min\n/,
+    );
+    await withStore(async (store) => {
+      const user = (await store.users.byEmail(ada))!;
+      const [first] = await store.trips.byDay(user.uuid, { from: day, to: day });
+      const { start_ts, end_ts } = first!;
+      const entry = {
+        metadata: { key: 'manual/mode_confirm', write_ts: end_ts + 60, platform: 'android', time_zone: 'UTC' },
+        data: { start_ts, end_ts, label: 'bike' },
+      };
+      await putBatch(user.uuid, [entry], { store, now: () => 1_720_000_000 });
+    });
+    const { stdout, stderr } = await run([...one, '--flagged']);
+    expect(stdout).toMatch(/\n {4}\d\d:\d\d-\d\d:\d\d trip: label contradicts\n$/);
+    expect(stderr).toBe('1 day with flags\n');
+    const { days } = (await run(['days', '--all', '--flagged', '--json'])).json<{ days: Untyped[] }>();
+    expect(days).toMatchObject([{ user_email: ada, day, flags: ['label_contradicts'], flagged: [{ of: 'trip' }] }]);
+    expect(days[0].observed_s + days[0].silent_s + days[0].off_s).toBeCloseTo(86_400, 3);
+  });
+});
+
 describe('diary', () => {
   it('shows times, places, modes and distances within 80 columns', async () => {
     const { code, stdout, stderr } = await shared.run(['diary', '--user', ada, '--day', day]);
@@ -85,9 +112,9 @@ describe('diary', () => {
 
   it('prints with --json the trips as phones read them, and with --geojson flat features', async () => {
     const { run, folder } = shared;
-    const trips = (await run(['diary', '--user', ada, '--day', day, '--json'])).json<
-      { type: string; features: unknown[] }[]
-    >();
+    const { trips } = (await run(['diary', '--user', ada, '--day', day, '--json'])).json<{
+      trips: { type: string; features: unknown[] }[];
+    }>();
     expect(trips.length).toBeGreaterThan(2);
     expect(trips.every((trip) => trip.type === 'FeatureCollection')).toBe(true);
     const file = join(folder, 'day.geojson');
@@ -96,6 +123,19 @@ describe('diary', () => {
     expect(flat.features.every((feature) => feature.type === 'Feature')).toBe(true);
     const piped = await run(['diary', '--user', ada, '--day', day, '--geojson', '-']);
     expect(piped.json()).toEqual(flat);
+  });
+
+  it('takes days as people name them, and ranges', async () => {
+    const { run } = shared;
+    const now = Date.UTC(2024, 2, 13, 12) / 1000;
+    const title = async (text: string) => (await run(['diary', '--user', ada, '--day', text], { now })).stdout;
+    for (const text of ['yesterday', '-1', 'Tuesday', '2024-03-12'])
+      expect(await title(text)).toMatch(/^sim-t-1@example.org {2}Tuesday 12 March 2024/);
+    expect(await title('today')).toMatch(/^sim-t-1@example.org {2}2024-03-13: no trips/);
+    const range = await title('tuesday..today');
+    expect(range).toMatch(/^sim-t-1.*12 March[\s\S]*\n\nsim-t-1@example.org {2}2024-03-13: no trips/);
+    for (const text of ['tomorrow', '2024-03-13..2024-03-12', '-1..', 'monday..tuesday..today', '+1'])
+      expect([text, (await run(['diary', '--user', ada, '--day', text], { now })).code]).toEqual([text, 2]);
   });
 
   it('does not write over a file', async () => {
@@ -147,27 +187,26 @@ describe('status', () => {
     await run(['pipeline', '--all']);
     const rows = await withStore(async (store) => store.counts((await store.users.byEmail('eve'))!.uuid));
     expect(rows.trips).toBe(1);
-    expect((await run(['status', '--json'])).json()).toMatchObject({ trips: 0 });
     const [eve] = (await run(['users', 'list', '--counts', '--json'])).json<JsonObject[]>();
     expect(eve).toMatchObject({ trips: 0 });
   });
 
-  it('shows the state of a user, by name and by UUID', async () => {
+  it('names no place of a user, by name and by UUID', async () => {
     const { run } = shared;
-    const status = (await run(['status', '--user', ada, '--json'])).json<Record<string, JsonObject>>();
-    expect(status).toMatchObject({
+    const said = await run(['doctor', '--user', ada, '--json']);
+    const { uuid, ...stand } = said.json<Record<string, JsonObject>>();
+    expect(stand).toMatchObject({
       user_email: ada,
+      state: 'in_order',
       waiting: { count: 0 },
-      errors: [],
-      pipeline: { changed: null, last_error: null },
+      set_aside: [],
       lease: null,
-      tokens: 0,
-      documents: { count: 1, newest_key: `diary/trips-${day}` },
     });
-    expect((status.trips!.recent as JsonObject[])[0]).toMatchObject({ day });
-    const { stdout } = await run(['status', '--user', String(status.uuid)]);
-    for (const title of ['waiting', 'errors', 'last location', 'at work', 'final until', 'TIMESERIES'])
-      expect(stdout).toContain(title);
+    expect(stand.chain!.final).toMatchObject({ phone_ts: expect.any(Number) });
+    expect(said.stdout).not.toMatch(/"observed"|longitude|coordinates/);
+    const { stdout } = await run(['doctor', '--user', String(uuid)]);
+    for (const link of ['registered', 'stored', 'located', 'final'])
+      expect(stdout).toMatch(new RegExp(`^ok +${link} `, 'm'));
   });
 
   it('shows times beyond every calendar as they are', async () => {
@@ -177,15 +216,19 @@ describe('status', () => {
       const user = (await store.users.byEmail('ada'))!;
       await store.usercache.put(user.uuid, { entries: [refusedEntry(1e300) as never], unusable: [] }, 1.7e9);
     });
-    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/waiting +1 entry, written 1e\+300 s \([^)]*\)\n/);
-    expect((await run(['users', 'list', '--counts'])).stdout).toContain('in the future');
+    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/moved .*waiting 1, 1 of them for a later time/);
+    expect((await run(['users', 'list', '--counts'])).stdout).toMatch(/ +1 +0 +0\n/);
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });
 
   it('sums up everybody', async () => {
     const all = (await shared.run(['status', '--json'])).json();
-    expect(all).toMatchObject({ users: 2, waiting: 0, errors: 0, with_work: 0, failed: [], at_work: [] });
-    expect((await shared.run(['status'])).stdout).toMatch(/^store {4}sqlite:.*\nusers {4}2, 0 with work/);
+    expect(all).toMatchObject({
+      people: { all: 2, in_order: 2 },
+      set_aside: [],
+      run: { waiting: 0, with_work: 0, at_work: [] },
+    });
+    expect((await shared.run(['status'])).stdout).toMatch(/^people +2: 2 in order\nset aside +nothing\n/);
   });
 });
 
@@ -215,7 +258,7 @@ describe('recover-errors', () => {
       3,
       [expect.objectContaining({ user_email: 'ada', tried: 1, recovered: 0 })],
     ]);
-    expect((await run(['status', '--user', 'ada'])).stdout).toMatch(/errors +1: 1 × background\/location/);
+    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/converted .*set aside 1/);
   });
 
   it('retries no error if none has the key or reason asked for, and lists the errors that there are', async () => {
@@ -270,8 +313,6 @@ describe('recover-errors', () => {
       const one = await run(['recover-errors', '--key', key, '--dry-run']);
       expect(one.stdout).toMatch(/^ada: 1 error retried/);
     }
-    const { stdout } = await run(['status', '--user', 'ada']);
-    expect(stdout).toMatch(/errors +2: 1 × "": shape; 1 × "red\\u001b\[31m\\nben: 0 errors retried": shape\n/);
   });
 
   it('refuses an empty key or reason, which would choose every error', async () => {
@@ -319,12 +360,6 @@ it('purge-keys shows which documents it would remove and why, then removes docum
     expect.objectContaining({ user_email: ada, obsolete: [{ key: 'common-trips', why: expect.any(String) }] }),
   ]);
   expect(await withStore((store) => store.counts(uuid))).toEqual({ ...before, documents: before.documents - 1 });
-});
-
-it('status of a user names no place, also as JSON', async () => {
-  const { stdout } = await shared.run(['status', '--user', ada, '--json']);
-  expect(stdout).toContain('"complete_until"');
-  expect(stdout).not.toMatch(/"observed"|longitude|coordinates/);
 });
 
 it('a preview of a rebuild lists changed days in a file, and refuses one that exists', async () => {

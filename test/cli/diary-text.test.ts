@@ -79,7 +79,7 @@ it('time that was not observed is blank in the bar, and its reasons stand below'
     '\n  observed 17 h 00 min, not observed 7 h 00 min:\n    6 h 00 min phone off\n    1 h 00 min silent\n',
   );
   expect(text([], null, silences)).toContain(
-    'ada  2024-03-12: no trips\n  observed 17 h 00 min, not observed 7 h 00 min',
+    'ada  2024-03-12: no trips  UTC\n  observed 17 h 00 min, not observed 7 h 00 min',
   );
 });
 
@@ -187,7 +187,7 @@ it('a day of which nothing is final yet says so', () => {
 
 it('trips too short to keep are not counted as trips', () => {
   const dropped: TripRecord = { ...record(noon, noon + 60, [home, home]), kind: 'dropped', trip: null };
-  expect(text([dropped])).toMatch(/^ada {2}2024-03-12: no trips\n/);
+  expect(text([dropped])).toMatch(/^ada {2}2024-03-12: no trips {2}UTC\n/);
 });
 
 it('modes read as words', () => {

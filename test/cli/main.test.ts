@@ -70,7 +70,7 @@ describe('exit codes', () => {
   it('1 for what failed', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
-    const { code, stderr } = await run(['status', '--user', 'ben']);
+    const { code, stderr } = await run(['doctor', '--user', 'ben']);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^mobility: MOBILITY_USER_UNKNOWN: no user "ben" in .*mobility users list.*\n$/);
   });
@@ -80,9 +80,9 @@ describe('errors', () => {
   it('are one line; the stack is shown on request only', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
-    expect((await run(['status', '--user', 'ben'])).stderr.trimEnd().split('\n')).toHaveLength(1);
-    expect((await run(['status', '--user', 'ben', '--debug'])).stderr).toMatch(/\n {4}at /);
-    expect((await run(['status', '--user', 'ben'], { env: { MOBILITY_DEBUG: '1' } })).stderr).toMatch(/\n {4}at /);
+    expect((await run(['doctor', '--user', 'ben'])).stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect((await run(['doctor', '--user', 'ben', '--debug'])).stderr).toMatch(/\n {4}at /);
+    expect((await run(['doctor', '--user', 'ben'], { env: { MOBILITY_DEBUG: '1' } })).stderr).toMatch(/\n {4}at /);
   });
 
   it('of settings name the variable, what was found and what was expected', async () => {

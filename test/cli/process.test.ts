@@ -41,7 +41,7 @@ it.each(['', ':/etc/localtime', 'GMT+3', 'Nowhere/Town'])(
     const args = ['simulate', '--users', '1', '--days', '1', '--store', address];
     expect((await run(args, { env: { TZ } })).code).toBe(0);
     expect((await run(['pipeline', '--all', '--store', address], { env: { TZ } })).code).toBe(0);
-    for (const asked of [['status'], ['status', '--user', 'sim-demo-1@example.org'], ['logs', '--since', '1h']]) {
+    for (const asked of [['status'], ['users', 'tokens', 'sim-demo-1@example.org'], ['logs', '--since', '1h']]) {
       const { code, stderr } = await run([...asked, '--store', address], { env: { TZ } });
       expect([asked, code, stderr]).toEqual([asked, 0, expect.not.stringContaining('mobility:')]);
     }

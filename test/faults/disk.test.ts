@@ -138,9 +138,9 @@ async function onceThereIsSpace<T>(work: () => Promise<T>): Promise<T> {
 
 /** The commands that only read answer. */
 async function lookAt(folder: string, how: How = {}): Promise<void> {
-  for (const look of [['status'], ['status', '--user', 'ada'], ['users', 'list'], ['diary', '--user', 'ada']]) {
+  for (const look of [['status'], ['doctor', '--user', 'ada'], ['users', 'list'], ['diary', '--user', 'ada']]) {
     const seen = await run([...look, '--store', folder, '--log-dir', join(folder, '..', 'logs')], how);
-    expect(seen, `${look.join(' ')}: ${seen.stderr}`).toMatchObject({ code: 0 });
+    expect([0, 3], `${look.join(' ')}: ${seen.stderr}`).toContain(seen.code); // 3: the failed run needs somebody
   }
 }
 

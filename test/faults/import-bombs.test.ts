@@ -80,7 +80,8 @@ const bombs: Record<string, () => Generator<string | Uint8Array>> = {
     yield* times(12, () => `{${metadata},"data":[${fill('{},', 15)}0]}\n`);
   },
   'features.json': function* () {
-    yield '{"locations":[{"type":"Feature","properties":{"timestamp":"2024-03-12T08:00:00Z"}}';
+    yield '{"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},';
+    yield '"properties":{"timestamp":"2024-03-12T08:00:00Z","horizontal_accuracy":5}}';
     yield* times(20, () => `,{"type":"Feature","properties":[${fill('{},', 0.99)}0]}`);
     yield ']}';
   },

@@ -100,8 +100,8 @@ describe('poisoned entries of every kind in one batch', () => {
       expect(JSON.parse(moved.stdout).stages[0].counts).toMatchObject({ set_aside: failing.length });
 
       const reasons = [...Object.keys(unusable), ...failing.map(({ reason }) => reason)].sort();
-      const status = await run(['status', '--user', 'ada', '--json', '--store', folder]);
-      expect(reasonsOf(JSON.parse(status.stdout).errors)).toEqual(reasons);
+      const status = await run(['doctor', '--user', 'ada', '--json', '--store', folder]);
+      expect(reasonsOf(JSON.parse(status.stdout).set_aside)).toEqual(reasons);
       const out = join(folder, 'export');
       await run(['export', '--user', 'ada', '--out', out, '--store', folder]);
       const text = await readFile(join(out, 'errors.jsonl'), 'utf8');

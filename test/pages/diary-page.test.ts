@@ -20,7 +20,7 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
     await run(['pipeline', '--all']);
     const user = JSON.parse((await run(['users', 'list', '--json'])).stdout)[0].user_email;
     const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
-    const labelled = await run(['label', '--user', user, '--trip', day[0].id, '--mode', 'cargo <bike>']);
+    const labelled = await run(['label', '--user', user, '--trip', day.trips[0].id, '--mode', 'cargo <bike>']);
     expect(labelled, labelled.stderr).toMatchObject({ code: 0 });
     const file = join(folder, 'week.html');
     const done = await run(['diary', '--user', user, '--day', '2024-03-27', '--week', '--html', file]);
@@ -59,12 +59,13 @@ it('a name or label cannot act as HTML', () => {
     trip: { ...trip, duration: 60, distance: 5, sections: [], stops: [] },
   };
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
+  const said = { user_input: { mode_confirm: hostile }, additions: [] };
+  const labels = { ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
   const page = diaryPage({
     name: hostile,
-    days: [{ day: '1970-01-01', records: [record as unknown as TripRecord], observed: observed! }],
+    days: [{ day: '1970-01-01', records: [record as unknown as TripRecord], observed: observed!, labels }],
     completeUntil: null,
     places: placesOf('u', staysOf([trip as unknown as Trip]), [{ ts: 60, name: hostile }]),
-    labels: new Map([['t', hostile]]),
   });
   expect(page).not.toContain('<script');
   expect(page).toContain('<details><summary>Why</summary>');

@@ -63,6 +63,7 @@ export const accountOf = (user: string, fence: number) => ({
   ...{
     user,
     registered_ts: 0,
+    audit_key: '',
     stage: 'active',
     fence,
     owner: null,

@@ -132,6 +132,8 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         `/me/day/${day}`,
         '/me/day/2024-03-30',
         '/me/data',
+        '/join/sunny',
+        '/join/none',
         '/nowhere',
       ];
       for (const one of paths) {

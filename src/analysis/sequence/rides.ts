@@ -1,4 +1,5 @@
 // Step "rides": what speaks for one mode or another of each leg of an outing: its shape, and what lies around it.
+import { fastest } from '../../model/mode-class.ts';
 import { type Cells, movingShares } from './decode.ts';
 import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
@@ -51,7 +52,7 @@ export interface Ride {
 /** Physical limits, and s beyond which a rest is a stay (by hand: few people wait longer at a stop). */
 export const rideLimits = {
   /** m/s by mode on average, over at least `least` m */
-  limits: [4, 14, 60, 40, 90],
+  limits: [fastest.walk, fastest.bike, fastest.car, fastest.bus, fastest.rail],
   least: 500,
   stay: 1200,
   /** m; a vehicle waits where it was left */

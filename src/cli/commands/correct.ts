@@ -2,7 +2,7 @@
 import { Argument, Command, Option } from 'commander';
 import { convert } from '../../converters/convert.ts';
 import { correctionEntry } from '../../corrections/entry.ts';
-import { readObservedDays } from '../../diary/observed-time.ts';
+import { readDays } from '../../diary/days.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
@@ -15,7 +15,6 @@ import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
 import { clockArgument, dayArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { labelsOf } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
 import { onCopyOf } from '../on-copy.ts';
 import { table } from '../output.ts';
@@ -46,7 +45,7 @@ export function correctCommand(context: CommandContext): Command {
     .description("state what happened on a day of a user, or list and undo what was stated; the user's run follows")
     .addArgument(new Argument('<what>', 'what to do').choices(kinds))
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .option('--day <day>', 'local day, YYYY-MM-DD', dayArgument)
+    .option('--day <day>', 'local day', dayArgument(context))
     .option('--at <time>', 'local time within the trip, section or stay that is meant, such as 14:20', clockArgument)
     .option('--from <time>', 'first local time of the stretch; default: begin of the day', clockArgument)
     .option('--to <time>', 'last local time of the stretch; default: end of the day', clockArgument)
@@ -118,17 +117,12 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
 }
 
 /** The trips of the day, and the day as `mobility diary` shows it. */
-async function dayText({ output }: CommandContext, store: Store, user: UserRecord, day: string) {
-  const records = await store.trips.byDay(user.uuid, { from: day, to: day });
+async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
+  const [shown] = await readDays(store, user, { from: day, to: day }, now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const labels = await labelsOf(store, user.uuid, records);
-  const [observed] = await readObservedDays(store, user.uuid, { from: day, to: day });
   const places = await readPlaces(store, user.uuid);
-  const text = diaryText(
-    { name: user.user_email, day, records, observed: observed!, labels, completeUntil, places },
-    output,
-  );
-  return { text, trips: records.map(({ trip }) => trip) };
+  const text = diaryText({ name: user.user_email, ...shown!, completeUntil, places }, output);
+  return { text, trips: shown!.records.flatMap(({ trip }) => trip ?? []) };
 }
 
 type Statement = { correction: Correction; day: string; zone: string };

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Command } from 'commander';
-import { isPhone, sourceOf } from '../../analysis/choose-sources.ts';
 import { lookAround } from '../../analysis/look-around.ts';
 import { clockText, distanceText, modeText } from '../../diary/day-words.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
@@ -21,6 +20,7 @@ import { putBatch } from '../../intake/put-batch.ts';
 import { silentLog } from '../../log/log.ts';
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
+import { isPhone, sourceOf } from '../../model/sources.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
@@ -46,7 +46,7 @@ export function debugBundleCommand(context: CommandContext): Command {
       'write a day as a case for a report of a fault: moved in place and time, without anything of the person',
     )
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .requiredOption('--day <day>', 'local day, YYYY-MM-DD', dayArgument)
+    .requiredOption('--day <day>', 'local day', dayArgument(context))
     .requiredOption('--out <folder>', 'folder to write the case into')
     .option('--verify', 'show how near the trips of the case are to those of the diary')
     .addHelpText(
@@ -69,7 +69,9 @@ const turnsEach = 4;
 async function write(context: CommandContext, { user: name, day, out, verify }: Options): Promise<Outcome> {
   const { uuid } = await context.findUser(name);
   const store = await context.store();
-  const [observed] = await readObservedDays(store, uuid, { from: day, to: day });
+  const {
+    days: [observed],
+  } = await readObservedDays(store, uuid, { from: day, to: day });
   const range = { from: observed!.from, to: observed!.to };
   const trips = await tripsWithin(store, uuid, range);
   const { bundle, differences } = await findCase(context, uuid, { day, range, trips });

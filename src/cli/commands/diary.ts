@@ -1,9 +1,10 @@
 // `mobility diary`: a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
 import { Command, Option } from 'commander';
 import { withLabels } from '../../diary/add-labels.ts';
-import { tripsOfDay } from '../../diary/build-trip-documents.ts';
-import { readObservedDays } from '../../diary/observed-time.ts';
+import { tripsOfDays } from '../../diary/build-trip-documents.ts';
+import { type Day, dayFigures, readDays } from '../../diary/days.ts';
 import { readPlaces } from '../../diary/places.ts';
+import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
@@ -11,16 +12,22 @@ import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.t
 import type { UserRecord } from '../../model/user.ts';
 import { diaryPage } from '../../pages/day-page.ts';
 import type { Store } from '../../store/store.ts';
-import { dayArgument } from '../arguments.ts';
+import { daysArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { daysAtOnce, labelsOf, labelTexts, writeDiaryPages } from '../diary-pages.ts';
+import { writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
 import { writeResult } from '../files.ts';
 import { counted } from '../output.ts';
 
+/** Local days, both included. */
+interface Range {
+  from: string;
+  to: string;
+}
+
 interface Options {
   user: string;
-  day?: string;
+  day?: Range;
   ids?: true;
   geojson?: string;
   html?: string;
@@ -32,11 +39,11 @@ interface Options {
 /** Shows a day: times, places, modes, distances. */
 export function diaryCommand(context: CommandContext): Command {
   return new Command('diary')
-    .description('show one day of a user: times, places, modes and distances')
+    .description('show days of a user: times, places, modes and distances')
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .option('--day <day>', 'local day, YYYY-MM-DD; default: the last one with trips', dayArgument)
+    .option('--day <days>', 'local day, or a range A..B; default: the last one with trips', daysArgument(context))
     .option('--ids', 'show the id of each trip, for `mobility label`')
-    .option('--geojson <file>', 'write the day as GeoJSON (RFC 7946) for a map; - for standard output')
+    .option('--geojson <file>', 'write the days as GeoJSON (RFC 7946) for a map; - for standard output')
     .addOption(
       new Option('--html <file>', 'write an HTML page with bar, map and table; - for standard output').conflicts(
         'geojson',
@@ -55,11 +62,11 @@ export function diaryCommand(context: CommandContext): Command {
       `
 Examples:
   mobility diary --user ada@example.org --day 2024-03-12
-  mobility diary --user ada@example.org --day 2024-03-12 --geojson day.geojson
-  mobility diary --user ada@example.org --day 2024-03-12 --week --html week.html
+  mobility diary --user ada@example.org --day 2024-03-12..2024-03-15 --geojson days.geojson
+  mobility diary --user ada@example.org --day monday --week --html week.html
   mobility diary --user ada@example.org --all-days --html ada
 
-With --json: the trips as phones read them.`,
+With --json: the trips as phones read them. Of --week and --month the first day of --day counts.`,
     )
     .action(context.run((options: Options) => show(context, options)));
 }
@@ -78,82 +85,76 @@ async function show(context: CommandContext, options: Options): Promise<void> {
     await writeDiaryPages(context, user, html);
     return;
   }
-  const day = options.day ?? (await lastDay(store, user.uuid, context.now()));
-  const { from, to } = daysOf(day, options);
+  const last = options.day ?? (await lastDay(store, user.uuid, context.now()));
+  const days = week || month ? around(last.from, options) : last;
   const trips =
     html !== undefined
-      ? await writePage(context, user, html, from, to)
+      ? await writePage(context, user, html, days)
       : geojson !== undefined
-        ? await writeGeoJson(context, user, day, geojson)
-        : await showDay(context, user, day, options.ids === true);
+        ? await writeGeoJson(context, user, days, geojson)
+        : await showDays(context, user, days, options.ids === true);
   if (trips === 0) context.output.note(await hint(store, user));
 }
 
-/** Shows a day in the terminal; returns the number of its trips and other links. */
-async function showDay({ output, store }: CommandContext, user: UserRecord, day: string, ids: boolean) {
-  const { trips, pipeline } = await store();
+/** Shows days in the terminal; returns the number of their trips. */
+async function showDays(context: CommandContext, user: UserRecord, days: Range, ids: boolean): Promise<number> {
+  const { output } = context;
+  const store = await context.store();
   if (output.json) {
-    const documents = await withLabels(await store(), user.uuid, await tripsOfDay(await store(), user.uuid, day));
-    await output.result(documents, '');
-    return documents.length;
+    const trips = await documentsOf(store, user, days);
+    await output.result({ user_id: user.uuid, user_email: user.user_email, ...days, trips }, '');
+    return trips.length;
   }
-  const records = await trips.byDay(user.uuid, { from: day, to: day });
-  const { complete_until: completeUntil } = await pipeline.get(user.uuid);
-  const labels = await labelsOf(await store(), user.uuid, records);
-  const [observed] = await readObservedDays(await store(), user.uuid, { from: day, to: day });
-  const places = await readPlaces(await store(), user.uuid);
-  const shown = { name: user.user_email, day, records, observed: observed!, labels, completeUntil, ids, places };
-  await output.line(diaryText(shown, output));
-  return records.length;
+  const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
+  const shown = await readDays(store, user, days, context.now());
+  const places = await readPlaces(store, user.uuid);
+  const texts = shown.map((day) => diaryText({ name: user.user_email, ...day, completeUntil, places, ids }, output));
+  await output.line(texts.join('\n\n'));
+  return countTrips(shown);
 }
 
-async function writeGeoJson({ output, store }: CommandContext, { uuid }: UserRecord, day: string, file: string) {
-  const trips = await withLabels(await store(), uuid, await tripsOfDay(await store(), uuid, day));
-  await writeResult(output, file, `${JSON.stringify(toFlatGeoJson(trips))}\n`, counted(trips.length, 'trip'));
+const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => sum + dayFigures(day).trips, 0);
+
+/** The trips of the days as phones read them, with their labels. */
+async function documentsOf(store: Store, { uuid }: UserRecord, days: Range): Promise<TripFeatureCollection[]> {
+  return withLabels(store, uuid, [...(await tripsOfDays(store, uuid, days)).values()].flat());
+}
+
+async function writeGeoJson(context: CommandContext, user: UserRecord, days: Range, file: string): Promise<number> {
+  const trips = await documentsOf(await context.store(), user, days);
+  await writeResult(context.output, file, `${JSON.stringify(toFlatGeoJson(trips))}\n`, counted(trips.length, 'trip'));
   return trips.length;
 }
 
-/** The first and the last day that the flags ask for. */
-function daysOf(day: string, { week, month }: Options): { from: string; to: string } {
+/** The week or the month around a day. */
+function around(day: string, { month }: Options): Range {
   if (month) {
     const from = `${day.slice(0, 8)}01`;
     return { from, to: addDays(`${addDays(from, 31).slice(0, 8)}01`, -1) };
   }
-  if (!week) return { from: day, to: day };
   const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
 }
 
-async function writePage(context: CommandContext, user: UserRecord, file: string, from: string, to: string) {
+async function writePage(context: CommandContext, user: UserRecord, file: string, range: Range): Promise<number> {
   const store = await context.store();
-  const records = await store.trips.byDay(user.uuid, { from, to });
-  const observed = await readObservedDays(store, user.uuid, { from, to });
-  const days = observed.map((one) => ({
-    day: one.day,
-    records: records.filter(({ day }) => day === one.day),
-    observed: one,
-  }));
+  const days = await readDays(store, user, range, context.now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const labels = await labelTexts(store, user.uuid, records);
-  const trips = records.filter(({ trip }) => trip !== null).length;
-  const text = diaryPage({
-    name: user.user_email,
-    days,
-    completeUntil,
-    labels,
-    places: await readPlaces(store, user.uuid),
-  });
-  await writeResult(context.output, file, text, counted(trips, 'trip'));
-  return trips;
+  const places = await readPlaces(store, user.uuid);
+  const text = diaryPage({ name: user.user_email, days, completeUntil, places });
+  await writeResult(context.output, file, text, counted(countTrips(days), 'trip'));
+  return countTrips(days);
 }
 
+const daysBack = 31;
+
 /** The last local day on which a trip begins; today, in UTC, if there is none. */
-async function lastDay(store: Store, userId: string, now: number): Promise<string> {
+async function lastDay(store: Store, userId: string, now: number): Promise<Range> {
   const { end_ts } = await store.trips.summary(userId);
-  if (end_ts === null) return localDay(now, 'UTC');
-  const to = addDays(localDay(end_ts, 'UTC'), 1);
-  const records = await store.trips.byDay(userId, { from: addDays(to, -daysAtOnce), to });
-  return records.findLast(({ trip }) => trip !== null)?.day ?? localDay(end_ts, 'UTC');
+  const to = addDays(localDay(end_ts ?? now, 'UTC'), end_ts === null ? 0 : 1);
+  const records = await store.trips.byDay(userId, { from: addDays(to, -daysBack), to });
+  const day = records.at(-1)?.day ?? localDay(end_ts ?? now, 'UTC');
+  return { from: day, to: day };
 }
 
 /** Why a day may be empty, and what to do. */

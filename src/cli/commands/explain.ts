@@ -1,7 +1,7 @@
 // `mobility explain`: why a day is as the diary says.
 import { Command } from 'commander';
 import { clockText } from '../../diary/day-words.ts';
-import { readObservedDays } from '../../diary/observed-time.ts';
+import { readDays } from '../../diary/days.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../explain/explain.ts';
 import { readReadings } from '../../explain/readings.ts';
 import { keys } from '../../model/keys.ts';
@@ -23,7 +23,7 @@ export function explainCommand(context: CommandContext): Command {
   return new Command('explain')
     .description('say why a day of a user is as the diary says: rules, probabilities and readings that decided')
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .requiredOption('--day <day>', 'local day, YYYY-MM-DD', dayArgument)
+    .requiredOption('--day <day>', 'local day', dayArgument(context))
     .option('--at <time>', 'only what holds at this local time, such as 14:20', clockArgument)
     .addHelpText(
       'after',
@@ -43,13 +43,14 @@ const margin = 86_400;
 async function explain(context: CommandContext, { user: name, day, at }: Options): Promise<void> {
   const user = await context.findUser(name);
   const store = await context.store();
-  const [observed] = await readObservedDays(store, user.uuid, { from: day, to: day });
-  const around = { from: observed!.from - margin, to: observed!.to + margin };
+  const [shown] = await readDays(store, user, { from: day, to: day }, context.now());
+  const { observed } = shown!;
+  const around = { from: observed.from - margin, to: observed.to + margin };
   const records: TripRecord[] = [];
   for await (const link of everyLink(store, user.uuid, around)) records.push(link);
   const { locations_from } = await store.pipeline.get(user.uuid);
   const readings = await readReadings(store, user.uuid, around, locations_from ?? keys.location);
-  const all = explainDay({ records, observed: observed!, zone: 'UTC', readings });
+  const all = explainDay({ records, observed, zone: observed.zone, readings });
   const parts = at === undefined ? all : partsAt(all, at);
   const zones = [...new Set(parts.map(({ zone }) => zone))];
   await context.output.result({ user_id: user.uuid, day, parts }, () => {

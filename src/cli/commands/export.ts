@@ -63,8 +63,8 @@ export function exportCommand(context: CommandContext): Command {
     )
     .addOption(new Option('--entries', 'write only entries, as JSON lines, to standard output').conflicts('trips'))
     .option('--trips', 'write only trips, as GeoJSON, to standard output')
-    .option('--from <day>', 'first local day, YYYY-MM-DD', dayArgument)
-    .option('--to <day>', 'last local day, YYYY-MM-DD', dayArgument)
+    .option('--from <day>', 'first local day', dayArgument(context))
+    .option('--to <day>', 'last local day', dayArgument(context))
     .option('--key <key>', 'only entries of this key; may be repeated', repeated)
     .addHelpText(
       'after',
@@ -77,7 +77,8 @@ Examples:
   mobility export --user ada@example.org --entries --key manual/incident | jq .data
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
 
-With --format the folder gets one file per kind but `locations`, which has a guess at the home and is asked for with --kind, and datapackage.json, which describes every column.
+With --format the folder gets one file per kind, and datapackage.json, which describes every column.
+The kind locations has a guess at the home of each person: it is written only if --kind names it.
 The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
 Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
 with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.

@@ -220,6 +220,6 @@ function outcomeOf(report: ImportReport, parts: readonly Part[], options: Option
   const first = report.parts.find(hasTrouble)!;
   throw new MobilityError(
     'MOBILITY_SOURCE',
-    `nothing could be imported from ${first.source}: ${first.problems[0] ?? 'everything in it was set aside; see `mobility status --user NAME`'}`,
+    `nothing could be imported from ${first.source}: ${first.problems[0] ?? 'everything in it was set aside; see `mobility doctor --user NAME`'}`,
   );
 }

@@ -36,8 +36,8 @@ export function recoverErrorsCommand(context: CommandContext): Command {
     )
     .option(
       '--remove-before <day>',
-      'remove errors that failed last before this day in UTC, YYYY-MM-DD, instead of retrying them; they are lost',
-      dayArgument,
+      'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
+      dayArgument(context),
     )
     .option('--dry-run', 'show what would be recovered or removed, change nothing')
     .addHelpText(

@@ -27,11 +27,7 @@ export function simulateCommand(context: CommandContext): Command {
     .description('simulate people and push the data of their phones')
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
     .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
-    .option(
-      '--from <day>',
-      'first local day, YYYY-MM-DD; default: chosen so that the last day is yesterday',
-      dayArgument,
-    )
+    .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument(context))
     .option('--seed <text>', 'text that decides who is simulated: the same seed gives the same people and days', 'demo')
     .addOption(
       new Option('--platform <name>', 'platform of the phones').choices(['android', 'ios', 'both']).default('both'),

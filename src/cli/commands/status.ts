@@ -1,147 +1,229 @@
-// `mobility status`: the state of one user or of the whole store.
+// `mobility status`: who needs somebody, what arrives, what waits for the next run, and the state of the installation.
 import { Command } from 'commander';
 import { shippedSegmenter } from '../../analysis/sequence/segment.ts';
-import { isMobilityError } from '../../model/errors.ts';
-import type { UserRecord } from '../../model/user.ts';
-import { everyUser } from '../../store/pages.ts';
-import type { PipelineState, Store, Unfinished } from '../../store/store.ts';
-import type { CommandContext } from '../context.ts';
+import { durationText } from '../../diary/day-words.ts';
+import { readActs } from '../../log/audit.ts';
+import { errorText } from '../../model/errors.ts';
+import { everyStand } from '../../stand/every-stand.ts';
+import { faultReason, type PersonState, type Stand, troubles, usualSilentDays } from '../../stand/stand-of.ts';
+import type { Store, Unfinished } from '../../store/store.ts';
+import { wholeNumber } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { lastRefusal, limitMet, userStatus, userStatusText } from '../user-status.ts';
-import { minuteText } from '../wording.ts';
+import { cureOf, personStates } from '../stand-text.ts';
+import { agoText, minuteText } from '../wording.ts';
 
-/** Totals of the store, and the users who need a look. */
+/** What was set aside for one reason. */
+interface SetAside {
+  reason: string;
+  /** True: a converter failed; the program is at fault, not what was pushed. */
+  fault: boolean;
+  entries: number;
+  people: number;
+  last_ts: number;
+}
+
+/** Somebody who is not in order. */
+interface Troubled {
+  user_email: string;
+  uuid: string;
+  since: number | null;
+  why: string;
+  next: string;
+}
+
+/** What the store adds up to. Times are seconds since the epoch, lags s. */
 interface StoreStatus {
   store: string;
-  users: number;
-  waiting: number;
-  errors: number;
-  trips: number;
-  /** Users with entries or changes that the pipeline has not seen. */
-  with_work: number;
-  /** Users whose trips are of another version of the analysis; the next run derives them again. */
-  outdated: number;
-  /** Users with a row that cannot be read, and the problem. */
-  damaged: (Named & { message: string })[];
-  /** Users whose last run failed. */
-  failed: (Named & { last_error: string })[];
-  /** Users who met a limit for one caller within the last day. */
-  limits_met: (Named & { limit: string; ts: number })[];
-  /** Users whose phone was refused within the last day and has pushed nothing since, with the token. */
-  refused: (Named & { refusal: string; ts: number })[];
-  /** Users whose erasure, or copy from another store, has begun and not ended. */
+  people: Record<'all' | PersonState, number>;
+  /** Everybody who is not in order, by state, the longest first. */
+  troubled: Record<(typeof troubles)[number], Troubled[]>;
+  set_aside: SetAside[];
+  arrivals: { last_ts: number | null; people_last_day: number; lag_median_s: number | null; lag_most_s: number | null };
+  run: {
+    last_ts: number | null;
+    /** People with entries or changes that no run has seen, and the entries among these. */
+    with_work: number;
+    waiting: number;
+    /** People whose trips are of another version of the analysis; the next run derives them again. */
+    outdated: number;
+    at_work: { user_email: string; owner: string; expires_ts: number }[];
+  };
   unfinished: Unfinished[];
-  /** Users whose lease a process holds now. */
-  at_work: (Named & { owner: string; expires_ts: number })[];
+  disk: { bytes: number; free: number | null };
+  /** By the audit log; null: it shows none. */
+  backup_ts: number | null;
+  check_ts: number | null;
 }
 
-type Named = Pick<UserRecord, 'user_email' | 'uuid'>;
-
-/** Shows the state of one user, or of the whole store. */
+/** Shows the state of the whole store. */
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
-    .description('show the state of one user or of the whole store')
-    .option('--user <name>', 'name or UUID of the user')
-    .addHelpText('after', '\nExamples:\n  mobility status\n  mobility status --user ada@example.org --json')
-    .action(
-      context.run(async ({ user }: { user?: string }) => {
-        if (user === undefined) return showStore(context);
-        const status = await userStatus(await context.store(), await context.findUser(user), context.now());
-        await context.output.result(status, () => userStatusText(status, context));
-      }),
-    );
+    .description('show who needs somebody, what arrives, what waits, and the state of the installation')
+    .option(
+      '--silent <days>',
+      `days without a call or a location that count; default: ${usualSilentDays}`,
+      wholeNumber(1, 1000),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility status
+  mobility status --json
+  mobility doctor --user ada@example.org
+
+Exit code 3: somebody or something needs you.`,
+    )
+    .action(context.run((options: { silent?: number }) => showStatus(context, options)));
 }
 
-/** Users read at the same time: the calls share their way to a store across a network. */
-const pageSize = 50;
-
-async function showStore(context: CommandContext): Promise<void> {
+async function showStatus(context: CommandContext, { silent }: { silent?: number }): Promise<Outcome> {
   const store = await context.store();
-  const status: StoreStatus = {
-    ...{ store: store.address, users: 0, waiting: 0, errors: 0, trips: 0, with_work: 0, outdated: 0 },
-    ...{ damaged: [], failed: [], limits_met: [], refused: [], unfinished: [], at_work: [] },
-  };
   const progress = context.output.progress('counting');
-  try {
-    let page: UserRecord[] = [];
-    const addPage = async (): Promise<void> => {
-      await addUsers(status, store, page, context.now());
-      page = [];
-      progress.update(counted(status.users, 'user'));
-    };
-    for await (const user of everyUser(store)) {
-      page.push(user);
-      if (page.length === pageSize) await addPage();
-    }
-    await addPage();
-    status.unfinished = await store.unfinished();
-  } finally {
-    progress.done();
-  }
+  const status = await statusOf(context, store, silent ?? usualSilentDays).finally(() => progress.done());
   await context.output.result(status, () => statusText(status, context));
+  const long = context.now() - (silent ?? usualSilentDays) * 86_400;
+  const late = status.troubled.never_began.some(({ since }) => (since ?? 0) < long);
+  const others = troubles.some((state) => state !== 'never_began' && status.troubled[state].length > 0);
+  const needy = late || others || status.unfinished.length > 0 || status.set_aside.some(({ fault }) => fault);
+  return needy ? { exitCode: 3 } : {};
 }
 
-async function addUsers(status: StoreStatus, store: Store, users: readonly UserRecord[], now: number): Promise<void> {
-  const ids = users.map(({ uuid }) => uuid);
-  status.with_work += (await store.pipeline.withWork(ids, now, shippedSegmenter.version)).size;
-  status.users += users.length;
-  const added = users.map(async ({ user_email, uuid }) => {
-    await addUser(status, store, { user_email, uuid }, now).catch((error) => {
-      if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-      status.damaged.push({ user_email, uuid, message: error.message });
-    });
+async function statusOf(context: CommandContext, store: Store, silentDays: number): Promise<StoreStatus> {
+  const now = context.now();
+  const count = Object.fromEntries(['all', ...Object.keys(personStates)].map((name) => [name, 0]));
+  const status: StoreStatus = {
+    ...{ store: store.address, people: count as StoreStatus['people'], set_aside: [], unfinished: [] },
+    troubled: Object.fromEntries(troubles.map((state) => [state, []])) as never,
+    arrivals: { last_ts: null, people_last_day: 0, lag_median_s: null, lag_most_s: null },
+    run: { last_ts: null, with_work: 0, waiting: 0, outdated: 0, at_work: [] },
+    ...{ disk: await store.disk(), backup_ts: null, check_ts: null },
+  };
+  const lags: number[] = [];
+  for await (const stand of everyStand(store, { now, silentDays })) addStand(status, lags, stand, context);
+  for (const state of troubles) status.troubled[state].sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+  status.set_aside.sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
+  lags.sort((a, b) => a - b);
+  status.arrivals.lag_median_s = lags[Math.ceil(lags.length / 2) - 1] ?? null;
+  status.arrivals.lag_most_s = lags.at(-1) ?? null;
+  status.unfinished = await store.unfinished();
+  const acts = await readActs(context.config().logDir).catch((error) => {
+    context.output.note(`the audit log cannot be read: ${errorText(error)}`);
+    return [];
   });
-  await Promise.all(added);
+  const last = (action: string) => acts.findLast((act) => act.action === action && act.outcome === 'done')?.ts ?? null;
+  return { ...status, backup_ts: last('backup'), check_ts: last('store check') };
 }
 
-/** Reads only what the counts say that the user has. */
-async function addUser(status: StoreStatus, store: Store, named: Named, now: number): Promise<void> {
-  const { uuid } = named;
-  const counts = await store.counts(uuid);
-  const [trips, state, lease, profile] = await Promise.all([
-    counts.trips === 0 ? null : store.trips.summary(uuid), // other links, such as dropped movements, are rows too
-    store.pipeline.get(uuid),
-    store.leases.get(uuid),
-    counts.profiles === 0 ? null : store.profiles.get(uuid),
-  ]);
-  status.waiting += counts.usercache;
-  status.errors += counts.errors;
-  status.trips += trips?.count ?? 0;
-  const met = limitMet(profile);
-  if (met !== null && met.ts > now - 86_400) status.limits_met.push({ ...named, ...met });
-  const refused = lastRefusal(profile);
-  const since = Math.max(now - 86_400, Number(profile?.last_put_ts ?? 0));
-  if (refused !== null && refused.ts > since) status.refused.push({ ...named, ...refused });
-  if (isOutdated(state)) status.outdated += 1;
-  if (state.last_error !== null) status.failed.push({ ...named, last_error: state.last_error });
-  if (lease !== null) status.at_work.push({ ...named, owner: lease.owner, expires_ts: lease.expires_ts });
+function addStand(status: StoreStatus, lags: number[], stand: Stand, context: CommandContext): void {
+  const { people, troubled, arrivals, run } = status;
+  const { user, state, since, broken, chain, figures, lag_s } = stand;
+  const { lease, waiting, set_aside } = figures;
+  const now = context.now();
+  people.all += 1;
+  people[state] += 1;
+  if (state !== 'in_order' && broken !== null) {
+    const { user_email, uuid } = user;
+    troubled[state].push({ user_email, uuid, since, ...cureOf(stand, broken, { now, zone: context.zone }) });
+  }
+  for (const { reason, count, last_ts } of set_aside) {
+    let sum = status.set_aside.find((one) => one.reason === reason);
+    if (sum === undefined) {
+      sum = { reason, fault: reason === faultReason, entries: 0, people: 0, last_ts };
+      status.set_aside.push(sum);
+    }
+    sum.entries += count;
+    sum.last_ts = Math.max(sum.last_ts, last_ts);
+  }
+  for (const reason of new Set(set_aside.map((one) => one.reason)))
+    status.set_aside.find((one) => one.reason === reason)!.people += 1;
+  const pushed = chain.pushed.ts;
+  if (pushed !== null) arrivals.last_ts = Math.max(arrivals.last_ts ?? pushed, pushed);
+  if (pushed !== null && pushed > now - 86_400) arrivals.people_last_day += 1;
+  if (lag_s !== null) lags.push(lag_s);
+  const due = waiting.count - waiting.ahead;
+  const { changed, documents_due, analysis_version: version, last_run_ts: ran } = figures.state;
+  if (due > 0 || changed !== null || documents_due) run.with_work += 1;
+  run.waiting += waiting.count;
+  if (version !== null && version !== shippedSegmenter.version) run.outdated += 1;
+  if (ran !== null) run.last_ts = Math.max(run.last_ts ?? ran, ran);
+  if (lease !== null && lease.expires_ts > now)
+    run.at_work.push({ user_email: user.user_email, owner: lease.owner, expires_ts: lease.expires_ts });
 }
 
-const isOutdated = ({ analysis_version }: PipelineState): boolean =>
-  analysis_version !== null && analysis_version !== shippedSegmenter.version;
+/** People of one state that are listed on a screen. */
+const listed = 10;
+const gibibyte = 2 ** 30;
+
+function statusText(status: StoreStatus, context: CommandContext): string {
+  const { people, troubled, set_aside, arrivals, run, unfinished, disk } = status;
+  const { zone } = context;
+  const now = context.now();
+  const when = (ts: number | null): string => (ts === null ? 'never' : `${minuteText(ts, zone)} (${agoText(ts, now)})`);
+  const states = (Object.keys(personStates) as PersonState[]).filter((state) => people[state] > 0);
+  const rows = [
+    [
+      'people',
+      `${people.all}: ${states.map((state) => `${people[state]} ${personStates[state]}`).join(', ') || 'none'}`,
+    ],
+    ...troubles.flatMap((state) => troubledRows(state, troubled[state], context)),
+    ...unfinished.map(({ user_id, stage }) => [`  ${stage}`, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
+    ['set aside', setAsideText(set_aside)],
+    ...set_aside.slice(0, listed).map(({ reason, fault, entries, people: some }) => {
+      return [
+        '',
+        `${counted(entries, 'entry', 'entries')} of ${counted(some, 'person', 'people')}: ${fault ? 'PROGRAM FAULT ' : ''}${reason}`,
+      ];
+    }),
+    ['arrives', `last ${when(arrivals.last_ts)}; ${arrivals.people_last_day} of ${people.all} people within a day`],
+    ...(arrivals.lag_most_s === null
+      ? []
+      : [
+          [
+            '',
+            `push to diary: median ${durationText(arrivals.lag_median_s!)}, most ${durationText(arrivals.lag_most_s)}`,
+          ],
+        ]),
+    ['last run', when(run.last_ts)],
+    [
+      'next run',
+      `${counted(run.waiting, 'entry waits', 'entries wait')}; ${counted(run.with_work, 'person', 'people')} with work`,
+    ],
+    ...(run.outdated > 0 ? [['', outdatedText(run.outdated)]] : []),
+    ...run.at_work.map(({ user_email, owner, expires_ts }) => {
+      return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
+    }),
+    ['store', `${status.store}, ${size(disk.bytes)}${disk.free === null ? '' : `, ${size(disk.free)} free`}`],
+    ['backup', `${when(status.backup_ts)}; last check ${when(status.check_ts)}`],
+  ];
+  return `${table(rows)}\n\ntimes: ${zone}`;
+}
+
+const size = (bytes: number): string =>
+  bytes >= gibibyte ? `${(bytes / gibibyte).toFixed(1)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+
+/** `  silent`, then a line for each person: who, for how long, and why. */
+function troubledRows(state: PersonState, people: readonly Troubled[], context: CommandContext): string[][] {
+  const now = context.now();
+  const rows = people.slice(0, listed).map(({ user_email, since, why }, i) => {
+    const time = since === null ? '' : ` (${durationText(now - since)})`;
+    return [i === 0 ? `  ${personStates[state]}` : '', `${user_email}${time}: ${why}`];
+  });
+  const more = people.length - listed;
+  if (more > 0) rows.push(['', `and ${more} more: mobility users list --state ${state}`]);
+  return rows;
+}
+
+function setAsideText(list: readonly SetAside[]): string {
+  if (list.length === 0) return 'nothing';
+  const entries = list.reduce((sum, one) => sum + one.entries, 0);
+  return `${counted(entries, 'entry', 'entries')}, ${counted(list.length, 'reason')}: mobility errors`;
+}
 
 const unfinishedWork = { erasing: '`mobility erase`', arriving: '`mobility migrate`' };
 
 /** What to do before the next run derives trips again. */
 function outdatedText(count: number): string {
   return `changed: the next run derives the trips of ${counted(count, 'user')} again; see before: \`mobility rebuild --all --dry-run\``;
-}
-
-function statusText(status: StoreStatus, { zone }: CommandContext): string {
-  return table([
-    ['store', status.store],
-    ['users', `${status.users}, ${status.with_work} with work for the pipeline`],
-    ...(status.outdated > 0 ? [['analysis', outdatedText(status.outdated)]] : []),
-    ['waiting', counted(status.waiting, 'entry', 'entries')],
-    ['errors', String(status.errors)],
-    ['trips', String(status.trips)],
-    ...status.unfinished.map(({ user_id, stage }) => [stage, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
-    ...status.at_work.map(({ user_email, owner, expires_ts }) => {
-      return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
-    }),
-    ...status.limits_met.map(({ user_email, limit }) => ['limit met', `${user_email}: ${limit}`]),
-    ...status.refused.map(({ user_email, refusal }) => ['refused', `${user_email}: ${refusal}`]),
-    ...status.damaged.map(({ user_email, message }) => ['damaged', `${user_email}: ${message}`]),
-    ...status.failed.map(({ user_email, last_error }) => ['failed', `${user_email}: ${last_error}`]),
-  ]);
 }

@@ -1,21 +1,26 @@
 // `mobility study link` and `tokens`: how people get into a study.
 import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
+import { studyTexts } from '../../model/study-texts.ts';
 import { tokenHash } from '../../model/user.ts';
-import { phoneAddress } from '../app-settings.ts';
+import { type Invitation, invitationSheets } from '../../pages/invitation.ts';
+import { qrSvg, qrText } from '../../pages/qr.ts';
+import { textsFor } from '../../pages/texts/texts.ts';
+import { appSetup, type OtherApp, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { replaceFile } from '../files.ts';
+import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../files.ts';
 import { counted } from '../output.ts';
-import { qrSvg, qrText } from '../qr.ts';
-import { showTokens } from '../tokens.ts';
+import { newToken, showTokens } from '../tokens.ts';
 import { findStudy, subgroupsOf } from '../whom.ts';
+import { newPageLink } from './user-tokens.ts';
 
 interface LinkOptions {
   subgroup?: string;
-  scheme: 'emission' | 'nrelopenpath' | 'https';
+  scheme?: 'page' | 'emission' | 'nrelopenpath' | 'https';
   server?: string;
   tester?: true;
   qr?: true;
@@ -29,11 +34,13 @@ export function linkCommand(context: CommandContext): Command {
     .argument('<name>', 'name of the study')
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
     .addOption(
-      new Option('--scheme <name>', 'emission: the e-mission app; nrelopenpath: OpenPATH; https: your own app')
-        .choices(['emission', 'nrelopenpath', 'https'])
-        .default('emission'),
+      new Option(
+        '--scheme <name>',
+        'page: a page of this server that leads on; emission: the e-mission app; nrelopenpath: OpenPATH; ' +
+          'https: your own app; default: page where the address of the server is known, else emission',
+      ).choices(['page', 'emission', 'nrelopenpath', 'https']),
     )
-    .option('--server <url>', 'with --scheme https: address of the link; default: MOBILITY_PUBLIC_URL')
+    .option('--server <url>', 'address of the link; default: MOBILITY_PUBLIC_URL')
     .option('--tester', 'make a link for testers; their tokens are marked as such')
     .option('--qr', 'also print the QR code')
     .option('--qr-file <file>', 'write the QR code as SVG')
@@ -44,16 +51,26 @@ export function linkCommand(context: CommandContext): Command {
 async function printLink(context: CommandContext, name: string, options: LinkOptions): Promise<void> {
   const study = await findStudy(context, name);
   const subgroup = subgroupOf(study, options.subgroup);
-  const tester = options.tester && { tester: 'true' };
-  const query = new URLSearchParams({ study_config: joinNameOf(study), sub_group: subgroup, ...tester });
-  const isWeb = options.scheme === 'https';
-  const address = isWeb ? `${phoneAddress(options.server, context.config().publicUrl)}/join/` : '';
-  const link = `${isWeb ? address : `${options.scheme}://join`}?${query.toString()}`;
+  const link = linkOf(context, study, subgroup, options);
   if (options.qrFile !== undefined) await replaceFile(options.qrFile, qrSvg(link));
   await context.output.result({ study: name, subgroup, link }, options.qr ? `${link}\n${qrText(link)}` : link);
   if (study.joining === 'list') context.output.note('this study is by list: nobody can join with the link alone');
   if (!study.open) context.output.note('this study is closed: nobody can join');
 }
+
+function linkOf(context: CommandContext, study: StudyRecord, subgroup: string, options: LinkOptions): string {
+  const { server, tester } = options;
+  const { publicUrl } = context.config();
+  const scheme = options.scheme ?? ((server ?? publicUrl) === '' || tester ? 'emission' : 'page');
+  if (scheme === 'page') return pageOf(phoneAddress(server, publicUrl), study, subgroup);
+  const marked = tester && { tester: 'true' };
+  const query = new URLSearchParams({ study_config: joinNameOf(study), sub_group: subgroup, ...marked });
+  return `${scheme === 'https' ? `${phoneAddress(server, publicUrl)}/join/` : `${scheme}://join`}?${query}`;
+}
+
+/** The page on which people join. */
+const pageOf = (address: string, study: StudyRecord, subgroup: string): string =>
+  `${address}/join/${joinNameOf(study)}?${new URLSearchParams({ sub_group: subgroup })}`;
 
 /** Gives a study another name for joining. */
 export function newLinkCommand(context: CommandContext): Command {
@@ -127,21 +144,100 @@ export function studyTokensCommand(context: CommandContext): Command {
 
 async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
   const study = await findStudy(context, name);
-  const [subgroup, joinName] = [subgroupOf(study, options.subgroup), joinNameOf(study)];
-  const { studies } = await context.store();
+  const subgroup = subgroupOf(study, options.subgroup);
   const made: { user_email: string; uuid: string; token: string }[] = [];
-  while (made.length < options.count) {
-    const now = context.now();
-    const text = `nrelop_${joinName}_${subgroup}_${randomText(32)}`;
-    const token = { hash: tokenHash(text), created_ts: now, expires_ts: null, kind: 'study' as const };
-    const email = `${name}_${subgroup}_${randomText(8, lowerCase)}`;
-    const result = await studies.enrol({ study: joinName, subgroup, email, token, now, byOperator: true });
-    if (!('enrolled' in result)) continue; // the name is taken
-    const { user_email, uuid } = result.enrolled;
-    made.push({ user_email, uuid, token: text });
-  }
+  while (made.length < options.count) made.push(await newMember(context, study, subgroup, 'study'));
   const lines = made.map(({ user_email, uuid, token }) => `${user_email},${uuid},${token}`);
   const text = ['user_email,uuid,token', ...lines].join('\n');
   await showTokens(context, made, () => context.output.result(made, text));
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
+}
+
+/** Makes an account of the study with a token for an app. */
+async function newMember(context: CommandContext, study: StudyRecord, subgroup: string, kind: 'study' | OtherApp) {
+  const { studies } = await context.store();
+  const joinName = joinNameOf(study);
+  for (;;) {
+    const now = context.now();
+    const token = kind === 'study' ? `nrelop_${joinName}_${subgroup}_${randomText(32)}` : newToken();
+    const email = `${study.name}_${subgroup}_${randomText(8, lowerCase)}`;
+    const record = { hash: tokenHash(token), created_ts: now, expires_ts: null, kind };
+    const result = await studies.enrol({ study: joinName, subgroup, email, token: record, now, byOperator: true });
+    if (!('enrolled' in result)) continue; // the name is taken
+    return { user_email: result.enrolled.user_email, uuid: result.enrolled.uuid, token };
+  }
+}
+
+interface InviteOptions extends TokensOptions {
+  app: 'e-mission' | 'openpath' | OtherApp;
+  out: string;
+  server?: string;
+  days: number;
+}
+
+/** How people call the apps. */
+const appNames = {
+  ...{ 'e-mission': 'e-mission', openpath: 'OpenPATH' },
+  ...{ owntracks: 'OwnTracks', overland: 'Overland', traccar: 'Traccar Client' },
+};
+
+/** Creates accounts of a study, and a sheet to print for each. */
+export function inviteCommand(context: CommandContext): Command {
+  return new Command('invite')
+    .description('create accounts, and a sheet to print for each person: QR code, three steps, contact')
+    .argument('<name>', 'name of the study')
+    .option('--count <n>', 'number of people', wholeNumber(1, 10_000), 1)
+    .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
+    .addOption(
+      new Option('--app <name>', 'the app that people use').choices(Object.keys(appNames)).default('e-mission'),
+    )
+    .requiredOption('--out <folder>', 'folder for invitations.html and people.csv')
+    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--days <n>', "days until the links to people's pages expire", wholeNumber(1, 365), 60)
+    .addHelpText(
+      'after',
+      `
+Example:
+  mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
+
+Print invitations.html: a page per person. Who has a sheet can push as that person and see their days once: keep the file
+as safe as the tokens in it, and remove it when it is printed.`,
+    )
+    .action(context.run((name: string, options: InviteOptions) => invite(context, name, options)));
+}
+
+async function invite(context: CommandContext, name: string, options: InviteOptions): Promise<void> {
+  const { app, out, count, days } = options;
+  const study = await findStudy(context, name);
+  const subgroup = subgroupOf(study, options.subgroup);
+  const address = phoneAddress(options.server, context.config().publicUrl);
+  const files = [join(out, 'invitations.html'), join(out, 'people.csv')] as const;
+  makeFolder(out);
+  for (const file of files) await refuseExisting(file);
+  const t = textsFor();
+  const until = context.now() + days * 86_400;
+  const people: (Invitation & { user_email: string; uuid: string; token: string })[] = [];
+  while (people.length < count) {
+    const scheme = app === 'e-mission' ? 'emission' : 'nrelopenpath';
+    const isOther = app !== 'e-mission' && app !== 'openpath';
+    const { user_email, uuid, token } = await newMember(context, study, subgroup, isOther ? app : 'study');
+    const setUp = isOther ? appSetup(app, address, user_email, token).link : `${scheme}://login_token?token=${token}`;
+    const link = await newPageLink(context, uuid, address, until);
+    people.push({ user_email, uuid, token, code: user_email, setUp, days: link });
+  }
+  const text = invitationSheets(
+    {
+      ...{ study: studyTexts(study, t.language), app: appNames[app], isScannedInApp: app === 'traccar', people },
+      ...{ page: pageOf(address, study, subgroup), until: t.date(until, context.zone) },
+    },
+    t,
+  );
+  const named = people.map(({ user_email, uuid }) => ({ user_email, uuid }));
+  const rows = named.map(({ user_email, uuid }) => `${user_email},${uuid}`);
+  await showTokens(context, people, async () => {
+    await writeNewFile(files[0], text);
+    await writeNewFile(files[1], `${['user_email,uuid', ...rows].join('\n')}\n`);
+    await context.output.result({ files, people: named }, files.join('\n'));
+  });
+  context.output.note(`${counted(count, 'invitation')}; the tokens cannot be shown again`);
 }

@@ -21,7 +21,7 @@ import { fileJson, replaceFile } from '../files.ts';
 import { table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../whom.ts';
 import { minuteText } from '../wording.ts';
-import { linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
+import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 
 /** Creates, shows, opens and closes studies, and writes what their phones need. */
 export function studyCommand(context: CommandContext): Command {
@@ -43,7 +43,8 @@ Examples:
     .addCommand(configCommand(context))
     .addCommand(linkCommand(context))
     .addCommand(newLinkCommand(context))
-    .addCommand(studyTokensCommand(context));
+    .addCommand(studyTokensCommand(context))
+    .addCommand(inviteCommand(context));
 }
 
 const settingsOf = ({ joins: _, ...settings }: StudyRecord): StudySettings => settings;

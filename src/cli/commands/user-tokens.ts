@@ -3,13 +3,13 @@ import { Command, Option } from 'commander';
 import { clockText } from '../../diary/day-words.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
+import { qrText } from '../../pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
-import { qrText } from '../qr.ts';
 import { checkedToken, newToken, showTokens } from '../tokens.ts';
 import { minuteText } from '../wording.ts';
 
@@ -104,7 +104,20 @@ async function createToken(context: CommandContext, name: string, options: Optio
 /** Days for which a link can be opened by default. */
 const linkDays = 7;
 
-/** Makes a link to the pages of a user. */
+/** Makes a link that opens the pages of a user once. */
+export async function newPageLink(
+  context: CommandContext,
+  userId: string,
+  address: string,
+  expires_ts: number,
+): Promise<string> {
+  const key = newSecret();
+  const token = { hash: tokenHash(key), user_id: userId, created_ts: context.now(), expires_ts };
+  await (await context.store()).tokens.add({ ...token, kind: 'link' });
+  return `${address}/me/open?key=${key}`;
+}
+
+/** `mobility users link`. */
 export function userLinkCommand(context: CommandContext): Command {
   return new Command('link')
     .description('create a link that opens the days of a user in a browser, once')
@@ -117,12 +130,9 @@ export function userLinkCommand(context: CommandContext): Command {
       context.run(async (name: string, options: { days?: number; server?: string; qr?: true }) => {
         const user = await context.findUser(name);
         const address = phoneAddress(options.server, context.config().publicUrl);
-        const { tokens } = await context.store();
-        const [key, created_ts] = [newSecret(), context.now()];
-        const [hash, expires_ts] = [tokenHash(key), created_ts + (options.days ?? linkDays) * day];
-        await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind: 'link' });
-        const link = `${address}/me/open?key=${key}`;
-        const result = { user_email: user.user_email, uuid: user.uuid, id: tokenId(hash), link, expires_ts };
+        const expires_ts = context.now() + (options.days ?? linkDays) * day;
+        const link = await newPageLink(context, user.uuid, address, expires_ts);
+        const result = { user_email: user.user_email, uuid: user.uuid, link, expires_ts };
         await context.output.result(result, options.qr ? `${link}\n${qrText(link)}` : link);
         context.output.note(
           `works once, until ${minuteText(expires_ts, context.zone)}; \`mobility users tokens ${name}\` lists it`,

@@ -1,21 +1,21 @@
 // `mobility users`: the people who may push and pull.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
-import { everyUser } from '../../store/pages.ts';
-import type { Collection, Store } from '../../store/store.ts';
+import { everyStand } from '../../stand/every-stand.ts';
+import { type PersonState, type Stand, troubles, usualSilentDays } from '../../stand/stand-of.ts';
+import type { Collection } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileText, streamText } from '../files.ts';
 import { checkedName, importUsers, uuidError } from '../import-users.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
+import { personStates, standJson } from '../stand-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../whom.ts';
 import { agoText, minuteText } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
-
-const day = 86_400; // s
 
 /** Adds, imports, lists and removes users, and manages their tokens. */
 export function usersCommand(context: CommandContext): Command {
@@ -84,6 +84,7 @@ Exit code 3: some lines failed; the others are registered.`,
 interface ListOptions {
   counts?: true;
   silent?: number;
+  state?: PersonState;
   study?: string;
   subgroup?: string;
   joinedSince?: number;
@@ -93,9 +94,14 @@ interface ListOptions {
 function listCommand(context: CommandContext): Command {
   const since = timeArgument(context, 'from');
   return new Command('list')
-    .description('list the registered users, by UUID')
-    .option('--counts', 'add waiting entries, errors, trips and newest entry of each user (slower)')
-    .option('--silent <days>', 'only users without an entry in the last <days> days', wholeNumber(0, 100_000))
+    .description('list the registered users with their state, those who need somebody first')
+    .option('--counts', 'add waiting entries, errors and trips of each user (slower)')
+    .option(
+      '--silent <days>',
+      'only users without a call, or without a location, in the last <days> days',
+      wholeNumber(1, 100_000),
+    )
+    .addOption(new Option('--state <state>', 'only users in this state').choices(Object.keys(personStates)))
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
     .option('--joined-since <time>', 'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30', since)
@@ -104,17 +110,25 @@ function listCommand(context: CommandContext): Command {
     .action(context.run((options: ListOptions) => list(context, options)));
 }
 
-type ListedUser = UserRecord & Partial<Counts>;
+type ListedUser = ReturnType<typeof standJson> & { trips?: number };
 
 async function list(context: CommandContext, options: ListOptions): Promise<void> {
   const store = await context.store();
-  const { counts = false, silent } = options;
-  const since = silent === undefined ? Infinity : context.now() - silent * day;
+  const { counts = false, silent, state } = options;
+  const stands: Stand[] = [];
+  const silentDays = silent ?? usualSilentDays;
+  for await (const stand of everyStand(store, { now: context.now(), silentDays })) {
+    if (!isMember(stand.user, options) || !isOfWave(stand.user, options)) continue;
+    if (state !== undefined && stand.state !== state) continue;
+    if (silent === undefined || ['silent', 'without_locations'].includes(stand.state)) stands.push(stand);
+  }
+  // Those who need somebody first, of each state the longest first.
+  const order = [...troubles, 'in_order'];
+  stands.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];
-  for await (const user of everyUser(store)) {
-    if (!isMember(user, options) || !isOfWave(user, options)) continue;
-    const added = counts || silent !== undefined ? await countsOf(store, user.uuid) : undefined;
-    if (added === undefined || (added.newest_ts ?? 0) <= since) listed.push({ ...user, ...added });
+  for (const stand of stands) {
+    const trips = counts ? (await store.trips.summary(stand.user.uuid)).count : undefined;
+    listed.push({ ...standJson(stand), ...(trips !== undefined && { trips }) });
   }
   if (listed.length === 0) await refuseUnknownStudy(context, options);
   await context.output.result(listed, () => listText(listed, context));
@@ -127,35 +141,25 @@ function isOfWave({ joined_ts, sent_ts }: UserRecord, { joinedSince, neverPushed
   return isLate && (!neverPushed || sent_ts === undefined);
 }
 
-interface Counts {
-  waiting: number;
-  errors: number;
-  trips: number;
-  newest_ts: number | null;
-}
-
-async function countsOf(store: Store, userId: string): Promise<Counts> {
-  const [counts, waiting, series, trips] = await Promise.all([
-    store.counts(userId),
-    store.usercache.summary(userId),
-    store.timeseries.summary(userId),
-    store.trips.summary(userId),
-  ]);
-  const times = [waiting.newest_ts, ...series.map((row) => row.last_ts)].filter((ts) => ts !== null);
-  const newest_ts = times.length === 0 ? null : Math.max(...times);
-  return { waiting: counts.usercache, errors: counts.errors, trips: trips.count, newest_ts };
-}
-
 function listText(users: readonly ListedUser[], { zone, now }: CommandContext): string {
   if (users.length === 0) return '';
-  const full = users[0]!.waiting !== undefined;
-  const header = ['UUID', 'NAME', 'UPDATED', ...(full ? ['WAITING', 'ERRORS', 'TRIPS', 'NEWEST ENTRY'] : [])];
-  const rows = users.map(({ uuid, user_email, update_ts, waiting, errors, trips, newest_ts }) => {
-    const newest = newest_ts == null ? 'none' : agoText(newest_ts, now());
-    const counts = full ? [...[waiting, errors, trips].map(String), newest] : [];
-    return [uuid, shownName(user_email), minuteText(update_ts, zone), ...counts];
+  const full = users[0]!.trips !== undefined;
+  const titles = ['UUID', 'NAME', 'STATE', 'SINCE', 'JOINED', 'LAST PUSH', 'LAST LOCATION'];
+  const ago = (ts: number | null | undefined): string => (ts == null ? '-' : agoText(ts, now()));
+  const rows = users.map(({ uuid, user_email, state, since, chain, waiting, set_aside, trips = 0 }) => {
+    const { registered, joined, pushed, located } = chain;
+    const errors = set_aside.reduce((sum, { count }) => sum + count, 0);
+    const began = minuteText(joined.ts ?? registered.ts!, zone);
+    const times = [ago(since), began, ago(pushed.ts), ago(located.ts)];
+    return [
+      uuid,
+      shownName(user_email),
+      personStates[state],
+      ...times,
+      ...(full ? [waiting.count, errors, trips].map(String) : []),
+    ];
   });
-  return table([header, ...rows], [3, 4, 5]);
+  return table([[...titles, ...(full ? ['WAITING', 'ERRORS', 'TRIPS'] : [])], ...rows], [7, 8, 9]);
 }
 
 /** Collections with data about a user, besides the registration. */

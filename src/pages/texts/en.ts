@@ -15,6 +15,10 @@ const notRecorded: Record<UnobservedReason, string> = {
   silent: 'Your phone sent nothing, and did not say why.',
   'nothing received': 'Nothing has arrived yet. Your phone sends it with its next contact.',
   'before the first location': 'This was before the first location of your phone.',
+  'before joining': 'This was before you joined.',
+  'after leaving': 'This was after you left.',
+  'clock wrong': 'The clock of your phone was wrong.',
+  'not yet': 'This is still to come.',
   'taken out': 'Taken out by you or by the study.',
 };
 
@@ -130,6 +134,68 @@ export const en = {
   },
 
   operator: { title: 'This server' },
+
+  // ---------------------------------------------------------------- joining
+  join: {
+    title: (name: string): string => `Take part in ${name}`,
+    by: (who: string): string => `Run by ${who}.`,
+    why: 'Why',
+    questions: 'What the study asks',
+    agree: 'What you agree to',
+    points: [
+      'Your phone records where you are and how you move, all day, until you stop it.',
+      'The data goes to the server of this study, and to nobody else.',
+      'You can look at everything, take it with you, stop, and have it erased, at any time and without a reason.',
+    ],
+    underCode: 'The people who run the study see your days under a code, not your name.',
+    underName: 'The people who run the study see your days and your name.',
+    never: 'Not recorded: calls, messages, photos, contacts, other apps.',
+    whole: 'The whole text',
+    steps: 'Join in three steps',
+    app: 'Get the app',
+    appText: 'It is free of charge.',
+    stores: { ios: 'App Store', android: 'Google Play' },
+    phones: { ios: 'iPhone', android: 'Android' },
+    open: 'Come back here and open it',
+    openText: 'This button tells the app which study you join.',
+    openDo: 'Open in the app',
+    openNothing: 'Nothing happens? Then the app is not installed yet.',
+    scan: 'Scan this with your phone',
+    scanText: 'The same page opens there, with the button.',
+    allow: 'Allow location “all the time”',
+    allowText: 'Otherwise trips are missing while the screen is off. The battery empties a little faster.',
+    group: 'Which group are you in?',
+    contact: 'Questions?',
+    mail: 'Write an e-mail',
+    closed: 'This study takes nobody new at the moment.',
+    byList: 'This study is for invited people. Use the code of your invitation in the app.',
+    gone: 'This invitation is no longer valid',
+    goneText: 'Ask the people of the study for a new one.',
+  },
+
+  // ---------------------------------------------------------------- invitations
+  invite: {
+    title: 'You are invited to keep a travel diary',
+    lead: 'Your phone notes where you go and how: on foot, by bicycle, bus, train or car. Taking part is free and up to you.',
+    code: 'Your own code. Do not pass it on.',
+    app: (app: string): string => `Get the app ${app}`,
+    appText: 'From the App Store or Google Play, free of charge.',
+    scan: 'Point your camera here',
+    scanText: 'Open the link that appears: it sets the app up for you.',
+    scanInApp: 'In its settings, scan this code: it sets the app up for you.',
+    allow: 'Allow location “all the time”',
+    allowText: 'From then on the diary writes itself. You can stop at any time.',
+    days: 'See your days',
+    daysText: (until: string): string =>
+      `Scan this one to see where you went, and to correct it. It works once, until ${until}.`,
+    more: 'What is this study?',
+    data: 'What happens with my data?',
+    dataText:
+      'It stays on the server of the study. You can look at all of it, take it with you, stop, and have it erased.',
+    contact: 'Questions?',
+    sheet: (number: number, of: number): string => `sheet ${number} of ${of}`,
+    person: 'One person, one sheet.',
+  },
 
   // ---------------------------------------------------------------- my days
   me: {

@@ -65,6 +65,8 @@ export const accounts = table('accounts', {
   columns: {
     user: 'text',
     registered_ts: 'number',
+    /** Names the user in the audit log. */
+    audit_key: 'text',
     /** `active`; `erasing`: an erasure has begun; `arriving`: a copy from another store has not ended. */
     stage: 'text',
     /** The number of the last lease. */

@@ -1,8 +1,10 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
 // reads.
+import { newUuid } from '../../model/ids.ts';
 import { clockSlack } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
@@ -12,6 +14,7 @@ export function newAccount(user: string, now: number, stage: AccountRow['stage']
   return {
     user,
     registered_ts: now,
+    audit_key: newUuid(),
     stage,
     ...lease,
     due: 0,
@@ -49,15 +52,24 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
 }
 
 /** The lease of a row, also one that has ended and was not given back; null: nobody has one. */
-export function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
+export function leaseIn({
+  user,
+  owner,
+  fence,
+  expires_ts,
+  seconds,
+}: Pick<AccountRow, 'user' | 'owner' | 'fence' | 'expires_ts' | 'seconds'>): Lease | null {
   return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
 }
 
 // ---------------------------------------------------------------- state
 
 /** The pipeline state of a row. */
-export function stateIn(account: AccountRow | null): PipelineState {
-  return { ...initialPipelineState, ...(account && (JSON.parse(account.state) as Partial<PipelineState>)) };
+export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): PipelineState {
+  return {
+    ...initialPipelineState,
+    ...(account && objectIn<AccountRow, Partial<PipelineState>>(accounts, account, 'state')),
+  };
 }
 
 /** The row with fields of its state replaced. */

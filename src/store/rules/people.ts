@@ -75,8 +75,11 @@ function personOf(user: UserRecord): PersonRow {
 }
 
 /** The fields that are not null. */
-const given = (fields: object): object =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+function given(fields: Record<string, unknown>): object {
+  const some: Record<string, unknown> = {};
+  for (const name in fields) if (fields[name] !== null) some[name] = fields[name];
+  return some;
+}
 
 async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   if ((await accountOf(rows, user.uuid)) !== null) throw notFinished();

@@ -1,0 +1,52 @@
+// `mobility audit`: who did what to whose data.
+import { Command } from 'commander';
+import { type Act, readActs } from '../../log/audit.ts';
+import { shownName } from '../../model/user.ts';
+import { everyStand } from '../../stand/every-stand.ts';
+import type { CommandContext } from '../context.ts';
+import { timeArgument } from '../log-query.ts';
+import { counted, table } from '../output.ts';
+import { minuteText } from '../wording.ts';
+
+interface Options {
+  user?: string;
+  action?: string;
+  since?: number;
+}
+
+/** Shows the audit log. */
+export function auditCommand(context: CommandContext): Command {
+  return new Command('audit')
+    .description('show who did what to whose data, and how it ended')
+    .option('--user <name>', 'only acts about this user, by name or UUID')
+    .option('--action <action>', 'only this action, such as export or "users token"')
+    .option('--since <time>', 'only acts since then: 2h, 3d, 10:00, 2026-11-21', timeArgument(context, 'from'))
+    .addHelpText('after', '\nExamples:\n  mobility audit --since 30d\n  mobility audit --user ada@example.org --json')
+    .action(context.run((options: Options) => show(context, options)));
+}
+
+async function show(context: CommandContext, { user, action, since = 0 }: Options): Promise<void> {
+  const store = await context.store();
+  if (user !== undefined) await context.findUser(user);
+  const isMeant = (act: Act): boolean =>
+    act.ts >= since &&
+    (action === undefined || act.action === action) &&
+    (user === undefined || act.people.some((key) => context.named.has(key)));
+  const acts = (await readActs(context.config().logDir)).filter(isMeant);
+  const names = new Map<string, string>();
+  if (acts.some(({ people }) => people.length > 0))
+    for await (const stand of everyStand(store, { now: context.now() }))
+      names.set(stand.figures.audit_key, shownName(stand.user.user_email));
+  const shown = acts.map(({ people, ...act }) => ({
+    ...act,
+    people: people.map((key) => ({ key, user_email: names.get(key) ?? null })),
+  }));
+  await context.output.result(shown, () => {
+    const rows = shown.map(({ ts, who, people, outcome, ...act }) => {
+      const whom = people.map(({ user_email }) => user_email ?? '(erased)').join(', ');
+      return [minuteText(ts, context.zone), who, `${act.action} ${act.how}`.trim(), whom, outcome];
+    });
+    return rows.length === 0 ? '' : table([['TIME', 'WHO', 'ACTION', 'PEOPLE', 'OUTCOME'], ...rows]);
+  });
+  context.output.note(counted(acts.length, 'act'));
+}

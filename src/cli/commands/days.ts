@@ -1,0 +1,88 @@
+// `mobility days`: what is known of each day of users: trips, observed time, and what is doubtful.
+import { Command } from 'commander';
+import { distanceText, durationText, flagLines } from '../../diary/day-words.ts';
+import { type Day, type DayBounds, dayFigures, everyDay } from '../../diary/days.ts';
+import { flagMeanings, flagNames } from '../../diary/flags.ts';
+import { reasonsOf } from '../../diary/observed-time.ts';
+import type { UserRecord } from '../../model/user.ts';
+import { daysArgument } from '../arguments.ts';
+import type { CommandContext } from '../context.ts';
+import { counted, table } from '../output.ts';
+import { usersMeant, type Whom, withWhom } from '../whom.ts';
+
+interface Options extends Whom {
+  day?: DayBounds;
+  flagged?: true;
+}
+
+/** Lists days. */
+export function daysCommand(context: CommandContext): Command {
+  return withWhom(new Command('days'))
+    .description('list days with trips, kilometres, observed time and what is doubtful')
+    .option(
+      '--day <days>',
+      'a day or a range A..B; default: all days of which something is known',
+      daysArgument(context),
+    )
+    .option('--flagged', 'only days with flags')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility days --user ada@example.org --day 2026-11-20..2026-11-24
+  mobility days --all --day yesterday --flagged
+  mobility days --study berlin --flagged --json
+
+Flags: something is not right though nothing failed. Nothing is repaired by them.
+${Object.entries(flagMeanings)
+  .map(([flag, meaning]) => `  ${flag.padEnd(17)} ${meaning}`)
+  .join('\n')}`,
+    )
+    .action(context.run((options: Options) => list(context, options)));
+}
+
+async function list(context: CommandContext, { day = {}, flagged, ...whom }: Options): Promise<void> {
+  const { output } = context;
+  const store = await context.store();
+  const progress = output.progress('reading');
+  const rows: ReturnType<typeof jsonOf>[] = [];
+  const texts: string[] = [];
+  try {
+    for await (const user of usersMeant(context, whom)) {
+      progress.update(user.user_email);
+      const own: Day[] = [];
+      for await (const one of everyDay(store, user, day, context.now())) {
+        if (!flagged || one.flagged.length > 0) own.push(one);
+      }
+      rows.push(...own.map((one) => jsonOf(user, one)));
+      if (!output.json && own.length > 0) texts.push(daysText(user, own));
+    }
+  } finally {
+    progress.done();
+  }
+  await output.result({ days: rows }, () => texts.join('\n\n'));
+  output.note(`${counted(rows.length, 'day')}${flagged ? ' with flags' : ''}`);
+}
+
+function jsonOf({ uuid, user_email }: UserRecord, one: Day) {
+  const { day, observed, flagged } = one;
+  const { moving_s, staying_s } = observed;
+  const reasons = Object.fromEntries(reasonsOf(observed));
+  const who = { user_id: uuid, user_email, day, time_zone: observed.zone };
+  const flags = flagNames(flagged);
+  const places = flagged.map(({ flag, of, id, from, to }) => ({ flag, of, id, start_ts: from, end_ts: to }));
+  return { ...who, ...dayFigures(one), moving_s, staying_s, not_observed_s: reasons, flags, flagged: places };
+}
+
+/** A line a day, and a line for each thing to check. Times are of the day's zone. */
+function daysText({ user_email }: UserRecord, days: readonly Day[]): string {
+  const zones = [...new Set(days.map(({ observed }) => observed.zone))];
+  const rows = days.map((one) => {
+    const { trips, distance_m, observed_s } = dayFigures(one);
+    const figures = [counted(trips, 'trip'), distanceText(distance_m), `observed ${durationText(observed_s)}`];
+    return [`  ${one.day}`, ...figures, ...(zones.length > 1 ? [one.observed.zone] : [])];
+  });
+  const lines = table(rows, [1, 2, 3]).split('\n');
+  const checks = days.map(({ flagged, observed }) => flagLines(flagged, observed.zone).map((line) => `    ${line}`));
+  return [`${user_email}  ${zones.join(', ')}`, ...lines.flatMap((line, i) => [line, ...checks[i]!])].join('\n');
+}

@@ -1,0 +1,69 @@
+// Notes in the audit log what a command did: the one place for all of them.
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { type Act, audit } from '../log/audit.ts';
+import { errorText } from '../model/errors.ts';
+import type { CommandContext } from './context.ts';
+
+/** Commands that show, change or hand out data of people, or keep them safe. */
+const audited: ReadonlySet<string> = new Set([
+  ...[
+    'backup',
+    'correct',
+    'debug-bundle',
+    'diary',
+    'erase',
+    'errors show',
+    'explain',
+    'export',
+    'import',
+    'label',
+    'migrate',
+    'purge-keys',
+  ],
+  ...['managers add', 'managers remove', 'rebuild', 'recover-errors', 'store check', 'study create', 'study config'],
+  ...['study new-link', 'study tokens', 'users link'],
+  ...['users add', 'users import', 'users remove', 'users revoke', 'users token'],
+]);
+
+/** Flags that say how much a command did. Texts that people type freely are not among them. */
+const toldFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'reason', 'coordinates'];
+
+/** Notes the command that ran, with its outcome. That it cannot be noted fails no command, and is said. */
+export async function noteAct(context: CommandContext, command: Command, code: number): Promise<void> {
+  const action = nameOf(command);
+  const options = command.opts<Record<string, unknown>>();
+  if (!audited.has(action) || options.dryRun === true) return;
+  const how = toldFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
+  const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
+  const act = {
+    ts: context.now(),
+    who: whoAmI(context),
+    action,
+    people: [...context.named],
+    how: how.join(' '),
+    outcome,
+  };
+  await audit(context.config().logDir, act).catch((error) =>
+    context.output.note(`mobility: the audit log does not show this: ${errorText(error)}`),
+  );
+}
+
+/** `users token`. */
+const nameOf = (command: Command): string =>
+  command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+
+const flagText = (name: string, value: unknown): string =>
+  value === true ? `--${name}` : `--${name} ${String(value)}`;
+
+/** The account of the host; of somebody who became another one with sudo, both. */
+function whoAmI({ env }: CommandContext): string {
+  const by = env.SUDO_USER;
+  let own: string;
+  try {
+    own = userInfo().username;
+  } catch {
+    own = `uid ${process.getuid?.()}`; // as in a container without a list of users
+  }
+  return by === undefined || by === own ? own : `${by} as ${own}`;
+}

@@ -1,0 +1,42 @@
+// What the configuration of a study says to people, as plain text.
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import type { StudySettings } from './study.ts';
+
+/** Texts of a study in one language; empty where the study says nothing. */
+export interface StudyTexts {
+  name: string;
+  partner: string;
+  summary: string[];
+  description: string;
+  why: string;
+  questions: string[];
+  /** Paragraphs of the text that people agree to. */
+  consent: string[];
+  contact: string;
+}
+
+/** The texts of a study in a language, else in English. */
+export function studyTexts({ name, config }: StudySettings, language: string): StudyTexts {
+  const intro = objectAt(config ?? {}, 'intro');
+  const translated = objectAt(intro, 'translated_text');
+  const texts = { ...objectAt(translated, 'en'), ...objectAt(translated, language) };
+  const text = (field: string): string => plain(texts[field]);
+  return {
+    name: text('deployment_name') || name,
+    partner: text('deployment_partner_name') === name ? '' : text('deployment_partner_name'),
+    summary: ['summary_line_1', 'summary_line_2', 'summary_line_3'].map(text).filter((line) => line !== ''),
+    description: text('short_textual_description'),
+    why: text('why_we_collect'),
+    questions: Array.isArray(texts.research_questions) ? texts.research_questions.map(plain) : [],
+    consent: text('consent')
+      .split(/\n+/)
+      .filter((line) => line !== ''),
+    contact: plain(intro.program_admin_contact),
+  };
+}
+
+const objectAt = (object: JsonObject, name: string): JsonObject => (isJsonObject(object[name]) ? object[name] : {});
+
+/** The app takes HTML in these texts. */
+const plain = (value: JsonValue | undefined): string =>
+  typeof value === 'string' ? value.replaceAll(/<[^>]*>/g, '').trim() : '';

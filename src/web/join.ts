@@ -1,0 +1,97 @@
+// What a study is, what people agree to, and how they join: the page to which the link of a study leads.
+import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
+import { type StudyTexts, studyTexts } from '../model/study-texts.ts';
+import { icon } from '../pages/icons.ts';
+import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
+import { qrSvg } from '../pages/qr.ts';
+import { shell } from '../pages/shell.ts';
+import type { Texts } from '../pages/texts/texts.ts';
+import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+
+/** The published apps, by the scheme of their links, and where people get them. */
+const apps = {
+  emission: {
+    name: 'e-mission',
+    ios: 'https://apps.apple.com/us/app/emission/id1084198445',
+    android: 'https://play.google.com/store/apps/details?id=edu.berkeley.eecs.emission',
+  },
+  nrelopenpath: {
+    name: 'OpenPATH',
+    ios: 'https://apps.apple.com/us/app/nrel-openpath/id1628058068',
+    android: 'https://play.google.com/store/apps/details?id=gov.nrel.cims.openpath',
+  },
+} as const;
+
+async function show(call: WebCall): Promise<WebAnswer> {
+  const { t, store, params, query } = call;
+  const name = params.name ?? query.study_config ?? '';
+  const study = await store.studies.byJoinName(name);
+  if (study === null || joinNameOf(study) !== name) return gone(t);
+  const texts = studyTexts(study, t.language);
+  const words = t.join;
+  const lead = [texts.description, texts.partner && words.by(texts.partner)].filter(Boolean).join(' ');
+  const points = [...words.points, study.show_names ? words.underName : words.underCode];
+  const body = markup`<h1>${words.title(texts.name)}</h1><p class="lead">${lead}</p>${texts.summary.map((one) => markup`<p>${one}</p>`)}
+${texts.why && markup`<section><h2>${words.why}</h2><p>${texts.why}</p></section>`}
+${texts.questions.length > 0 && markup`<section><h2>${words.questions}</h2><ul class="points">${texts.questions.map((one) => markup`<li>${one}</li>`)}</ul></section>`}
+<section><h2>${words.agree}</h2><ul class="points">${points.map((one) => markup`<li>${icon('yes')}<span>${one}</span></li>`)}<li class="soft">${icon('no')}<span>${words.never}</span></li></ul>
+${texts.consent.length > 0 && markup`<details><summary><span>${words.whole}</span></summary>${texts.consent.map((one) => markup`<p>${one}</p>`)}</details>`}</section>
+${waysIn(call, study)}${contact(texts, t)}`;
+  return answerOf(shell({ t, title: words.title(texts.name), brand: texts.name, isNarrow: true, body }));
+}
+
+function gone(t: Texts): WebAnswer {
+  const body = markup`<h1>${t.join.gone}</h1><p class="lead">${t.join.goneText}</p>`;
+  return answerOf(shell({ t, title: t.join.gone, isNarrow: true, body }), 404);
+}
+
+/** The steps of joining, or why nobody can. */
+function waysIn({ t, query, address }: WebCall, study: StudyRecord): Markup {
+  const words = t.join;
+  if (!study.open) return markup`<p class="note">${words.closed}</p>`;
+  if (study.joining === 'list') return markup`<p class="note">${words.byList}</p>`;
+  const scheme = query.app === 'nrelopenpath' ? 'nrelopenpath' : 'emission';
+  const groups = study.subgroups.length === 0 ? [defaultSubgroup] : study.subgroups;
+  const asked = query.sub_group ?? '';
+  const group = groups.length === 1 ? groups[0]! : groups.find((one) => one === asked);
+  const page = (one: string): string => {
+    const own = new URLSearchParams({ sub_group: one, ...(scheme !== 'emission' && { app: scheme }) });
+    return `/join/${joinNameOf(study)}?${own}`;
+  };
+  if (group === undefined) {
+    const choices = groups.map((one) => markup`<li><a class="btn" href="${page(one)}">${one}</a></li>`);
+    return markup`<section><h2>${words.group}</h2><ul class="acts">${choices}</ul></section>`;
+  }
+  const { name, ...stores } = apps[scheme];
+  const get = (['ios', 'android'] as const).map(
+    (phone) =>
+      markup`<a class="btn" rel="noreferrer" href="${stores[phone]}">${words.stores[phone]} <span class="soft">${words.phones[phone]}</span></a>`,
+  );
+  const inApp = new URLSearchParams({ study_config: joinNameOf(study), sub_group: group });
+  const code = new Markup(qrSvg(`${address}${page(group)}`));
+  return markup`<section><h2>${words.steps}</h2><ol class="steps">
+${step(1, `${words.app}: ${name}`, markup`<p>${words.appText}</p><div class="acts">${get}</div>`)}
+${step(
+  2,
+  words.open,
+  markup`<div class="on-phone"><p>${words.openText}</p><a class="btn go" href="${`${scheme}://join?${inApp}`}">${words.openDo}</a><p class="small soft">${words.openNothing}</p></div>
+<div class="on-desk"><p><b>${words.scan}.</b> ${words.scanText}</p><div class="qr">${code}</div></div>`,
+)}
+${step(3, words.allow, markup`<p>${words.allowText}</p>`)}</ol></section>`;
+}
+
+const step = (number: number, title: string, content: MarkupValue): Markup =>
+  markup`<li><b class="n" aria-hidden="true">${number}</b><div><h3>${title}</h3>${content}</div></li>`;
+
+function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
+  if (text === '') return null;
+  const mail = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/.exec(text)?.[0];
+  const write = mail !== undefined && markup`<a class="btn" href="${`mailto:${mail}`}">${t.join.mail}</a>`;
+  return markup`<section class="card"><h2>${t.join.contact}</h2><p>${text}</p>${write}</section>`;
+}
+
+/** The pages for joining; the first is what apps of one's own take over as a link. */
+export const joinRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/join/', who: 'anybody', answer: show },
+  { method: 'GET', path: '/join/:name', who: 'anybody', answer: show },
+];

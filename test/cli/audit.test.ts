@@ -1,0 +1,41 @@
+// The audit log: one line for each act, about people whom an erasure makes unknown.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { freshProgram } from './kit.ts';
+
+it('holds who did what to whose data with its outcome, and names nobody once they are erased', async () => {
+  const { run, address, folder } = await freshProgram();
+  await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 'a']);
+  const ada = 'sim-a-1@example.org';
+  const { uuid } = (await run(['users', 'list', '--json'])).json<[{ uuid: string }]>()[0];
+  const token = (await run(['users', 'token', ada])).stdout.trim();
+  await run(['diary', '--user', ada]);
+  expect((await run(['export', '--user', ada, '--out', join(folder, 'out')])).code).toBe(0);
+  await run(['export', '--user', ada, '--out', join(folder, 'out')]); // refuses to overwrite: wrong usage, no act
+  await run(['revoke', ada, 'ffff']);
+  await run(['recover-errors', '--dry-run']);
+  await run(['status']);
+  const acts = async (...flags: string[]) =>
+    (await run(['audit', '--json', ...flags])).json<{ action: string; outcome: string; people: JsonPerson[] }[]>();
+  const ofAda = await acts('--user', ada);
+  expect(ofAda.map(({ action, outcome }) => `${action}: ${outcome}`)).toEqual([
+    ...['users token: done', 'diary: done', 'export: done'],
+  ]);
+  expect(ofAda.every(({ people }) => people[0]!.user_email === ada)).toBe(true);
+  expect((await run(['audit'])).stdout).toMatch(
+    /^TIME .*\n2024-07-03 09:46 {2}\S+ +users token +sim-a-1@example.org +done\n/,
+  );
+
+  await run(['erase', '--user', ada, '--yes']);
+  const file = await readFile(join(address, 'logs', 'audit.jsonl'), 'utf8');
+  for (const secret of [ada, uuid, token]) expect(file).not.toContain(secret);
+  expect(file).not.toMatch(/\d\.\d{3}/); // no coordinate
+  const all = await acts();
+  expect(all.map(({ action }) => action)).toEqual(['users token', 'diary', 'export', 'erase']);
+  expect(all.flatMap(({ people }) => people.map(({ user_email }) => user_email))).toEqual([null, null, null, null]);
+});
+
+interface JsonPerson {
+  user_email: string | null;
+}

@@ -1,0 +1,39 @@
+// Invitations: what is printed for people, and what it lets them do.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { tokenHash } from '../../src/model/user.ts';
+import { freshProgram } from './kit.ts';
+
+it('a sheet for each person opens their days once and names no token; without its files nobody keeps one', async () => {
+  const program = await freshProgram();
+  const env = { MOBILITY_PUBLIC_URL: 'https://mobility.example.org' };
+  const run = (...args: string[]) => program.run(args, { env });
+  await run('study', 'create', 'sunny', '--list');
+  const out = join(program.folder, 'sheets');
+  const done = await run('study', 'invite', 'sunny', '--count', '3', '--app', 'owntracks', '--out', out);
+  expect(done, done.stderr).toMatchObject({ code: 0 });
+  const page = await readFile(join(out, 'invitations.html'), 'utf8');
+  const people = (await readFile(join(out, 'people.csv'), 'utf8')).trim().split('\n').slice(1);
+  expect([page.match(/<main class="sheet">/g)?.length, people.length]).toEqual([3, 3]);
+  expect(page).not.toMatch(/<script|mob_|nrelop_|src=|@import/);
+  const links = [...page.matchAll(/<code>(https:\/\/mobility\.example\.org\/me\/open\?key=[\w-]{43})<\/code>/g)];
+  expect(new Set(links.map(([, link]) => link)).size).toBe(3);
+  const [, uuid] = people[0]!.split(',');
+  const tokens = await program.withStore((store) => store.tokens.list(uuid!));
+  expect(tokens.map(({ kind }) => kind).sort()).toEqual(['link', 'owntracks']);
+  const hashes = links.map(([, link]) => tokenHash(link!.slice(link!.indexOf('key=') + 4)));
+  expect(hashes).toContain(tokens.find(({ kind }) => kind === 'link')!.hash);
+  expect(await run('study', 'invite', 'sunny', '--out', out)).toMatchObject({ code: 2 });
+  expect((await run('users', 'list', '--json')).json<unknown[]>()).toHaveLength(3);
+});
+
+it('the link of a study leads to its page where the address of the server is known', async () => {
+  const program = await freshProgram();
+  await program.run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
+  const link = async (...args: string[]) =>
+    (await program.run(['study', 'link', 'sunny', '--subgroup', 'west', ...args])).stdout.trim();
+  expect(await link()).toBe('emission://join?study_config=sunny&sub_group=west');
+  expect(await link('--server', 'https://m.example')).toBe('https://m.example/join/sunny?sub_group=west');
+  expect(await link('--server', 'https://m.example', '--scheme', 'nrelopenpath')).toMatch(/^nrelopenpath:/);
+});
