@@ -111,7 +111,7 @@ it('the order of stays changes nothing, also where the day changes; another pers
 
 const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];
 
-it('a place keeps its letter on every day and has one id in exports that ask', async () => {
+it('a place keeps its letter on every day, gets the name that somebody gave it, and has one id in exports that ask', async () => {
   const { run, folder } = await freshProgram();
   const user = 'sim-spot-1@example.org';
   await run([
@@ -134,6 +134,9 @@ it('a place keeps its letter on every day and has one id in exports that ask', a
     expect([day, letters[0], letters.at(-1)]).toEqual([day, 'A', 'A']);
     expect(letters.length).toBeGreaterThan(4);
   }
+  const named = ['correct', 'place-name', '--user', user, '--day', '2024-03-11', '--at', '03:30', '--name', 'Nest'];
+  expect(await run(named)).toMatchObject({ code: 0 });
+  expect(await shown('2024-03-13')).toMatch(/● A Nest/);
   const out = `${folder}/out`;
   const asked = ['--format', 'jsonl', '--user', user, '--out'];
   const plain = await run(['export', ...asked, out, '--json']);
@@ -148,7 +151,9 @@ it('a place keeps its letter on every day and has one id in exports that ask', a
     return { places: places!.map((line) => JSON.parse(line)), locations: locations!.map((line) => JSON.parse(line)) };
   };
   const exact = await rowsOf(`${out}-exact`, []);
+  expect(exact.locations.map(({ location_name }) => location_name)).toContain('Nest');
   const coarse = await rowsOf(`${out}-coarse`, ['--coarse', '500m']);
+  expect(coarse.locations.every(({ location_name }) => location_name === null)).toBe(true);
   for (const { places, locations } of [exact, coarse]) {
     const known = new Set(locations.map(({ location_id }) => location_id));
     expect(places.every(({ location_id }) => known.has(location_id))).toBe(true);
