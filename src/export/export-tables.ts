@@ -99,7 +99,8 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
     coarse: options.coarse ?? null,
     names: options.names ?? null,
   };
-  const manifest = dataPackage(written, treatment, new Date(options.now * 1000).toISOString());
+  const isWhole = options.days.from === undefined && options.days.to === undefined;
+  const manifest = dataPackage(written, treatment, new Date(options.now * 1000).toISOString(), isWhole);
   await options.file(manifestName, (writer) => writer.write(manifest));
   return written;
 }
