@@ -220,7 +220,7 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
 
 const coveredFeature = legFeatures.indexOf('covered');
 
-/** How sharp what is said is without readings where locations show nothing of a way (by the folds and made-up days). */
+/** How sharp what is said is without readings where locations show nothing of a way; twice that where they show all. */
 const unread = 0.45;
 
 /** The mode of a leg: that of the ride that shares most of its time. */
@@ -232,7 +232,7 @@ function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: num
     return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
   const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds[leg.state]!;
   const covered = rides[i]?.features[coveredFeature] ?? 0;
-  const sharpness = motions.length > 0 ? 1 : unread + (1 - unread) * covered;
+  const sharpness = motions.length > 0 ? 1 : unread * (1 + covered);
   const chances = own.map((p, m) => (average <= rideLimits.limits[m]! ? p ** sharpness : 0));
   const sum = chances.reduce((a, b) => a + b, 0);
   return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
