@@ -56,13 +56,21 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
   json: { type: 'object' },
 };
 
-/** The manifest as text. */
-export function dataPackage(tables: readonly WrittenTable[], treatment: Treatment, created: string): string {
+/**
+ * The manifest as text. `versions`: those of the analysis (code and models) that made the trips; several where some
+ * people wait for their next run.
+ */
+export function dataPackage(
+  tables: readonly WrittenTable[],
+  treatment: Treatment,
+  { created, versions }: { created: string; versions: readonly string[] },
+): string {
   const value = {
     $schema: 'https://datapackage.org/profiles/2.0/datapackage.json',
     name: 'mobility-export',
     title: 'Trips and data of participants',
     created,
+    analysis_versions: versions,
     treatment: { ...treatment, ...protection(treatment) },
     resources: tables.map(resource),
   };
