@@ -22,7 +22,7 @@ const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
  * it has none. A location is left out if one of a source before its own lies within `sourceReach`. Nothing is there
  * twice, whatever the sources.
  */
-export function chooseLocations(found: BySource, reach = sourceReach): Location[] {
+export function chooseLocations(found: BySource): Location[] {
   const sources = [...found.keys()].sort(inOrder);
   if (sources.length === 1) return [...found.get(sources[0]!)!];
   let before: Location[] = []; // of all sources looked at so far, left out or not
@@ -30,7 +30,7 @@ export function chooseLocations(found: BySource, reach = sourceReach): Location[
   for (const source of sources) {
     const own = found.get(source)!;
     for (const location of own) {
-      if (!someWithin(before, location.ts - reach, location.ts + reach)) chosen.push(location);
+      if (!someWithin(before, location.ts - sourceReach, location.ts + sourceReach)) chosen.push(location);
     }
     before = [...before, ...own].sort((a, b) => a.ts - b.ts);
   }

@@ -104,11 +104,7 @@ export function motionIn({ data: { ts, type, confidence } }: Entry): Motion | nu
 export function cleanMotions(found: readonly Motion[]): Motion[] {
   if (areInOrder(found)) return [...found];
   const sorted = found.toSorted(compareMotions);
-  return sorted.filter((m, i) => {
-    if (i === 0) return true;
-    const before = sorted[i - 1]!;
-    return m.ts !== before.ts || m.type !== before.type || m.confidence !== before.confidence;
-  });
+  return sorted.filter((motion, i) => i === 0 || compareMotions(sorted[i - 1]!, motion) !== 0);
 }
 
 const compareMotions = (a: Motion, b: Motion): number => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence;

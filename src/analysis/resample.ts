@@ -21,38 +21,33 @@ const resampleInterval = 30;
 const mostVertices = 20_000;
 
 /**
- * Vertices at the start, every `interval` s after it, and at the exact end; position and altitude linear in time. Speed
- * and distance are those along the path since the vertex before, 0 at the first. `path` ascends by `ts`; at least one
- * point.
+ * Vertices at the start, every `resampleInterval` s after it, and at the exact end; position and altitude linear in
+ * time. Speed and distance are those along the path since the vertex before, 0 at the first. `path` ascends by `ts`; at
+ * least one point.
  */
-export function resample(path: readonly PathPoint[], interval = resampleInterval): Line {
+export function resample(path: readonly PathPoint[]): Line {
   const line: Line = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [] };
   const [first, last] = [path[0]!, path.at(-1)!];
-  const start = first.ts;
-  const end = last.ts;
-  const step = Math.max(interval, (end - start) / mostVertices);
-  let [ts, length] = [end, last.length]; // of the vertex before
-  if (start < end) {
-    [ts, length] = [start, first.length];
-    addVertex(line, first, ts, length);
-  }
+  const [start, end] = [first.ts, last.ts];
+  const step = Math.max(resampleInterval, (end - start) / mostVertices);
+  let before = start < end ? first : last;
+  if (start < end) addVertex(line, first, before);
   let next = 1; // the point at or after the vertex
   for (let k = 1; start + k * step < end; k += 1) {
     const at = start + k * step;
     while (next < path.length - 1 && path[next]!.ts < at) next += 1;
     const point = pointBetween(path[next - 1]!, path[next]!, at);
-    addVertex(line, point, ts, length);
-    ts = point.ts;
-    length = point.length;
+    addVertex(line, point, before);
+    before = point;
   }
-  addVertex(line, last, ts, length);
+  addVertex(line, last, before);
   return line;
 }
 
-/** `ts` and `length`: those of the vertex before; of the first, its own. */
-function addVertex(line: Line, point: PathPoint, ts: number, length: number): void {
-  const metres = point.length - length;
-  const seconds = point.ts - ts;
+/** `before`: the vertex before; of the first, itself. */
+function addVertex(line: Line, point: PathPoint, before: PathPoint): void {
+  const metres = point.length - before.length;
+  const seconds = point.ts - before.ts;
   line.coordinates.push([point.longitude, point.latitude]);
   line.altitudes.push(point.altitude);
   line.times.push(point.ts);

@@ -3,6 +3,13 @@
 import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Motion, PhoneEvent } from './observations.ts';
 
+/**
+ * s before the first and after the last location of an outing. Within this a candidate may still be joined to the next
+ * one, and what the phone sent in it says where the outing begins and ends (by hand: longer than the longest wait of a
+ * journey).
+ */
+export const lookAround = 2700;
+
 /** One user's data, ascending by `ts`: from `lookAround` before the state to go on with up to `loadedUntil`. */
 export interface Stretch {
   locations: readonly Location[];

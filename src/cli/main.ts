@@ -21,6 +21,7 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
   diary: async () => (await import('./commands/diary.ts')).diaryCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
   erase: async () => (await import('./commands/erase.ts')).eraseCommand,
+  errors: async () => (await import('./commands/errors.ts')).errorsCommand,
   evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
   explain: async () => (await import('./commands/explain.ts')).explainCommand,
   export: async () => (await import('./commands/export.ts')).exportCommand,
@@ -69,8 +70,8 @@ export async function main(
     const program = await buildProgram(context, streams, commandIn(argv.slice(2)), json);
     program.hook('preAction', (_, command) => {
       const { store, logDir, json = false, debug: asked } = command.optsWithGlobals();
-      context.setFlags({ json, settings: { store, logDir } });
       debug ||= asked === true;
+      context.setFlags({ json, debug, settings: { store, logDir } });
       ran = command;
     });
     await program.parseAsync([...argv]);

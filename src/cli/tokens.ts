@@ -17,15 +17,10 @@ export function checkedToken(token: string): string {
   );
 }
 
-/**
- * Shows new tokens by `show`. Throws `MOBILITY_OUTPUT` if that fails, as on a full disk or if the reader has gone, and
- * revokes them: nobody has seen them.
- */
-export async function showTokens(
-  context: CommandContext,
-  made: readonly { uuid: string; token: string }[],
-  show: () => Promise<void>,
-): Promise<void> {
+type Made = readonly { uuid: string; token: string }[];
+
+/** Shows new tokens by `show`. If that fails, nobody has seen them: revokes them, and throws `MOBILITY_OUTPUT`. */
+export async function showTokens(context: CommandContext, made: Made, show: () => Promise<void>): Promise<void> {
   await show().catch(async (error) => {
     const { tokens } = await context.store();
     const revocation = { ts: context.now(), why: 'revoked' } as const;

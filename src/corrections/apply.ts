@@ -75,13 +75,7 @@ class CorrectedStretch {
 
   apply(correction: Stated): CorrectionStanding {
     const { from } = spokenTime(correction);
-    const near =
-      this.trips[
-        Math.max(
-          0,
-          this.trips.findIndex(({ end_ts }) => end_ts >= from),
-        )
-      ] ?? this.trips.at(-1);
+    const near = this.trips.find(({ end_ts }) => end_ts >= from) ?? this.trips.at(-1);
     const day = near === undefined ? null : localDay(from, near.trip.start_zone);
     const asSeen = this.isAsSeen(correction);
     const effect = this.change(correction);
@@ -99,24 +93,16 @@ class CorrectedStretch {
   }
 
   private change(one: Stated): Effect {
-    switch (one.kind) {
-      case 'mode':
-        return this.setMode(one.ts, one.mode);
-      case 'split':
-        return this.split(one.ts);
-      case 'join':
-        return this.join(one.ts);
-      case 'drop':
-        return this.remove(this.tripAt(one.ts), 1);
-      case 'add':
-        return this.add(one);
-      case 'at_home':
-        return this.stay(one.start_ts, one.end_ts);
-      case 'place_name':
-        return this.nameStay(one.ts, one.name);
-      default:
-        return 'applied';
-    }
+    if (one.kind === 'mode') return this.setMode(one.ts, one.mode);
+    if (one.kind === 'split') return this.split(one.ts);
+    if (one.kind === 'join') return this.join(one.ts);
+    if (one.kind === 'drop') return this.remove(this.tripAt(one.ts), 1);
+    if (one.kind === 'add') return this.add(one);
+    if (one.kind === 'place_name') return this.nameStay(one.ts, one.name);
+    if (one.kind !== 'at_home') return 'applied';
+    const cleared = this.clear(one.start_ts, one.end_ts);
+    this.nameStay((one.start_ts + one.end_ts) / 2, 'home');
+    return cleared === 'contradicted' ? cleared : 'applied';
   }
 
   /** Index of the trip under way at a time; -1: none. */
@@ -207,10 +193,9 @@ class CorrectedStretch {
     if (link === undefined || parts === null) return 'without effect';
     const [first, second] = parts;
     const chain_ts = this.freeTime(Math.max(ts, justAfter(link.chain_ts)));
-    const { silences: _, ...rest } = link;
     this.put(i, link, first);
     this.trips.splice(i + 1, 0, link);
-    this.put(i + 1, { ...rest, id: second.id, chain_ts, untracked: null }, second);
+    this.put(i + 1, { ...link, id: second.id, chain_ts, untracked: null, silences: [] }, second);
     this.shareEnd(i + 1, link.trip.end_place);
     return 'applied';
   }
@@ -222,7 +207,10 @@ class CorrectedStretch {
     const section = sections[at];
     if (section === undefined || ts >= trip.end_ts) return null;
     const isCut = ts < section.end_ts;
-    const [left, right] = isCut ? cutSection(section, ts, idOf(this.userId, 'section', 'split', ts)) : [section, null];
+    const cutId = idOf(this.userId, 'section', 'split', ts);
+    const cut: [Section, Section | null] | null = isCut ? cutSection(section, ts, cutId) : [section, null];
+    if (cut === null) return null;
+    const [left, right] = cut;
     const zone = zoneWithin(trip, ts);
     const id = idOf(this.userId, 'trip', 'split', ts);
     const place = this.placeAfter(trip.id, left.end_ts, zone, left.coordinates.at(-1)!);
@@ -314,12 +302,6 @@ class CorrectedStretch {
     let free = ts;
     while (taken.has(free)) free = justAfter(free);
     return free;
-  }
-
-  private stay(from: number, to: number): Effect {
-    const cleared = this.clear(from, to);
-    this.nameStay((from + to) / 2, 'home');
-    return cleared === 'contradicted' ? cleared : 'applied';
   }
 
   private nameStay(ts: number, name: string): Effect {

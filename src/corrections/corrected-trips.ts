@@ -1,8 +1,9 @@
 // The chain of trips as people read it: the analysed chain with the corrections that hold. Nothing of it is stored.
 import type { CorrectionStanding, Stated } from '../model/correction.ts';
-import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
+import { justAfter, startOfDay, type TimeRange } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import { outlineOf } from '../model/trip-fields.ts';
+import { everyLink } from '../store/pages.ts';
 import type { Timeseries, Trips } from '../store/store.ts';
 import { applyCorrections } from './apply.ts';
 import { holding, readCorrections, spokenTime, undoneIn } from './read.ts';
@@ -15,19 +16,21 @@ const day = 86_400; // s
 
 /** The readers of `Trips`. Who has no corrections pays for one look-up, at the same time as the trips are read. */
 export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 'find'>): Trips {
-  const statedBy = async (userId: string): Promise<Stated[]> => {
-    const all = await readCorrections(timeseries, userId);
-    return holding(all).filter(({ kind }) => kind !== 'set_aside');
-  };
   /** What `read` finds; with corrections, what `correct` makes of it. */
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
     correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay>) => Promise<T>,
   ): Promise<T> => {
-    const [stated, found] = await Promise.all([statedBy(userId), read]);
+    const [all, found] = await Promise.all([readCorrections(timeseries, userId), read]);
+    const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
     return stated.length === 0 ? found : correct(found, (range) => overlayOf(raw, userId, stated, range));
   };
+  const linksOn = (userId: string, days: Parameters<Trips['byDay']>[1]) =>
+    corrected(userId, raw.byDay(userId, days), async (found, overlay) => {
+      const isOn = (link: TripRecord): boolean => isTrip(link) && link.day >= days.from && link.day <= days.to;
+      return over(found, await overlay(around(days, found)), isOn, (link) => link);
+    });
   const trips: Trips = {
     ...raw,
     analysed: raw.chain,
@@ -37,36 +40,27 @@ export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 
         const { from = everything.from, to = everything.to, limit } = range;
         const last = page.length < limit ? to : justAfter(page.at(-1)!.chain_ts);
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
-        return (await overlay({ from, to: last })).over(page, isIn, (link) => link).slice(0, limit);
+        return over(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
-    byDay: (userId, days) =>
-      corrected(userId, raw.byDay(userId, days), async (found, overlay) =>
-        (await overlay(around(days, found))).over(found, isOn(days), (link) => link),
-      ),
+    byDay: linksOn,
     starts: (userId, days) =>
-      corrected(userId, raw.starts(userId, days), async (found, overlay) =>
-        (await overlay(around(days, found))).over(found, isOn(days), ({ chain_ts, day }) => ({ chain_ts, day })),
+      corrected(userId, raw.starts(userId, days), async () =>
+        (await linksOn(userId, days)).map(({ chain_ts, day }) => ({ chain_ts, day })),
       ),
     next: (userId, chainTs) =>
-      corrected(userId, raw.next(userId, chainTs), async (found, overlay) => {
-        for (let [after, next] = [chainTs, found]; ; ) {
-          const to = next?.chain_ts ?? everything.to;
-          const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts > after && link.chain_ts <= to;
-          const [first] = (await overlay({ from: after, to })).over(next ? [next] : [], isIn, (link) => link);
-          if (first !== undefined || next === null) return first ?? null;
-          [after, next] = [to, await raw.next(userId, to)];
-        }
+      corrected(userId, raw.next(userId, chainTs), async () => {
+        const from = justAfter(Math.max(chainTs, -Number.MAX_VALUE));
+        for await (const link of everyLink({ trips }, userId, { from })) if (isTrip(link)) return link;
+        return null;
       }),
     previous: (userId, chainTs) =>
-      corrected(userId, raw.previous(userId, chainTs), async (found, overlay) => {
-        for (let [before, previous] = [chainTs, found]; ; ) {
-          const from = previous?.chain_ts ?? everything.from;
-          const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts >= from && link.chain_ts < before;
-          const last = (await overlay({ from, to: before }))
-            .over(previous ? [previous] : [], isIn, (link) => link)
-            .at(-1);
-          if (last !== undefined || previous === null) return last ?? null;
-          [before, previous] = [from, await raw.previous(userId, from)];
+      corrected(userId, raw.previous(userId, chainTs), async (found) => {
+        for (let [to, before] = [chainTs, found]; ; before = await raw.previous(userId, to)) {
+          const from = before?.chain_ts ?? everything.from;
+          let last: TripRecord | null = null;
+          for await (const link of everyLink({ trips }, userId, { from, to })) if (isTrip(link)) last = link;
+          if (last !== null || before === null) return last;
+          to = from;
         }
       }),
     summary: (userId) =>
@@ -79,23 +73,23 @@ export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 
       }),
     spans: (userId, { from, to }) =>
       corrected(userId, raw.spans(userId, { from, to }), async (found, overlay) => {
-        const { over, analysed, received_ts, range } = await overlay({ from, to });
-        const kept = new Set(analysed);
-        const around = await raw.spans(userId, { from: range.from, to: justAfter(range.to) });
+        const overlaid = await overlay({ from, to });
+        // A corrected trip is as new as the last that was written around it, or as the correction.
+        const around = await raw.spans(userId, { from: overlaid.range.from, to: justAfter(overlaid.range.to) });
+        const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), overlaid.received_ts);
         const written = new Map(around.map((span) => [span.chain_ts, span.written_ts]));
-        const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), received_ts);
         const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts >= from && link.chain_ts < to;
-        return over(found, isIn, (link) => {
+        return over(found, overlaid, isIn, (link) => {
           const { chain_ts, start_ts, end_ts } = link;
-          return { chain_ts, start_ts, end_ts, written_ts: kept.has(link) ? written.get(chain_ts)! : latest };
+          const isKept = overlaid.analysed.includes(link);
+          return { chain_ts, start_ts, end_ts, written_ts: isKept ? written.get(chain_ts)! : latest };
         });
       }),
     outlines: (userId, chainTs) =>
       corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
-        const wanted = new Set(chainTs);
-        const [from, to] = [Math.min(...chainTs), Math.max(...chainTs)];
-        const isIn = (link: TripRecord): boolean => isTrip(link) && wanted.has(link.chain_ts);
-        return (await overlay({ from, to })).over(found, isIn, outlineOf);
+        const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };
+        const isIn = (link: TripRecord): boolean => isTrip(link) && chainTs.includes(link.chain_ts);
+        return over(found, await overlay(range), isIn, outlineOf);
       }),
   };
   return trips;
@@ -103,15 +97,12 @@ export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 
 
 const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';
 
-const isOn =
-  ({ from, to }: { from: string; to: string }) =>
-  (link: TripRecord): boolean =>
-    isTrip(link) && link.day >= from && link.day <= to;
-
-/** The `chain_ts` that trips of local days may have, in any zone, and begin up to a day before their first location. */
+/**
+ * The `chain_ts` that trips of local days may have, in any zone; they begin up to a day before their first location.
+ */
 function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
   const times = found.map(({ chain_ts }) => chain_ts);
-  const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(addDays(days.to, 1), 'UTC') + 2 * day];
+  const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(days.to, 'UTC') + 3 * day];
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
 }
 
@@ -125,12 +116,18 @@ interface Overlay {
   range: TimeRange;
   /** When the last of the corrections was received. */
   received_ts: number;
-  /** `found` with the links that are `wanted` in place of the analysed ones. */
-  over<T extends { chain_ts: number }>(
-    found: readonly T[],
-    wanted: (link: TripRecord) => boolean,
-    as: (link: TripRecord) => T,
-  ): T[];
+}
+
+/** `found` with the links that are `wanted` in place of the analysed ones. */
+function over<T extends { chain_ts: number }>(
+  found: readonly T[],
+  { analysed, links }: Overlay,
+  wanted: (link: TripRecord) => boolean,
+  as: (link: TripRecord) => T,
+): T[] {
+  const replaced = new Set(analysed.map(({ chain_ts }) => chain_ts));
+  const kept = found.filter(({ chain_ts }) => !replaced.has(chain_ts));
+  return [...kept, ...links.filter(wanted).map(as)].sort((a, b) => a.chain_ts - b.chain_ts);
 }
 
 /** The overlay of all corrections that can change anything in a range of `chain_ts`, both ends included. */
@@ -141,18 +138,20 @@ async function overlayOf(
   range: TimeRange,
 ): Promise<Overlay> {
   const { touching, reach } = await touchingOf(raw, userId, stated, range);
-  const analysed = reach === null ? [] : await linksIn(raw, userId, reach);
-  const { links, standings } = applyCorrections(userId, analysed, touching);
-  const replaced = new Set(analysed.map(({ chain_ts }) => chain_ts));
-  return {
-    ...{ analysed, links, standings, range: reach ?? range },
-    received_ts: touching.reduce((most, one) => Math.max(most, one.received_ts), 0),
-    over: (found, wanted, as) =>
-      [...found.filter(({ chain_ts }) => !replaced.has(chain_ts)), ...links.filter(wanted).map(as)].sort(
-        (a, b) => a.chain_ts - b.chain_ts,
-      ),
-  };
+  const analysed: TripRecord[] = [];
+  if (reach !== null) {
+    const bounds = {
+      from: reach.from,
+      ...(reach.to < everything.to && { to: justAfter(reach.to) }),
+      limit: linksAtOnce,
+    };
+    for await (const link of everyLink({ trips: raw as Trips }, userId, bounds)) analysed.push(link);
+  }
+  const received_ts = touching.reduce((most, one) => Math.max(most, one.received_ts), 0);
+  return { analysed, ...applyCorrections(userId, analysed, touching), range: reach ?? range, received_ts };
 }
+
+const linksAtOnce = 500;
 
 /**
  * The corrections that reach into a range, and those that reach into the reach of these; and all that they reach. A
@@ -196,19 +195,6 @@ async function reachOf(raw: AnalysedTrips, userId: string, { from, to }: TimeRan
   const after = await raw.next(userId, to);
   const last = after && (await raw.next(userId, after.chain_ts));
   return { from: first?.chain_ts ?? everything.from, to: last?.chain_ts ?? everything.to };
-}
-
-const linksAtOnce = 500;
-
-async function linksIn(raw: AnalysedTrips, userId: string, { from, to }: TimeRange): Promise<TripRecord[]> {
-  const links: TripRecord[] = [];
-  for (let start = from; ; ) {
-    const range = { from: start, ...(to < everything.to && { to: justAfter(to) }), limit: linksAtOnce };
-    const page = await raw.chain(userId, range);
-    links.push(...page);
-    if (page.length < linksAtOnce) return links;
-    start = justAfter(page.at(-1)!.chain_ts);
-  }
 }
 
 /** All corrections of a user and what became of them, by `write_ts`. */

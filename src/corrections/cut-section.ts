@@ -1,43 +1,33 @@
-// A section cut in two at a time within it.
-import { degrees, metres, speed } from '../analysis/digits.ts';
-import type { Position, Section } from '../model/trip.ts';
+// A section cut in two.
+import { metres } from '../analysis/digits.ts';
+import type { Section } from '../model/trip.ts';
 
-/** The parts before and after `ts`, which both have a vertex there, on the line. The second part gets the id. */
-export function cutSection(section: Section, ts: number, id: string): [Section, Section] {
-  const { times, coordinates, altitudes, distances, speeds } = section;
-  const at = times.findIndex((time) => time >= ts); // the first vertex at or behind the cut
-  const share = (ts - times[at - 1]!) / (times[at]! - times[at - 1]!);
-  const [a, b] = [coordinates[at - 1]!, coordinates[at]!];
-  const vertex: Position =
-    share === 1 ? b : [degrees(a[0] + share * (b[0] - a[0])), degrees(a[1] + share * (b[1] - a[1]))];
-  const step = metres(distances[at]! * share);
-  const rest = share === 1 ? at + 1 : at; // where the second part goes on
-  const restStep = metres(distances[at]! - step);
-  const before = {
-    coordinates: [...coordinates.slice(0, at), vertex],
-    altitudes: [...altitudes.slice(0, at), altitudes[at] ?? null],
-    times: [...times.slice(0, at), ts],
-    distances: [...distances.slice(0, at), step],
-    speeds: [...speeds.slice(0, at), speed(speeds[at]!)],
-  };
-  const behind = {
-    coordinates: [vertex, ...coordinates.slice(rest)],
-    altitudes: [altitudes[at] ?? null, ...altitudes.slice(rest)],
-    times: [ts, ...times.slice(rest)],
-    distances: [0, ...(rest === at ? [restStep] : []), ...distances.slice(at + 1)],
-    speeds: [0, ...speeds.slice(rest)],
-  };
-  return [withSums(section, before), withSums({ ...section, id }, behind)];
+/**
+ * The parts up to and from the first vertex at or behind `ts`; the second has the id. null: a part would have no length
+ * of time.
+ */
+export function cutSection(section: Section, ts: number, id: string): [Section, Section] | null {
+  const { times, speeds, distances } = section;
+  const at = Math.min(
+    times.findIndex((time) => time >= ts),
+    times.length - 2,
+  );
+  if (at < 1) return null;
+  const first = { speeds: speeds.slice(0, at + 1), distances: distances.slice(0, at + 1) };
+  const second = { speeds: [0, ...speeds.slice(at + 1)], distances: [0, ...distances.slice(at + 1)] };
+  return [partOf(section, 0, at + 1, first), partOf({ ...section, id }, at, times.length, second)];
 }
 
-type Line = Pick<Section, 'coordinates' | 'altitudes' | 'times' | 'distances' | 'speeds'>;
-
 /** Of what was estimated, each part has its share. */
-function withSums({ estimated = 0, ...section }: Section, line: Line): Section {
-  const [start_ts, end_ts] = [line.times[0]!, line.times.at(-1)!];
-  const distance = metres(line.distances.reduce((sum, one) => sum + one, 0));
+function partOf(section: Section, from: number, to: number, steps: Pick<Section, 'speeds' | 'distances'>): Section {
+  const { estimated = 0, ...rest } = section;
+  const [coordinates, altitudes, times] = [section.coordinates, section.altitudes, section.times].map((list) =>
+    list.slice(from, to),
+  ) as [Section['coordinates'], Section['altitudes'], number[]];
+  const [start_ts, end_ts] = [times[0]!, times.at(-1)!];
+  const distance = metres(steps.distances.reduce((sum, one) => sum + one, 0));
   const own = section.distance > 0 ? metres((estimated * distance) / section.distance) : 0;
-  const { estimated: _, ...rest } = { ...section, estimated };
+  const line = { coordinates, altitudes, times, ...steps };
   return {
     ...rest,
     ...line,

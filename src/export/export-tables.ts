@@ -101,7 +101,8 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
     names: options.names ?? null,
   };
   const created = new Date(options.now * 1000).toISOString();
-  const manifest = dataPackage(written, treatment, { created, versions: [...versions].sort() });
+  const isWhole = options.days.from === undefined && options.days.to === undefined;
+  const manifest = dataPackage(written, treatment, { created, versions: [...versions].sort(), isWhole });
   await options.file(manifestName, (writer) => writer.write(manifest));
   return written;
 }

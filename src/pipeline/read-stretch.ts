@@ -1,6 +1,5 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
 
-import { lookAround } from '../analysis/look-around.ts';
 import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
 import {
   cleanEvents,
@@ -11,6 +10,7 @@ import {
   motionRead,
   type ObservedLocation,
 } from '../analysis/observe.ts';
+import { lookAround } from '../analysis/segmenter.ts';
 import { meaningOf } from '../converters/convert.ts';
 import { zoneAt } from '../geo/zone.ts';
 import type { Entry } from '../model/entry.ts';

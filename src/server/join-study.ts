@@ -48,8 +48,9 @@ export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => 
 }
 
 function refusalOf(refused: JoinRefusal | 'token_taken'): Problem {
-  if (refused === 'hour_full') return tooManyCalls(refusals.hour_full, joinWindow, { limit: 'joins_per_hour' });
-  return forbidden(refusals[refused === 'token_taken' ? 'no_study' : refused]);
+  if (refused !== 'hour_full') return forbidden(unknownToken);
+  const text = 'too many people joined this study within the hour; try again later';
+  return tooManyCalls(text, joinWindow, { limit: 'joins_per_hour' });
 }
 
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
@@ -57,14 +58,11 @@ const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that lo
 /** The end of the name of a person who joined a study; it reveals nothing about the token. */
 const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
 
-/** The same text in all cases in which nobody gets in: it does not reveal which studies and subgroups exist. */
+/**
+ * The same text in all cases in which nobody gets in: it does not reveal which studies and subgroups exist. An open
+ * study shows itself by admitting people, so that a full hour may be told: phones try again.
+ */
 export const unknownToken = 'this token is not known, or its study admits nobody now; ask the operator for a new one';
-
-const refusals: Readonly<Record<JoinRefusal, string>> = {
-  ...{ no_study: unknownToken, closed: unknownToken, list_only: unknownToken, no_subgroup: unknownToken },
-  hour_full: 'too many people joined this study within the hour; try again later',
-  all_full: 'this study is full',
-};
 
 type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
 

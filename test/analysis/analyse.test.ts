@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AnalyseInput, analyse } from '../../src/analysis/analyse.ts';
-import { lookAround } from '../../src/analysis/look-around.ts';
 import type { Location } from '../../src/analysis/observations.ts';
+import { lookAround } from '../../src/analysis/segmenter.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { chainProblems } from '../support/chain.ts';
 import { at, event, iosAt, motion, motions, moving, since, spot, t0 } from '../support/phone.ts';

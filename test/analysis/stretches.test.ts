@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import { lookAround } from '../../src/analysis/look-around.ts';
+import { lookAround } from '../../src/analysis/segmenter.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Carry, TripRecord } from '../../src/model/trip.ts';

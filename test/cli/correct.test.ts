@@ -1,7 +1,8 @@
 // `mobility correct`: an operator states what happened, sees the day before and after, and can take it back.
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Untyped } from '../support/untyped.ts';
-import { freshProgram, type Program } from './kit.ts';
+import { freshProgram, type Program, run } from './kit.ts';
 
 const day = '2024-03-12';
 const user = ['--user', 'sim-ada-1@example.org'];
@@ -80,5 +81,37 @@ describe('mobility correct', () => {
     }
     const { effect, before, after } = await correct('drop', '--day', day, '--at', '02:00');
     expect([effect, after]).toEqual(['without effect', before]);
+  });
+
+  it('what was stated moves with the user: by export and import, by a migration; recovery keeps it, and an erasure takes it', async () => {
+    const at = (ts: number) => ['--day', day, '--at', clock(ts)];
+    const { before: trips } = await correct('place-name', ...at(1), '--name', 'x', '--dry-run');
+    await correct('mode', ...at(trips[0].sections[0].start_ts + 60), '--mode', 'tram', '--by', 'helen');
+    await correct('set-aside', '--day', day, '--from', '15:00', '--reason', 'borrowed phone');
+    await program.run(['recover-errors', '--all']);
+    await program.run(['rebuild', ...user]);
+    const withoutReceipt = ({ corrections }: Untyped) =>
+      corrections.map(({ correction: { received_ts: _, ...correction }, ...rest }: Untyped) => ({
+        ...rest,
+        correction,
+      }));
+    const [expected, listed] = [await diary(), withoutReceipt(await json('correct', 'list', ...user))];
+    const { uuid } = await program.withStore(async (store) => (await store.users.byEmail(user[1]!))!);
+
+    const [out, moved] = [join(program.folder, 'out'), join(program.folder, 'moved')];
+    expect((await program.run(['export', ...user, '--out', out])).code).toBe(0);
+    const imported = await freshProgram();
+    await imported.withStore((store) => store.users.register(user[1]!, { uuid, now })); // with their UUID, of which ids are made
+    expect((await imported.run(['import', out])).code).toBe(0);
+    await imported.run(['pipeline', '--all']);
+    expect((await program.run(['migrate', '--from', program.address, '--to', `sqlite:${moved}`])).code).toBe(0);
+    for (const store of [imported.address, moved]) {
+      const read = (...args: string[]) =>
+        run([...args, '--json', '--store', store]).then((said) => said.json<Untyped>());
+      expect(withoutReceipt(await read('correct', 'list', ...user))).toEqual(listed);
+      expect(await read('diary', ...user, '--day', day)).toEqual(expected);
+    }
+    await imported.run(['erase', ...user, '--yes']);
+    expect((await imported.run(['correct', 'list', ...user])).stderr).toContain('MOBILITY_USER_UNKNOWN');
   });
 });

@@ -128,6 +128,8 @@ describe('migrate', () => {
     expect(stdout).toMatch(/^ada@example\.org: failed: .*checksum/m);
     expect(stdout).toMatch(/^other: failed: the target has the name with the UUID /m);
     expect(stdout).toContain('4 users: 1 copied');
+    const again = await run(['migrate', '--to', target, '--merge', '--json']);
+    expect(again.json()).toMatchObject({ same: 1, written: 0, removed: 0 });
   });
 
   it.each([

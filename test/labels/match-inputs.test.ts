@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Input, inputOf } from '../../src/labels/input-keys.ts';
-import { matched } from '../../src/labels/labels-of.ts';
+import { matched, spansAround } from '../../src/labels/labels-of.ts';
 import { spanOf } from '../../src/labels/match-inputs.ts';
 import { saidBy } from '../../src/labels/said.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -87,6 +87,15 @@ describe('input about a trip', () => {
     );
   });
 
+  it('counts trips with a label or survey, none with a note alone', () => {
+    const said = [
+      mode(10_000, 11_000, 'bike'),
+      input('trip_user_input', { start_ts: 20_000, end_ts: 21_000 }),
+      input('trip_addition_input', { start_ts: 21_500, end_ts: 22_500, label: 'a' }),
+    ];
+    expect(matched(said, trips).labelledTrips).toBe(2);
+  });
+
   it('has the replaced mode that was said together with the mode', () => {
     const said = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
     const both = [said('mode_confirm', 'walk', 1), said('mode_confirm', 'bike', 2), said('replaced_mode', 'bus', 2)];
@@ -134,4 +143,50 @@ describe('input about a stay', () => {
     expect(at(found, 11_000, 13_000)).toEqual(['before']);
     expect(at(found, 18_000, 20_000)).toEqual(['after']);
   });
+});
+
+it('of the trips around inputs each input gets the trip or stay that it gets of all trips', async () => {
+  const chain = fc.array(fc.tuple(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 60, max: 20_000 })), {
+    maxLength: 12,
+  });
+  const time = fc.integer({ min: -100_000, max: 1_000_000 });
+  const range = fc.tuple(fc.option(time, { freq: 3 }), fc.option(fc.integer({ min: 0, max: 300_000 }), { freq: 3 }));
+  await fc.assert(
+    fc.asyncProperty(chain, fc.array(range, { minLength: 1, maxLength: 3 }), async (gaps, ranges) => {
+      let end = 0;
+      const all = gaps.map(([gap, length]) => {
+        const start = end + gap;
+        end = start + length;
+        return trip(start, end);
+      });
+      const store = {
+        trips: {
+          previous: async (_: string, ts: number) => all.findLast(({ chain_ts }) => chain_ts < ts) ?? null,
+          next: async (_: string, ts: number) => all.find(({ chain_ts }) => chain_ts > ts) ?? null,
+          spans: async (_: string, { from, to }: { from: number; to: number }) =>
+            all.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to),
+        },
+      };
+      const inputs = ranges.flatMap(([start, length], i) => {
+        const times = {
+          ...(start !== null && { start_ts: start }),
+          ...(length !== null && { end_ts: (start ?? 0) + length }),
+        };
+        if (start === null && length === null) return [];
+        return [
+          input('trip_addition_input', { ...times, label: `t${i}` }),
+          input('place_addition_input', { ...times, label: `p${i}` }),
+        ];
+      });
+      fc.pre(inputs.length > 0);
+      const found = matched(inputs, await spansAround(store as never, 'ada', inputs));
+      const expected = matched(inputs, all);
+      const saidOf = (labels: typeof found) => [
+        ...all.map(({ start_ts }) => labels.ofTrip(start_ts)),
+        ...[null, ...all].map((before, i) => labels.ofStay(before?.end_ts ?? null, all[i]?.start_ts ?? null)),
+      ];
+      expect(saidOf(found)).toEqual(saidOf(expected));
+    }),
+    { numRuns: 500 },
+  );
 });

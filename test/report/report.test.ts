@@ -7,11 +7,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { disclose } from '../../src/report/disclose.ts';
 import { isSettled, monthReport } from '../../src/report/month-report.ts';
-import { add, type PersonTally } from '../../src/report/tally.ts';
+import { add, addTrip, type Dimension, type PersonTally } from '../../src/report/tally.ts';
 import { run as runProgram } from '../cli/kit.ts';
 import { chainAfter } from '../support/diary.ts';
 import { android, pushedRide } from '../support/pushes.ts';
 import { newStore, newUser } from '../support/store.ts';
+import { workday } from '../support/trips.ts';
 
 const least = 5;
 
@@ -138,6 +139,35 @@ it('a figure to which one person contributes more than half is withheld', () => 
     rest: null,
     withheld: 1,
   });
+});
+
+it('a trip counts to the mode of each section, and to the hour, weekday, zone and cell of the grid where it began', () => {
+  const cellsOf = (by: Dimension): object => {
+    const tally: PersonTally = new Map();
+    for (const record of workday()) addTrip(tally, record, by);
+    return Object.fromEntries([...tally].map(([cell, { trips }]) => [cell, trips]));
+  };
+  expect(cellsOf('mode')).toMatchObject({ walking: 2 }); // one of each trip
+  expect(cellsOf('hour')).toEqual({ '07': 1, 13: 1 });
+  expect(cellsOf('weekday')).toEqual({ Tuesday: 2 });
+  expect(cellsOf('zone')).toEqual({ 'Europe/Berlin': 2 });
+  expect(cellsOf('cell')).toEqual({ '52.50 13.40': 1, '52.50 13.53': 1 });
+});
+
+it('a figure is shown where one person contributes just half, and the rest sums up what is withheld', () => {
+  const study = new Map<string, PersonTally>();
+  for (let i = 0; i < 10; i++) {
+    const tally: PersonTally = new Map();
+    add(tally, 'Europe/Oslo', { trips: 100, metres: i === 0 ? 9e6 : 1e6, seconds: 6e4 });
+    if (i % 2 === 0) add(tally, 'Europe/Rome', { trips: 1000, metres: 1e6, seconds: 6e4 });
+    if (i % 2 === 1) add(tally, 'Europe/Paris', { trips: 1000, metres: 1e6, seconds: 6e4 });
+    study.set(`person ${i}`, tally);
+  }
+  const { cells, rest, withheld } = disclose(study, { by: 'zone', least: 6, occasion: '2024-03' });
+  expect(cells.map(({ cell }) => cell)).toEqual(['Europe/Oslo']);
+  // Two cells of five people each, 10,000 trips together, and noise of at most one person's.
+  expect([withheld, rest?.people_at_least]).toEqual([2, 6]);
+  expect(Math.abs(rest!.trips - 10_000)).toBeLessThanOrEqual(1006);
 });
 
 it('months are whole and never overlap, and settle on the seventh day after their end', async () => {

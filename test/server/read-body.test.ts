@@ -61,6 +61,11 @@ describe('bytes of a body', () => {
     await expect(reading).rejects.toMatchObject({ status: 415, options: { headers: { 'Accept-Encoding': 'gzip' } } });
   });
 
+  it('a large body without a token anywhere is refused with 403', async () => {
+    const large = Buffer.from(`{"phone_to_server":["${'x'.repeat(200_000)}"]}`);
+    expect(await statusOf(readBody(body([large]), 1e6, big()))).toBe(403);
+  });
+
   it('broken gzip and broken connections are refused with 400', async () => {
     const broken = gzipSync('hello').subarray(0, 12);
     expect(await statusOf(readBody(body([broken], { encoding: 'gzip' }), 1000, known()))).toBe(400);

@@ -60,6 +60,8 @@ describe('a token that the app made', () => {
     answers.push(await create(token));
     await study({ joining: 'list' });
     answers.push(await create(token));
+    await study({ total_limit: 0 });
+    answers.push(await create(token));
     // All alike: a stranger who asks does not find out which studies and subgroups there are.
     const text = 'this token is not known, or its study admits nobody now; ask the operator for a new one';
     expect(answers.map(({ status, json }) => [status, json.detail])).toEqual(answers.map(() => [403, text]));

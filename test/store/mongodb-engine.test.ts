@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../src/model/errors.ts';
 import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
 import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
 import { mongoIndexes } from '../../src/store/mongodb/layout.ts';
-import type { Engine } from '../../src/store/rows/rows.ts';
+import type { Engine, WritableRows } from '../../src/store/rows/rows.ts';
 import { accounts, documents, profiles, trips } from '../../src/store/rows/tables.ts';
 import { accountOf, documentOf, engineContract, newUser, type OpenedEngine, put, tripOf } from './engine-contract.ts';
 import { describeOnServers, startedHere, type TestServer, withClient, withDatabaseOn } from './servers.ts';
@@ -175,6 +175,22 @@ describeOnServers('MongoDB', (server) => {
       for (const { $readPreference } of commands) expect($readPreference?.mode ?? 'primary').not.toMatch(/^secondary/);
     });
   });
+
+  it('removes the parts of large bytes with their row, also in writes that have read the account before', () =>
+    withEngine(server(), async (engine, address) => {
+      const user = newUser();
+      await put(engine, user, accounts, [accountOf(user, 1)]);
+      const afterAccount = (work: (rows: WritableRows) => Promise<unknown>) =>
+        engine.write(user, async (rows) => {
+          await rows.find(accounts, { where: { user } });
+          await work(rows);
+        });
+      await afterAccount((rows) => rows.put(documents, [documentOf(user, 'a', new Uint8Array(9 * 2 ** 20))]));
+      await afterAccount((rows) => rows.remove(documents, { user }));
+      await withClient(address, async (client) => {
+        expect(await client.db().collection('parts').countDocuments()).toBe(0);
+      });
+    }));
 
   it('removes the parts of large bytes with their row, and reports missing parts as damage', () =>
     withEngine(server(), async (engine, address) => {

@@ -6,13 +6,19 @@ export const rooms = {
     tests: [
       'test/server/app.test.ts',
       'test/server/studies.test.ts',
+      'test/server/limits.test.ts',
       'test/store/sqlite.test.ts',
       'test/cli/tokens.test.ts',
     ],
   },
   limits: {
     sources: ['src/server/caller-limits.ts', 'src/server/body-budget.ts', 'src/server/read-body.ts'],
-    tests: ['test/server/limits.test.ts', 'test/server/read-body.test.ts', 'test/server/sockets.test.ts'],
+    tests: [
+      'test/server/limits.test.ts',
+      'test/server/leaked-link.test.ts',
+      'test/server/read-body.test.ts',
+      'test/server/sockets.test.ts',
+    ],
   },
   put: {
     sources: [
@@ -74,7 +80,7 @@ export const rooms = {
   },
   privacy: {
     sources: ['src/export/privacy.ts', 'src/export/rows.ts'],
-    tests: ['test/export'],
+    tests: ['test/export/'],
   },
   report: {
     sources: ['src/report/disclose.ts', 'src/report/month-report.ts', 'src/report/tally.ts'],

@@ -3,8 +3,14 @@
 // CASES may be `made-up:SEED:DRAWS`: so many days of each kind and phone of made-up.mjs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { forEachCellOf } from '../../dist/analysis/sequence/case-cells.js';
-import { featureNames } from '../../dist/analysis/sequence/features.js';
+import {
+  cellSeconds,
+  cellWidth,
+  featureLimits,
+  featureNames,
+  forEachBlock,
+} from '../../dist/analysis/sequence/features.js';
+import { trackOf } from '../../dist/analysis/sequence/track.js';
 import { casesIn } from './cases.mjs';
 import { perturbations, perturbed } from './perturb.mjs';
 
@@ -15,12 +21,26 @@ if (!folder || !out || (copy !== undefined && !(copy in perturbations))) {
   process.exit(2);
 }
 mkdirSync(out, { recursive: true });
+
+/** Time and features of every cell of a case, one after the other, from 20 minutes before its first location to 20 after its last. */
+function cellsOf({ locations, motions }) {
+  const rows = [];
+  if (locations.length === 0) return rows;
+  const [first, last] = [locations[0], locations.at(-1)];
+  const { reach } = featureLimits;
+  const input = { track: trackOf(locations), motions, sampling: first.sampling };
+  forEachBlock({ ...input, from: first.ts - reach, to: last.ts + reach }, ({ ts, count, rows: found }) => {
+    for (let i = 0; i < count; i += 1)
+      rows.push(Float64Array.of(ts + i * cellSeconds, ...found.subarray(i * cellWidth, (i + 1) * cellWidth)));
+  });
+  return rows;
+}
+
 const cases = [];
 for (const one of casesIn(folder)) {
   const { name } = one;
   const { locations, motions, truth } = perturbed(one, copy);
-  const rows = [];
-  forEachCellOf({ locations, motions }, (ts, features) => rows.push(Float64Array.of(ts, ...features)));
+  const rows = cellsOf({ locations, motions });
   const flat = new Float64Array(rows.length * (featureNames.length + 1));
   for (const [i, row] of rows.entries()) flat.set(row, i * row.length);
   writeFileSync(join(out, `${name}.f64`), Buffer.from(flat.buffer));

@@ -2,6 +2,7 @@
 import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
 import type { Resume } from '../../model/trip.ts';
+import { withFields } from '../../model/with-fields.ts';
 import { firstAtOrAfter, someWithin } from '../in-time.ts';
 import {
   isEnd,
@@ -97,11 +98,7 @@ export function segmentTrips(input: SegmentTripsInput): SegmentTripsOutput {
   for (; i < locations.length; i += 1) {
     const here = locations[i]!;
     if (start === null) {
-      if (last >= 0 && isGlued(locations, last, i)) {
-        last = i;
-        continue;
-      }
-      start = i;
+      if (last < 0 || !isGlued(locations, last, i)) start = i;
       last = i;
       continue;
     }
@@ -110,14 +107,7 @@ export function segmentTrips(input: SegmentTripsInput): SegmentTripsOutput {
     if (other && here.ts - before.ts <= limits.gapThreshold) continue;
     const end = endOfTrip(input, start, last, i);
     if (end) {
-      trips.push({
-        startIndex: start,
-        endIndex: end.index,
-        sampling: locations[start]!.sampling,
-        settledTs: here.ts,
-        resume: end.resume,
-        endedBy: end.endedBy,
-      });
+      trips.push(withFields(end, { startIndex: start, sampling: locations[start]!.sampling, settledTs: here.ts }));
       start = end.resume.started ? i : null;
       if (end.resume.started || end.resume.resume_ts === here.ts) last = i;
       else i = last; // what came since is looked at again, now as after a trip
@@ -153,11 +143,7 @@ function isGlued(locations: readonly Location[], last: number, i: number): boole
   return since.sampling !== here.sampling || distance(since, here) < limits.walkedOff;
 }
 
-interface TripEnd {
-  index: number;
-  resume: Resume;
-  endedBy: RawTrip['endedBy'];
-}
+type TripEnd = Pick<RawTrip, 'endIndex' | 'resume' | 'endedBy'>;
 
 /** Decides at location `i`, the next after `last`, whether the trip that began at `start` has ended. */
 function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: number): TripEnd | null {
@@ -165,9 +151,9 @@ function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: num
   const here = locations[i]!;
   const sampling = locations[start]!.sampling;
   if (i - start >= limits.longestTrip)
-    return { index: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
+    return { endIndex: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
   if (gapEndsTrip(input, sampling, locations[last]!, here)) {
-    const index = stillSince(locations, start, last);
+    const endIndex = stillSince(locations, start, last);
     // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
     // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What
     // another phone sent since the last location may be travel of its own.
@@ -176,11 +162,11 @@ function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: num
         ? { resume_ts: here.ts, started: true }
         : { resume_ts: locations[last]!.ts, started: false };
     const endedBy = restartedBetween(input.events, locations[last]!.ts, here.ts) ? 'restart' : 'gap';
-    return { index, resume, endedBy };
+    return { endIndex, resume, endedBy };
   }
   if (sampling === 'time' && here.sampling === sampling && dwells(locations, start, i)) {
     return {
-      index: middleOfDwell(locations, start, i),
+      endIndex: middleOfDwell(locations, start, i),
       resume: { resume_ts: here.ts, started: false },
       endedBy: 'dwell',
     };

@@ -145,16 +145,13 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
 export function movingShares(
   { state, start, end }: { state: number; start: number; end: number },
   { ts, probability }: Cells,
-): [number, number, number] {
-  let [walk, cycle, motor] = [0, 0, 0];
+): number[] {
+  const sums = [0, 0, 0];
   for (let i = 0; i < ts.length; i += 1) {
     if (ts[i]! < start || ts[i]! > end) continue;
-    walk += probability[4 * i + cellStates.walk]!;
-    cycle += probability[4 * i + cellStates.cycle]!;
-    motor += probability[4 * i + cellStates.motor]!;
+    for (let k = 0; k < 3; k += 1) sums[k]! += probability[4 * i + 1 + k]!;
   }
-  const moving = walk + cycle + motor;
-  if (moving === 0)
-    return [state === cellStates.walk ? 1 : 0, state === cellStates.cycle ? 1 : 0, state === cellStates.motor ? 1 : 0];
-  return [walk / moving, cycle / moving, motor / moving];
+  const moving = sums[0]! + sums[1]! + sums[2]!;
+  if (moving === 0) return sums.map((_, k) => (state === 1 + k ? 1 : 0));
+  return sums.map((sum) => sum / moving);
 }

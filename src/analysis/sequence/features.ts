@@ -1,9 +1,8 @@
 // Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
 import { motionTypes } from '../../model/payloads.ts';
 import type { Motion, Sampling } from '../observations.ts';
-import { floats } from './floats.ts';
 import { SortedWindow } from './sorted-window.ts';
-import { firstAfter, type Track } from './track.ts';
+import { apartIn, firstAfter, floats, type Track } from './track.ts';
 
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
@@ -52,12 +51,6 @@ export interface CellInput {
   to: number;
 }
 
-/** Takes one cell; `features` is used again for the next one. */
-export type CellVisitor = (ts: number, features: Float64Array) => void;
-
-/** Takes cells that follow each other; `rows` is used again for the next ones. */
-type BlockVisitor = (block: Block) => void;
-
 /** Cells on either side that a cell looks at: 420 s for its neighbours' speed, one more for theirs. */
 const margin = 29;
 
@@ -68,7 +61,7 @@ export const cellWidth = featureNames.length;
 const blockSize = 128;
 
 /** Cells that follow each other, and their features, cell after cell. */
-interface Block {
+export interface Block {
   /** s since the epoch, of the first cell */
   ts: number;
   /** Its index in the grid. */
@@ -77,20 +70,10 @@ interface Block {
   rows: Float64Array;
 }
 
-/** Visits every cell within reach of a location, in order of time. */
-export function forEachCell(input: CellInput, visit: CellVisitor): void {
-  const features = new Float64Array(cellWidth);
-  const visitEach = ({ ts, count, rows }: Block): void => {
-    for (let i = 0; i < count; i += 1) {
-      features.set(rows.subarray(i * cellWidth, (i + 1) * cellWidth));
-      visit(ts + i * cellSeconds, features);
-    }
-  };
-  forEachBlock(input, visitEach);
-}
-
-/** The same cells, block by block. */
-export function forEachBlock(input: CellInput, visit: BlockVisitor): void {
+/**
+ * Visits every cell within reach of a location, in order of time, block by block; `rows` is used again for the next.
+ */
+export function forEachBlock(input: CellInput, visit: (block: Block) => void): void {
   const readings = readingsOf(input);
   const sensed = sensedSpeeds(input);
   const rows = new Float64Array(blockSize * cellWidth);
@@ -104,8 +87,11 @@ export function forEachBlock(input: CellInput, visit: BlockVisitor): void {
       writeWay(block, grid);
       writeOrder(block, grid);
       writeShares(block, sums);
-      writeSensed(block, sensed);
-      writeReadings(block, readings);
+      for (let s = 0; s < 2; s += 1) writeMeans(block, sensed, sensedSpans[s]!, 29 + s);
+      for (let s = 0; s < 3; s += 1) {
+        if (readings.held) writeHeld(block, readings, readingSpans[s]!, 31 + s);
+        else writeMeans(block, readings, readingSpans[s]!, 31 + s);
+      }
       visit(block);
     }
   }
@@ -134,7 +120,7 @@ interface Grid {
   /** s to the location before and after, infinite if there is none */
   since: Float64Array;
   until: Float64Array;
-  /** m/s over the gap between these; NaN where one is missing */
+  /** m/s over the gap between these; `missingFeature` where one is missing */
   gapSpeed: Float64Array;
   /** m/s from the cell before to the one after */
   speed: Float64Array;
@@ -162,17 +148,11 @@ function gridOf(track: Track, from: number, to: number): Grid {
     metres[i] = fixMetres[a]! + share * (fixMetres[b]! - fixMetres[a]!);
     since[i] = after > 0 ? Math.min(ts - times[a]!, longestSilence) : longestSilence;
     until[i] = after < count ? Math.min(times[b]! - ts, longestSilence) : longestSilence;
-    gapSpeed[i] = after > 0 && after < count ? apart(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
+    gapSpeed[i] = after > 0 && after < count ? apartIn(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
     covered[i] = since[i]! + until[i]! < featureLimits.covered ? 1 : 0;
   }
-  for (let i = 1; i < n - 1; i += 1) speed[i] = apart(x, y, i - 1, i + 1) / (2 * cellSeconds);
+  for (let i = 1; i < n - 1; i += 1) speed[i] = apartIn(x, y, i - 1, i + 1) / (2 * cellSeconds);
   return { x, y, metres, since, until, gapSpeed, speed, covered };
-}
-
-function apart(x: Float64Array, y: Float64Array, a: number, b: number): number {
-  const dx = x[b]! - x[a]!;
-  const dy = y[b]! - y[a]!;
-  return Math.sqrt(dx * dx + dy * dy);
 }
 
 /** Silence around the cells, and how far the user got around them: features 0 to 18. */
@@ -185,24 +165,24 @@ function writeWay({ first, count, rows }: Block, grid: Grid): void {
     rows[at + 2] = Math.min(since[i]! + until[i]!, longestGap);
     rows[at + 3] = gapSpeed[i]!;
     rows[at + 4] = speed[i]!;
-    rows[at + 5] = apart(x, y, i - 2, i + 2) / 60;
-    rows[at + 6] = apart(x, y, i - 4, i + 4) / 120;
+    rows[at + 5] = apartIn(x, y, i - 2, i + 2) / 60;
+    rows[at + 6] = apartIn(x, y, i - 4, i + 4) / 120;
     rows[at + 7] = (metres[i + 4]! - metres[i - 4]!) / 120;
-    const d150 = apart(x, y, i - 10, i + 10) / 300;
+    const d150 = apartIn(x, y, i - 10, i + 10) / 300;
     const p150 = (metres[i + 10]! - metres[i - 10]!) / 300;
     rows[at + 8] = d150;
     rows[at + 9] = d150 / Math.max(p150, 0.05);
-    const d300 = apart(x, y, i - 20, i + 20) / 600;
+    const d300 = apartIn(x, y, i - 20, i + 20) / 600;
     const p300 = (metres[i + 20]! - metres[i - 20]!) / 600;
     rows[at + 10] = d300;
     rows[at + 11] = p300;
     rows[at + 12] = d300 / Math.max(p300, 0.05);
-    rows[at + 13] = apart(x, y, i, i - 4) / 60;
-    rows[at + 14] = apart(x, y, i, i + 4) / 60;
-    rows[at + 15] = apart(x, y, i, i - 12) / 180;
-    rows[at + 16] = apart(x, y, i, i + 12) / 180;
-    rows[at + 17] = apart(x, y, i, i - 28) / 420;
-    rows[at + 18] = apart(x, y, i, i + 28) / 420;
+    rows[at + 13] = apartIn(x, y, i, i - 4) / 60;
+    rows[at + 14] = apartIn(x, y, i, i + 4) / 60;
+    rows[at + 15] = apartIn(x, y, i, i - 12) / 180;
+    rows[at + 16] = apartIn(x, y, i, i + 12) / 180;
+    rows[at + 17] = apartIn(x, y, i, i - 28) / 420;
+    rows[at + 18] = apartIn(x, y, i, i + 28) / 420;
   }
 }
 
@@ -289,59 +269,45 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
   }
 }
 
-/** Where to begin to look for times from `ts` on: not behind the first of them. */
-const beginAt = (times: Float64Array, ts: number): number => firstAfter({ ts: times }, ts - 1);
-
-/** Index of the first of ascending `times`, from `i` on, that is not before a time. */
-function firstFrom(times: Float64Array, i: number, ts: number): number {
-  let found = i;
-  while (found < times.length && times[found]! < ts) found += 1;
-  return found;
-}
-
-/** Index of the first of ascending `times`, from `i` on, that is after a time. */
-function firstBehind(times: Float64Array, i: number, ts: number): number {
-  let found = i;
-  while (found < times.length && times[found]! <= ts) found += 1;
-  return found;
-}
-
-/** Speeds that the phone sensed: their times, and sums and counts of those before each. */
-interface SensedSpeeds {
+/** Figures that are averaged around a cell. */
+interface Figures {
+  /** Ascending: when each was told. */
   times: Float64Array;
-  sum: Float64Array;
-  count: Float64Array;
+  /** How many are told at a time, and by each of them, side by side, its sum before each time. */
+  width: number;
+  sums: Float64Array;
 }
 
-/** Android says 0, iOS -1 of a speed that it does not know. */
-function sensedSpeeds({ track, sampling }: CellInput): SensedSpeeds {
+/** Speeds that the phone sensed. Android says 0, iOS -1 of a speed that it does not know. */
+function sensedSpeeds({ track, sampling }: CellInput): Figures {
   const n = track.ts.length;
-  const sum = new Float64Array(n + 1);
-  const count = new Float64Array(n + 1);
+  const times = new Float64Array(n);
+  const sums = new Float64Array(n + 1);
+  let known = 0;
   for (let i = 0; i < n; i += 1) {
     const speed = track.speed[i]!;
-    const known = sampling === 'time' ? speed > 0 : speed >= 0;
-    sum[i + 1] = sum[i]! + (known ? speed : 0);
-    count[i + 1] = count[i]! + (known ? 1 : 0);
+    if (!(sampling === 'time' ? speed > 0 : speed >= 0)) continue;
+    times[known] = track.ts[i]!;
+    sums[known + 1] = sums[known]! + speed;
+    known += 1;
   }
-  return { times: track.ts, sum, count };
+  return { times: times.subarray(0, known), width: 1, sums };
 }
 
-/** s before and after a cell for which sensed speeds are averaged */
+/** s before and after a cell for which sensed speeds are averaged: features 29 and 30 */
 const sensedSpans = [30, 120];
 
-/** Mean speed that the phone sensed: features 29 and 30. */
-function writeSensed({ ts: start, count: cells, rows }: Block, { times, sum, count }: SensedSpeeds): void {
-  for (let s = 0; s < sensedSpans.length; s += 1) {
-    const span = sensedSpans[s]!;
-    let a = beginAt(times, start - span);
-    let b = 0;
-    for (let i = 0, at = 29 + s; i < cells; i += 1, at += cellWidth) {
-      const ts = start + i * cellSeconds;
-      a = firstFrom(times, a, ts - span);
-      b = firstBehind(times, Math.max(a, b), ts + span);
-      const known = count[b]! - count[a]!;
-      rows[at] = known > 0 ? (sum[b]! - sum[a]!) / known : missingFeature;
+/** Means of what was told around the cells: of the first figure at `feature`, of the others three features on each. */
+function writeMeans({ ts: start, count, rows }: Block, figures: Figures, span: number, feature: number): void {
+  const { times, width, sums } = figures;
+  let a = firstAfter({ ts: times }, start - span - 1);
+  let b = a;
+  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
+    const ts = start + i * cellSeconds;
+    while (a < times.length && times[a]! < ts - span) a += 1;
+    while (b < times.length && times[b]! <= ts + span) b += 1;
+    for (let k = 0; k < width; k += 1) {
+      rows[at + 3 * k] = b > a ? (sums[width * b + k]! - sums[width * a + k]!) / (b - a) : missingFeature;
     }
   }
 }
@@ -369,81 +335,46 @@ export function readingKind(type: number): number {
   return kindByCode.get(type) ?? readingKindOf.none;
 }
 
-/** s before and after a cell for which readings are looked at */
+/** s before and after a cell for which motion readings are averaged: features 31 to 45 */
 const readingSpans = [30, 90, 300];
 
-/** Motion readings: their times and kinds, and sums of those before each. */
-interface Readings {
-  times: Float64Array;
+/**
+ * Motion readings; the figures are, by kind, the seconds that it held, or its confidence: Android sends readings all
+ * the time, each with a confidence; those of an iPhone hold for some time.
+ */
+interface Readings extends Figures {
   kind: Uint8Array;
   /** True when a reading holds until the next: an iPhone sends one when something changes. */
   held: boolean;
-  /** By kind, side by side: seconds that it held before each reading, or its confidence. */
-  sums: Float64Array;
 }
 
 function readingsOf({ motions, sampling }: CellInput): Readings {
   const n = motions.length;
-  const held = sampling === 'distance';
+  const held = sampling === 'distance' && n > 0;
   const times = new Float64Array(n);
   const kind = new Uint8Array(n);
   const sums = new Float64Array(kinds * (n + 1));
   for (let i = 0; i < n; i += 1) {
     times[i] = motions[i]!.ts;
     kind[i] = readingKind(motions[i]!.type);
-  }
-  for (let i = 0; i < n; i += 1) {
-    const next = i + 1 < n ? times[i + 1]! : Number.POSITIVE_INFINITY;
+    const next = motions[i + 1]?.ts ?? Number.POSITIVE_INFINITY;
     const weight = held ? Math.min(next - times[i]!, featureLimits.reading) : motions[i]!.confidence / 100;
     for (let k = 0; k < kinds; k += 1) {
       sums[kinds * (i + 1) + k] = sums[kinds * i + k]! + (kind[i] === k ? weight : 0);
     }
   }
-  return { times, kind, held, sums };
-}
-
-/**
- * What motion readings say around the cells: features 31 to 45. Android sends readings all the time, each with a
- * confidence; those of an iPhone hold for some time.
- */
-function writeReadings(block: Block, readings: Readings): void {
-  for (let s = 0; s < readingSpans.length; s += 1) {
-    if (readings.times.length === 0) writeNoReadings(block, 31 + s);
-    else if (readings.held) writeHeld(block, readings, readingSpans[s]!, 31 + s);
-    else writeMeans(block, readings, readingSpans[s]!, 31 + s);
-  }
-}
-
-function writeNoReadings({ count, rows }: Block, feature: number): void {
-  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
-    for (let k = 0; k < kinds; k += 1) rows[at + 3 * k] = missingFeature;
-  }
-}
-
-/** Mean confidence by kind, from `feature` on. */
-function writeMeans({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
-  const { times, sums } = readings;
-  let a = beginAt(times, start - span);
-  let b = 0;
-  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
-    const ts = start + i * cellSeconds;
-    a = firstFrom(times, a, ts - span);
-    b = firstBehind(times, Math.max(a, b), ts + span);
-    for (let k = 0; k < kinds; k += 1) {
-      rows[at + 3 * k] = b > a ? (sums[kinds * b + k]! - sums[kinds * a + k]!) / (b - a) : missingFeature;
-    }
-  }
+  return { times, width: kinds, sums, kind, held };
 }
 
 /** Share of time for which each kind held, from `feature` on. */
 function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times } = readings;
-  let a = beginAt(times, start - span);
-  let b = 0;
+  let a = firstAfter({ ts: times }, start - span - 1);
+  let b = a;
   for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
     const ts = start + i * cellSeconds;
-    a = firstBehind(times, a, ts - span);
-    b = firstBehind(times, Math.max(a, b), ts + span);
+    while (a < times.length && times[a]! <= ts - span) a += 1;
+    while (b < times.length && times[b]! <= ts + span) b += 1;
     for (let k = 0; k < kinds; k += 1) {
       rows[at + 3 * k] = (heldUntil(readings, k, b, ts + span) - heldUntil(readings, k, a, ts - span)) / (2 * span);
     }

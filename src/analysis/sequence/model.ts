@@ -177,10 +177,7 @@ export class StateOdds {
       this.walk(rows, row);
       this.score();
     }
-    into[at] = found[0]!;
-    into[at + 1] = found[1]!;
-    into[at + 2] = found[2]!;
-    into[at + 3] = found[3]!;
+    for (let s = 0; s < 4; s += 1) into[at + s] = found[s]!;
   }
 
   /** Moves a feature over the steps to its new value. */
@@ -235,26 +232,17 @@ export class StateOdds {
       c += value[k + 2]!;
       d += value[k + 3]!;
     }
-    found[0] = a;
-    found[1] = b;
-    found[2] = c;
-    found[3] = d;
-    softmax(found);
+    const most = Math.max(a, b, c, d);
+    found[0] = Math.exp(a - most);
+    found[1] = Math.exp(b - most);
+    found[2] = Math.exp(c - most);
+    found[3] = Math.exp(d - most);
+    const sum = found[0]! + found[1]! + found[2]! + found[3]!;
+    for (let s = 0; s < 4; s += 1) found[s]! /= sum;
   }
 }
 
 /** The threshold of a step of a feature; infinite behind its last one. */
 function stepAt({ steps, stepsFrom }: Model, f: number, i: number): number {
   return i < stepsFrom[f + 1]! ? steps[i]! : Number.POSITIVE_INFINITY;
-}
-
-/** Scores -> probabilities, in place. */
-function softmax(scores: Float64Array): void {
-  const most = Math.max(scores[0]!, scores[1]!, scores[2]!, scores[3]!);
-  let sum = 0;
-  for (let c = 0; c < 4; c += 1) {
-    scores[c] = Math.exp(scores[c]! - most);
-    sum += scores[c]!;
-  }
-  for (let c = 0; c < 4; c += 1) scores[c] = scores[c]! / sum;
 }

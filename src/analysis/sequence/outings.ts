@@ -1,7 +1,7 @@
 // Step "outings": candidate trips -> outings, the trips that follow each other so soon that they may be one journey.
 import { firstAtOrAfter } from '../in-time.ts';
-import { lookAround } from '../look-around.ts';
 import type { Location, Sampling } from '../observations.ts';
+import { lookAround } from '../segmenter.ts';
 import type { RawTrip } from './candidates.ts';
 import type { Doubt } from './strays.ts';
 

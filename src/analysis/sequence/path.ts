@@ -6,7 +6,7 @@ import { pointBetween } from '../resample.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
 import type { Leg } from './legs.ts';
 import { cellStates } from './model.ts';
-import { firstAfter, positionAt, type Track, trackLimits } from './track.ts';
+import { firstAfter, positionAt, speedsIn, type Track, trackLimits } from './track.ts';
 
 /** All set by hand on the developers' days. */
 const limits = {
@@ -70,10 +70,7 @@ function leadOf(
 function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
   if (state === cellStates.walk) return limits.walking;
   const [least, most] = state === cellStates.cycle ? limits.cycling : limits.riding;
-  const speeds: number[] = [];
-  for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! <= from + limits.beginning; i += 1)
-    if (i > 0) speeds.push((track.metres[i]! - track.metres[i - 1]!) / (track.ts[i]! - track.ts[i - 1]!));
-  return Math.min(most, Math.max(least, median(speeds) || 0));
+  return Math.min(most, Math.max(least, median(speedsIn(track, from, from + limits.beginning)) || 0));
 }
 
 /** m of a path between two times that no location shows: before its first one, and over long silences. */

@@ -5,7 +5,7 @@ import { type Leg, legsOf } from './legs.ts';
 import { cellStates } from './model.ts';
 import { type Run, runsBetween, secondsIn } from './runs.ts';
 import { fastestSpeed, haltsIn, silentShare, turnPerKm } from './shape.ts';
-import { apart, firstAfter, metresAt, positionAt, type Track } from './track.ts';
+import { apart, firstAfter, metresBetween, positionAt, type Track } from './track.ts';
 
 /** Modes that a leg is decided between. */
 export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
@@ -37,8 +37,7 @@ export interface Ride {
   features: number[];
   /** By mode: false where nobody moves so fast in it. */
   possible: boolean[];
-  /** m/s: average, and the 95 % quantile */
-  average: number;
+  /** m/s, the 95 % quantile */
   fastest: number;
   /** Index of the ride before it; null: none, or too long ago. */
   before: number | null;
@@ -83,14 +82,13 @@ export function ridesOf(
     const linked = before !== null && leg.start - before.leg.end <= 2 * rideLimits.stay;
     const figures = figuresOf(track, cells, leg);
     const left = linked && wasLeft(runs, track, before, leg);
-    const around = onFoot ? nothingAround : aroundOf(runs, legs, i, from);
+    const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : aroundOf(runs, legs, i, from);
     const waited = left ? 0 : around.waited;
-    const metres = metresAt(track, leg.end) - metresAt(track, leg.start);
+    const metres = metresBetween(track, leg.start, leg.end);
     rides.push({
       leg,
       features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
       possible: rideLimits.limits.map((limit) => metres < rideLimits.least || metres <= limit * (leg.end - leg.start)),
-      average: figures.average,
       fastest: figures.fastest,
       before: linked ? last : null,
       near: left || (linked && unseenBetween(track, before.leg.end, leg.start) <= rideLimits.parked),
@@ -145,7 +143,7 @@ const log = (value: number, least: number, most: number): number => Math.log(Mat
 
 function figuresOf(track: Track, cells: Cells, leg: Leg) {
   const seconds = Math.max(1, leg.end - leg.start);
-  const km = (metresAt(track, leg.end) - metresAt(track, leg.start)) / 1000;
+  const km = metresBetween(track, leg.start, leg.end) / 1000;
   const average = (1000 * km) / seconds;
   const fastest = fastestSpeed(track, leg);
   const { covered, halts } = haltsIn(track, leg);
@@ -160,34 +158,21 @@ function figuresOf(track: Track, cells: Cells, leg: Leg) {
     log(fastest / 12, 0.05, 10),
     Math.max(0, fastest - 27) / 10,
   ];
-  return { own, shape, average, fastest };
+  return { own, shape, fastest };
 }
 
 /** How much a wait says: from `stayed` on less, as who stands so long may be staying. */
 function waitFigure(waited: number): number {
-  return (
-    log(1 + waited / 30, 1, 40) *
-    Math.min(1, Math.max(0, (rideLimits.stay - waited) / (rideLimits.stay - rideLimits.stayed)))
-  );
+  const doubt = (rideLimits.stay - waited) / (rideLimits.stay - rideLimits.stayed);
+  return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
-
-interface Around {
-  boarded: number;
-  waited: number;
-  walks: number[];
-}
-
-const nothingAround: Around = { boarded: 0, waited: 0, walks: [0, 0] };
 
 /** Whether the user boarded on foot, and how long they stood and walked before, and walked after it. */
-function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: number): Around {
+function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: number) {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];
-  for (const { state, start, end } of runsBetween(
-    runs,
-    Math.max(from, leg.start - 2 * rideLimits.stay),
-    leg.start,
-  ).reverse()) {
+  const before = runsBetween(runs, Math.max(from, leg.start - 2 * rideLimits.stay), leg.start);
+  for (const { state, start, end } of before.reverse()) {
     if (state === cellStates.walk) {
       walked += end - start;
       waited = stood;

@@ -4,7 +4,7 @@ import type { PhoneEvent } from '../observations.ts';
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
 import { cellStates } from './model.ts';
-import { apart, extent, firstAfter, metresAt, positionAt, type Track } from './track.ts';
+import { apart, extent, firstAfter, positionAt, type Track } from './track.ts';
 
 /** Cells in one state that follow each other without a hole. */
 export interface Run {
@@ -81,7 +81,7 @@ const fastestWay = 25;
 /** When the user left in a sleep: by the geofence's delay, or earlier if they got too far for that. */
 function leftAt({ start, end }: Sleep, track: Track): number {
   const first = Math.min(firstAfter(track, end), track.ts.length - 1);
-  const metres = track.metres[first]! - metresAt(track, start);
+  const metres = track.metres[first]! - positionAt(track, start).metres;
   return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
 }
 

@@ -1,21 +1,27 @@
 // The segmenter at a glance: candidates -> outings -> states of every 15 s -> journeys -> trips.
+import { readFileSync } from 'node:fs';
 import { distance } from '../../geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { firstAtOrAfter, within } from '../in-time.ts';
-import { lookAround } from '../look-around.ts';
 import type { Location } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
-import type { Segmented, SegmentedTrip, Segmenter, Stay, Stretch } from '../segmenter.ts';
+import {
+  lookAround,
+  type Segmented,
+  type SegmentedTrip,
+  type Segmenter,
+  type Stay,
+  type Stretch,
+} from '../segmenter.ts';
 import { segmentTrips } from './candidates.ts';
 import { decodeCells } from './decode.ts';
-import { type JointModel, jointOdds } from './joint.ts';
+import { type JointModel, jointOdds, readJointModel } from './joint.ts';
 import { journeyLimits, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
-import type { Model } from './model.ts';
+import { type Model, readModel } from './model.ts';
 import { type Outing, outingsOf } from './outings.ts';
 import { type Ride, ridesOf } from './rides.ts';
 import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
-import { shippedModels } from './shipped-models.ts';
 import { withLeftOut, withoutStrays } from './strays.ts';
 import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
@@ -38,6 +44,17 @@ export interface Models {
   joint: JointModel;
   jointSparse: JointModel;
 }
+
+/** Three folders up both from `src/analysis/sequence` and from `dist/analysis/sequence`. */
+const textOf = (name: string): string => readFileSync(new URL(`../../../models/${name}.json`, import.meta.url), 'utf8');
+
+/** The models that come with the package, read once. */
+export const shippedModels: Models = {
+  full: readModel(textOf('states-2')),
+  sparse: readModel(textOf('states-sparse-2')),
+  joint: readJointModel(textOf('journeys-2')),
+  jointSparse: readJointModel(textOf('journeys-sparse-2')),
+};
 
 /** The segmenter with other models than the shipped ones. */
 export function segmenterWith(changed: Partial<Models>): Segmenter {

@@ -1,6 +1,6 @@
 // The shape of a leg's way: how it turns, how fast it gets, how often it halts, and how much of it is silence.
 import type { Leg } from './legs.ts';
-import { firstAfter, metresAt, positionAt, type Track } from './track.ts';
+import { apart, firstAfter, metresBetween, positionAt, spotAt, type Track } from './track.ts';
 
 /** m along the way from one corner of the chords to the next, and km that a way counts at least */
 const chord = 60;
@@ -47,43 +47,22 @@ const speedSilence = 45;
 
 /** m/s, the 95 % quantile of the speed over half a minute */
 export function fastestSpeed(track: Track, { start, end }: Leg): number {
-  const { ts: times, x, y } = track;
-  const lastFix = times.length - 1;
-  const speeds = new Float64Array(Math.max(0, Math.ceil((end - start) / speedStep) + 1));
-  let count = 0;
-  const recent = new Float64Array(speedMean); // the last speeds without a silence between, in a ring
-  let steps = 0;
+  const speeds: number[] = [];
+  const recent: number[] = []; // the last speeds without a silence between
   let next = firstAfter(track, start);
-  const { x: startX, y: startY } = positionAt(track, start);
-  let [beforeX, beforeY] = [startX, startY];
+  let before = spotAt(track, next, start);
   for (let ts = start + speedStep; ts <= end; ts += speedStep) {
-    while (next <= lastFix && times[next]! <= ts) next += 1;
-    // The same position as `positionAt` gives.
-    const i = Math.max(0, Math.min(next - 1, lastFix));
-    const j = Math.min(next, lastFix);
-    const share = j > i ? (ts - times[i]!) / (times[j]! - times[i]!) : 0;
-    const hereX = x[i]! + share * (x[j]! - x[i]!);
-    const hereY = y[i]! + share * (y[j]! - y[i]!);
-    const isSilent = next === 0 || next > lastFix || times[next]! - times[next - 1]! > speedSilence;
-    if (isSilent) steps = 0;
-    else {
-      recent[steps % speedMean] = Math.sqrt((hereX - beforeX) ** 2 + (hereY - beforeY) ** 2) / speedStep;
-      steps += 1;
-    }
-    beforeX = hereX;
-    beforeY = hereY;
-    if (steps >= speedMean) {
-      let sum = 0;
-      for (let k = 0; k < speedMean; k += 1) sum += recent[(steps + k) % speedMean]!;
-      speeds[count] = sum / speedMean;
-      count += 1;
-    }
+    while (next < track.ts.length && track.ts[next]! <= ts) next += 1;
+    const here = spotAt(track, next, ts);
+    const isInside = next > 0 && next < track.ts.length;
+    if (!isInside || track.ts[next]! - track.ts[next - 1]! > speedSilence) recent.length = 0;
+    else recent.push(apart(before, here) / speedStep);
+    before = here;
+    if (recent.length > speedMean) recent.shift();
+    if (recent.length === speedMean) speeds.push(recent.reduce((sum, speed) => sum + speed) / speedMean);
   }
-  if (count === 0) {
-    const metres = metresAt(track, end) - metresAt(track, start);
-    return end > start ? metres / (end - start) : 0;
-  }
-  return speeds.subarray(0, count).sort()[Math.round(0.95 * (count - 1))]!;
+  if (speeds.length === 0) return end > start ? metresBetween(track, start, end) / (end - start) : 0;
+  return new Float64Array(speeds).sort()[Math.round(0.95 * (speeds.length - 1))]!;
 }
 
 /** s of a silence as a tunnel makes it */

@@ -3,9 +3,8 @@
 import { distance } from '../../geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
 import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
-import { lookAround } from '../look-around.ts';
 import { isExit, type Location } from '../observations.ts';
-import type { Stretch } from '../segmenter.ts';
+import { lookAround, type Stretch } from '../segmenter.ts';
 import { readingKind, readingKindOf } from './features.ts';
 
 /** When a location is doubted, and what clears it. Physical, but `away`, `most` and `told` (by hand). */

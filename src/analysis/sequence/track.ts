@@ -1,7 +1,6 @@
 // Step "track": an outing's locations -> the smoothed way through them, without stale repeats and spikes.
-import { distance } from '../../geo/distance.ts';
+import { distance, earthRadius } from '../../geo/distance.ts';
 import type { Location } from '../observations.ts';
-import { floats } from './floats.ts';
 
 /** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
 export const trackLimits = {
@@ -57,37 +56,36 @@ export interface Track {
   leftOut: { repeats: number; spikes: number };
 }
 
+/** Lists of `n` zeros by name, side by side in one piece of memory: each piece costs more than to fill it. */
+export function floats<Name extends string>(n: number, ...names: Name[]): Record<Name, Float64Array> {
+  const lists: Partial<Record<Name, Float64Array>> = {};
+  const buffer = new ArrayBuffer(Float64Array.BYTES_PER_ELEMENT * n * names.length);
+  for (const [i, name] of names.entries()) {
+    lists[name] = new Float64Array(buffer, Float64Array.BYTES_PER_ELEMENT * n * i, n);
+  }
+  return lists as Record<Name, Float64Array>;
+}
+
 /** The track through locations that ascend by `ts`. */
 export function trackOf(locations: readonly Location[]): Track {
   const fresh = withoutRepeats(locations);
   const plane = new Plane(fresh[0]);
   const kept = withoutSpikes(fresh, plane);
   const n = kept.length;
-  const { ts, x, y, latitude, longitude, speed, metres, length } = floats(
-    n,
-    ...(['ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length'] as const),
-  );
-  const track: Track = {
-    ts,
-    x,
-    y,
-    latitude,
-    longitude,
-    altitude: kept.map((l) => l.altitude),
-    speed,
-    metres,
-    length,
-    leftOut: { repeats: locations.length - fresh.length, spikes: fresh.length - n },
-  };
+  const lists = floats(n, 'ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length');
+  const { ts, x, y, latitude, longitude, speed, metres, length } = lists;
+  const altitude = kept.map((l) => l.altitude);
+  const leftOut = { repeats: locations.length - fresh.length, spikes: fresh.length - n };
+  const track: Track = { ts, x, y, latitude, longitude, altitude, speed, metres, length, leftOut };
   for (let i = 0; i < n; i += 1) {
-    track.ts[i] = kept[i]!.ts;
-    track.x[i] = plane.x(kept[i]!.longitude);
-    track.y[i] = plane.y(kept[i]!.latitude);
-    track.speed[i] = kept[i]!.speed ?? Number.NaN;
+    ts[i] = kept[i]!.ts;
+    x[i] = plane.x(kept[i]!.longitude);
+    y[i] = plane.y(kept[i]!.latitude);
+    speed[i] = kept[i]!.speed ?? Number.NaN;
   }
   const variances = kept.map((l) => trackLimits.variance * Math.max(accuracyOf(l), trackLimits.leastAccuracy) ** 2);
   for (let from = 0, i = 1; i <= n; i += 1) {
-    if (i < n && track.ts[i]! - track.ts[i - 1]! <= trackLimits.silence) continue;
+    if (i < n && ts[i]! - ts[i - 1]! <= trackLimits.silence) continue;
     smoothRun(track, variances, from, i);
     from = i;
   }
@@ -110,7 +108,7 @@ function withoutRepeats(locations: readonly Location[]): Location[] {
   });
 }
 
-const metresPerDegree = (6_371_000 * Math.PI) / 180;
+const metresPerDegree = (earthRadius * Math.PI) / 180;
 
 /** The plane that touches the earth at a location: degrees to metres and back, longitudes the short way round. */
 class Plane {
@@ -158,6 +156,11 @@ interface Spot {
 /** m between two positions in the plane of a track. */
 export function apart(a: { x: number; y: number }, b: { x: number; y: number }): number {
   return Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
+}
+
+/** The same of two positions in lists. */
+export function apartIn(x: Float64Array, y: Float64Array, a: number, b: number): number {
+  return Math.sqrt((x[b]! - x[a]!) ** 2 + (y[b]! - y[a]!) ** 2);
 }
 
 /** Leaves out locations that lead far off and back; the farthest first, no two neighbours in one pass. */
@@ -324,10 +327,7 @@ export interface OnTrack {
 
 /** Where the user was at `ts`. */
 export function positionAt(track: Track, ts: number): OnTrack {
-  const after = firstAfter(track, ts);
-  const i = Math.max(0, Math.min(after - 1, track.ts.length - 1));
-  const j = Math.min(after, track.ts.length - 1);
-  const share = j > i ? (ts - track.ts[i]!) / (track.ts[j]! - track.ts[i]!) : 0;
+  const { i, j, share } = stepAt(track, firstAfter(track, ts), ts);
   const a = track.altitude[i]!;
   const b = track.altitude[j]!;
   return {
@@ -341,13 +341,30 @@ export function positionAt(track: Track, ts: number): OnTrack {
   };
 }
 
-/** How far the user had got at `ts`: the `metres` of `positionAt`. */
-export function metresAt(track: Track, ts: number): number {
-  const after = firstAfter(track, ts);
-  const i = Math.max(0, Math.min(after - 1, track.ts.length - 1));
-  const j = Math.min(after, track.ts.length - 1);
-  const share = j > i ? (ts - track.ts[i]!) / (track.ts[j]! - track.ts[i]!) : 0;
-  return mix(track.metres, i, j, share);
+/** m along the track between two times */
+export function metresBetween(track: Track, from: number, to: number): number {
+  return positionAt(track, to).metres - positionAt(track, from).metres;
+}
+
+/** Where the user was at `ts` in the plane of the track; `next`: index of the first fix after it. */
+export function spotAt(track: Track, next: number, ts: number): { x: number; y: number } {
+  const { i, j, share } = stepAt(track, next, ts);
+  return { x: mix(track.x, i, j, share), y: mix(track.y, i, j, share) };
+}
+
+/** The fixes before and after `ts`, and the share of the time between them that has passed. */
+function stepAt({ ts: times }: Track, next: number, ts: number): { i: number; j: number; share: number } {
+  const i = Math.max(0, Math.min(next - 1, times.length - 1));
+  const j = Math.min(next, times.length - 1);
+  return { i, j, share: j > i ? (ts - times[i]!) / (times[j]! - times[i]!) : 0 };
+}
+
+/** m/s between the fixes of the track from `from` to `to`, each with the one before it */
+export function speedsIn({ ts: times, metres }: Track, from: number, to: number): number[] {
+  const speeds: number[] = [];
+  for (let i = Math.max(1, firstAfter({ ts: times }, from)); i < times.length && times[i]! <= to; i += 1)
+    speeds.push((metres[i]! - metres[i - 1]!) / (times[i]! - times[i - 1]!));
+  return speeds;
 }
 
 function mix(list: Float64Array, i: number, j: number, share: number): number {

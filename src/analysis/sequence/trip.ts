@@ -6,12 +6,11 @@ import type { TripEvidence } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { degrees } from '../digits.ts';
 import { within } from '../in-time.ts';
-import { lookAround } from '../look-around.ts';
 import { isEnd, isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
-import type { SegmentedSection, SegmentedTrip, Stay } from '../segmenter.ts';
+import { lookAround, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
-import type { RawTrip } from './candidates.ts';
+import { limits as candidateLimits, type RawTrip } from './candidates.ts';
 import { type Cells, movingShares } from './decode.ts';
 import { readingKind, readingKindOf } from './features.ts';
 import type { JointModel, JointOdds } from './joint.ts';
@@ -24,7 +23,7 @@ import { estimatedIn, pathOf, sliceOf } from './path.ts';
 import { legFeatures, type Ride, rideLimits } from './rides.ts';
 import { isUnderWay, type Run, runsBetween } from './runs.ts';
 import { withLeftOut } from './strays.ts';
-import { firstAfter, metresAt, positionAt, type Track, trackLimits } from './track.ts';
+import { apartIn, firstAfter, metresBetween, positionAt, speedsIn, type Track, trackLimits } from './track.ts';
 
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
@@ -81,7 +80,7 @@ export function tripOf(
   });
   return withFields(frame(decoded, first, last, journey.last, isLast), {
     end_ts: bounds.end_ts,
-    end: shownPlace(placeAt(track, bounds.end_ts)),
+    end: shownPlace(positionAt(track, bounds.end_ts)),
     unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
     recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
     sections:
@@ -112,25 +111,18 @@ export function failedTrip(
   };
 }
 
-/** m; locations as near as this to the last one are of one rest, as in the candidates (the original's) */
-const restDistance = 100;
-
 /** Since when all locations between two times lie near the last one. */
 function arrivedAt(track: Track, from: number, to: number): number {
   let i = Math.max(0, firstAfter(track, to) - 1);
   const last = i;
-  while (i > 0 && track.ts[i - 1]! >= from && fixesApart(track, i - 1, last) < restDistance) i -= 1;
+  while (i > 0 && track.ts[i - 1]! >= from && apartIn(track.x, track.y, i - 1, last) < candidateLimits.timeDistance)
+    i -= 1;
   return Math.min(track.ts[i]!, to);
 }
 
-/** m between two fixes of the track */
-function fixesApart({ x, y }: Track, a: number, b: number): number {
-  return Math.sqrt((x[a]! - x[b]!) ** 2 + (y[a]! - y[b]!) ** 2);
-}
-
 function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
-  const metres = metresAt(track, Math.max(end, firstTs)) - metresAt(track, firstTs);
-  return metres + (stay ? distance(stay.location, placeAt(track, firstTs)) : 0);
+  const metres = metresBetween(track, firstTs, Math.max(end, firstTs));
+  return metres + (stay ? distance(stay.location, positionAt(track, firstTs)) : 0);
 }
 
 /**
@@ -164,10 +156,8 @@ function trackedSince({ events }: Decoded, { ts }: Location): number {
 
 /** When a trip that ended by the phone's word did, or the phone was restarted; infinite otherwise. */
 function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): number {
-  const told = events.find(
-    (event) => event.ts >= last.ts && (isRestart(event) || (endedBy === 'phone' && isEnd(event))),
-  );
-  return told?.ts ?? Number.POSITIVE_INFINITY;
+  const isSaid = (event: PhoneEvent): boolean => isRestart(event) || (endedBy === 'phone' && isEnd(event));
+  return events.find((event) => event.ts >= last.ts && isSaid(event))?.ts ?? Number.POSITIVE_INFINITY;
 }
 
 /** What a trip follows from, and what follows from it. All trips of an outing are settled together. */
@@ -193,20 +183,13 @@ function leftAt({ track, runs }: Decoded, first: Location, last: Location, stay:
   const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
   if (speed === null || speed === undefined) return first.ts;
   const earliest = stay.enter_ts + Math.min((first.ts - stay.enter_ts) / 2, leastStay);
-  return Math.max(first.ts - distance(stay.location, placeAt(track, first.ts)) / speed, earliest);
+  return Math.max(first.ts - distance(stay.location, positionAt(track, first.ts)) / speed, earliest);
 }
 
 /** m/s; the median, without standing where the user stood more than half of the time. null: no movement. */
 function typicalSpeed(track: Track, from: number, to: number): number | null {
-  const speeds: number[] = [];
-  for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! <= to; i += 1)
-    if (i > 0) speeds.push((track.metres[i]! - track.metres[i - 1]!) / (track.ts[i]! - track.ts[i - 1]!));
+  const speeds = speedsIn(track, from, to);
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
-}
-
-function placeAt(track: Track, ts: number): { latitude: number; longitude: number } {
-  const { latitude, longitude } = positionAt(track, ts);
-  return { latitude, longitude };
 }
 
 /** As the diary says it, so that a run that goes on from the stored place finds the same. */
@@ -227,12 +210,8 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
     const way = ways[i]!;
     // A stop is at one spot: what its ends lie apart belongs to the way on from there.
     const { latitude, longitude } = ways[i - 1]?.at(-1) ?? way[0]!;
-    const first = {
-      ...way[0]!,
-      latitude,
-      longitude,
-      length: way[0]!.length - distance({ latitude, longitude }, way[0]!),
-    };
+    const length = way[0]!.length - distance({ latitude, longitude }, way[0]!);
+    const first = withFields(way[0]!, { latitude, longitude, length });
     const average = (way.at(-1)!.length - first.length) / (leg.end - leg.start);
     const estimated = estimatedIn(path, leg.start, leg.end);
     return withFields(modeIn(decoded, leg, average), { path: [first, ...way.slice(1)], estimated, source });
@@ -254,7 +233,7 @@ function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: num
   const fastest = rides[i]?.fastest ?? 0;
   if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
     return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
-  const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds(leg.state);
+  const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds[leg.state]!;
   const covered = rides[i]?.features[coveredFeature] ?? 0;
   const sharpness = motions.length > 0 ? 1 : unread.least + unread.covered * covered;
   const chances = own.map((p, m) => (average <= rideLimits.limits[m]! ? p ** sharpness : 0));
@@ -262,11 +241,13 @@ function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: num
   return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
 }
 
-/** What is said of a leg that the outing does not know: what its state says, without much trust. */
-function stateOdds(state: number): number[] {
-  if (state === cellStates.walk) return [0.7, 0.1, 0.1, 0.1, 0];
-  return state === cellStates.cycle ? [0.2, 0.6, 0.1, 0.1, 0] : [0, 0.1, 0.5, 0.25, 0.15];
-}
+/** What is said of a leg that the outing does not know, by its state: without much trust (by hand). */
+const stateOdds = [
+  [0, 0, 0, 0, 0],
+  [0.7, 0.1, 0.1, 0.1, 0],
+  [0.2, 0.6, 0.1, 0.1, 0],
+  [0, 0.1, 0.5, 0.25, 0.15],
+];
 
 /** m/s; a train so fast runs on a line of its own, and its average with halts (physical: what is called high speed) */
 const air = { average: 200 / 3.6, averageWithPeak: 100 / 3.6 };
@@ -282,7 +263,7 @@ function agreesAt(track: Track, ts: number): boolean {
     for (let j = 0; j < track.ts.length; j += 1) {
       const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
       if (seconds < agreement.least || seconds > agreement.most) continue;
-      if (fixesApart(track, i, j) <= trackLimits.impossibleSpeed * seconds) return true;
+      if (apartIn(track.x, track.y, i, j) <= trackLimits.impossibleSpeed * seconds) return true;
     }
   }
   return false;

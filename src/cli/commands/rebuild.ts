@@ -32,6 +32,8 @@ interface Options extends Whom {
 
 interface Report extends RebuildSummary {
   seconds: number;
+  /** A signal came before the last user. */
+  interrupted: boolean;
   failures: { user_email: string; message: string }[];
 }
 
@@ -61,14 +63,13 @@ Exit code 3: some users could not be processed; the others are done.`,
 
 async function run(context: CommandContext, { csv, ...options }: Options): Promise<Outcome> {
   const started = context.now();
-  const report: Report = { ...emptySummary(), seconds: 0, failures: [] };
-  let isWhole = true;
-  if (csv === undefined) isWhole = await deriveAll(context, options, report);
+  const report: Report = { ...emptySummary(), seconds: 0, interrupted: false, failures: [] };
+  if (csv === undefined) await deriveAll(context, options, report);
   else {
     await allOrNone(({ write }) =>
       write(csv, async (file) => {
         await file.write(stringify([csvColumns]));
-        isWhole = await deriveAll(context, options, report, async (rows) => file.write(stringify(rows, csvForm)));
+        await deriveAll(context, options, report, async (rows) => file.write(stringify(rows, csvForm)));
       }),
     );
   }
@@ -76,19 +77,16 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   const names = await namesOf(context, report.worst);
   await context.output.result(report, () => reportText(report, names, options.dryRun === true));
   if (report.failures.length > 0) return { exitCode: 3 };
-  return isWhole ? { exitCode: 0 } : {};
+  return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/**
- * Adds what changes for each user to the report, and passes its rows on. Returns false if a signal came before the last
- * of them. Throws for a single user that fails.
- */
+/** Adds what changes for each user to the report, and passes its rows on. Throws for a single user that fails. */
 async function deriveAll(
   context: CommandContext,
   { from, sample = Infinity, dryRun, ...whom }: Options,
   report: Report,
   onRows: (rows: Row[]) => Promise<void> = async () => {},
-): Promise<boolean> {
+): Promise<void> {
   // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
   const since = from === undefined ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
   const signal = context.interruptible();
@@ -97,7 +95,8 @@ async function deriveAll(
   try {
     for await (const user of usersMeant(context, whom)) {
       if (report.users + report.failures.length >= sample) break;
-      if (signal.aborted) return false;
+      report.interrupted = signal.aborted;
+      if (signal.aborted) break;
       progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
       try {
         const days = dayChanges(user.uuid, await changesOf(user));
@@ -108,7 +107,6 @@ async function deriveAll(
         if (whom.user?.length === 1) throw error;
       }
     }
-    return true;
   } finally {
     progress.done();
   }

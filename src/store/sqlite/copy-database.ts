@@ -1,8 +1,7 @@
 // A consistent copy of the database file while others write to it.
-import { NoStore } from '../../model/refusals.ts';
 import { connect } from './driver.ts';
 import { storeError } from './engine-errors.ts';
-import { checkPresent, databaseIn, isThere, makeEmpty, syncFile } from './folder.ts';
+import { databaseIn, makeEmpty, openFolder, syncFile } from './folder.ts';
 import { setUp, whenFree } from './transactions.ts';
 
 /**
@@ -11,10 +10,8 @@ import { setUp, whenFree } from './transactions.ts';
  * store, and the reason of `signal` once it is aborted.
  */
 export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
-  const path = databaseIn(folder);
+  const path = await openFolder(folder, { make: false });
   const copy = databaseIn(target);
-  if (!(await isThere(path))) throw new NoStore(folder);
-  await checkPresent(path);
   await makeEmpty(copy);
   const source = connect(path);
   try {

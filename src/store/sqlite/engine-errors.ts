@@ -77,8 +77,7 @@ function meaningOf(extended: number): Meaning | null {
 function meaningOfFile(code: string): Meaning | null {
   if (code === 'EROFS') {
     const advice =
-      'expected to be allowed to write here, but the file system is mounted read-only; mount it for writing, or copy ' +
-      'the folder of the store to another one';
+      'expected to be allowed to write, but it is mounted read-only; mount it for writing, or copy the folder';
     return ['MOBILITY_STORE_READONLY', advice];
   }
   if (['EACCES', 'EPERM'].includes(code)) {

@@ -36,7 +36,9 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
     }
     // A backup has no log, so that it can be read from a place where nothing can be written.
     await access(path, make ? constants.R_OK | constants.W_OK : constants.R_OK);
-    await checkPresent(path);
+    if ((await stat(path)).size === 0) throw damagedFile(path, 'a database', 'an empty file');
+    const fault = inspectFile(path, { format: storeFormat, applicationId });
+    if (fault !== null) throw faultError(path, fault);
     return path;
   } catch (error) {
     throw storeError(error, path);
@@ -44,7 +46,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
 }
 
 /** True if there is a file at `path`. Throws if that cannot be determined. */
-export async function isThere(path: string): Promise<boolean> {
+async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
@@ -85,14 +87,6 @@ function writeSchema(connection: Connection): void {
 /** Makes a file with private permissions. */
 export async function makeEmpty(path: string): Promise<void> {
   await (await open(path, 'wx', 0o600)).close();
-}
-
-/** Throws `MOBILITY_STORE_DAMAGED` or `_VERSION` if the database at `path` must not be opened. Changes nothing. */
-export async function checkPresent(path: string): Promise<void> {
-  if (!(await isThere(path))) throw damagedFile(path, 'a database', 'no file');
-  if ((await stat(path)).size === 0) throw damagedFile(path, 'a database', 'an empty file');
-  const fault = inspectFile(path, { format: storeFormat, applicationId });
-  if (fault !== null) throw faultError(path, fault);
 }
 
 function faultError(path: string, fault: Fault): MobilityError {

@@ -21,24 +21,15 @@ export function inspectFile(path: string, expected: { format: number; applicatio
 const magic = 'SQLite format 3\0';
 
 /** Bytes of the header that are the same in every database: https://sqlite.org/fileformat2.html */
-const fixedBytes: [at: number, allowed: number[]][] = [
-  [18, [1, 2]],
-  [19, [1, 2]],
-  [20, [0]],
-  [21, [64]],
-  [22, [32]],
-  [23, [32]],
-  [47, [4]],
-  [59, [1]],
-];
+const fixedBytes = { 18: [1, 2], 19: [1, 2], 20: [0], 21: [64], 22: [32], 23: [32], 47: [4], 59: [1] };
 
 function headerFault(path: string, { format, applicationId }: { format: number; applicationId: number }): Fault | null {
   const header = firstBytes(path, 100)?.bytes;
   if (header === undefined || header.length < 100 || header.toString('latin1', 0, 16) !== magic) {
     return { expected: 'a database of a store', found: 'something else' };
   }
-  for (const [at, allowed] of fixedBytes) {
-    const found = header[at]!;
+  for (const [at, allowed] of Object.entries(fixedBytes)) {
+    const found = header[Number(at)]!;
     if (!allowed.includes(found))
       return { expected: `${allowed.join(' or ')} in byte ${at} of the file`, found: `${found}` };
   }
@@ -54,46 +45,49 @@ function headerFault(path: string, { format, applicationId }: { format: number; 
 const walHeader = 32; // bytes
 const frameHeader = 24; // bytes
 
-/** Compares the log's size with what its index says was committed. Looks again while others change them. */
+/** Compares the log with what its index says was committed. Looks again while others change them. */
 function walFault(path: string): Fault | null {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 10; tries++) {
     const index = readIndex(path);
     if (index === null || index.frames === 0) return null;
-    const log = firstBytes(`${path}-wal`, walHeader);
+    const found = logFault(`${path}-wal`, index);
     if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
-    const size = log?.size ?? 0;
-    // The engine empties a log when all of it is in the file: after a power cut the index may be older than that. A log
-    // that is gone may be so rightly, too. One that was cut off is wrong even then: its older pages would cover newer
-    // ones.
-    if (log?.size === 0 || (log === null && index.frames <= index.backfilled)) return null;
-    const expected = `a write-ahead log with ${index.frames} pages`;
-    if (size >= walHeader && !log!.bytes.subarray(16, 24).equals(index.salts)) return null; // another log
-    if (size < walHeader + index.frames * (frameHeader + index.pageSize)) {
-      return { expected, found: log === null ? 'none' : `one of ${size} bytes that was cut off` };
-    }
-    const wrong = wrongPage(`${path}-wal`, index);
-    if (wrong === null || !readIndex(path)?.bytes.equals(index.bytes)) return null;
-    return { expected, found: `a wrong checksum of ${wrong === 0 ? 'its head' : `page ${wrong}`}` };
+    return found === null ? null : { expected: `a write-ahead log with ${index.frames} pages`, found };
   }
   return null; // others are at work on it, which they could not be if it were damaged
 }
 
-/**
- * The first page of a log whose checksum is wrong, 0 for its head; null: none. The engine drops it and all later ones.
- */
-function wrongPage(path: string, { frames, pageSize }: { frames: number; pageSize: number }): number | null {
+/** What is wrong with a log; null: nothing, or it is not the one of the index. */
+function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
+  const log = firstBytes(path, walHeader);
+  // The engine empties a log when all of it is in the file: after a power cut the index may be older than that. A log
+  // that is gone may be so rightly, too. One that was cut off is wrong even then: its older pages would cover newer
+  // ones.
+  if (log === null) return frames <= backfilled ? null : 'none';
+  const { bytes: head, size } = log;
+  if (size === 0 || (size >= walHeader && !head.subarray(16, 24).equals(salts))) return null;
+  if (size < walHeader + frames * (frameHeader + pageSize)) return `one of ${size} bytes that was cut off`;
+  const little = (head[3]! & 1) === 0;
+  let [first, second] = [0, 0];
+  /** Goes on with the checksum of the log over some bytes, and compares it with the one at `sum` in `of`. */
+  const isRight = (parts: readonly Buffer[], of: Buffer, sum: number): boolean => {
+    for (const { buffer, byteOffset, length } of parts) {
+      const view = new DataView(buffer, byteOffset, length);
+      for (let at = 0; at < length; at += 8) {
+        first = (first + view.getUint32(at, little) + second) >>> 0;
+        second = (second + view.getUint32(at + 4, little) + first) >>> 0;
+      }
+    }
+    return of.readUInt32BE(sum) === first && of.readUInt32BE(sum + 4) === second;
+  };
+  if (!isRight([head.subarray(0, 24)], head, 24)) return 'a wrong checksum of its head';
   const file = openSync(path, 'r');
   try {
-    const head = Buffer.alloc(walHeader);
-    readSync(file, head, 0, walHeader, 0);
-    const little = (head[3]! & 1) === 0;
-    let sums: Sums = sumsOver(head.subarray(0, 24), [0, 0], little);
-    if (!isAt(head, 24, sums)) return 0;
     const frame = Buffer.alloc(frameHeader + pageSize);
     for (let i = 0; i < frames; i++) {
       readSync(file, frame, 0, frame.length, walHeader + i * frame.length);
-      sums = sumsOver(frame.subarray(frameHeader), sumsOver(frame.subarray(0, 8), sums, little), little);
-      if (!isAt(frame, 16, sums) || !frame.subarray(8, 16).equals(head.subarray(16, 24))) return i + 1;
+      const isWhole = isRight([frame.subarray(0, 8), frame.subarray(frameHeader)], frame, 16);
+      if (!isWhole || !frame.subarray(8, 16).equals(salts)) return `a wrong checksum of page ${i + 1}`;
     }
     return null;
   } finally {
@@ -101,26 +95,13 @@ function wrongPage(path: string, { frames, pageSize }: { frames: number; pageSiz
   }
 }
 
-type Sums = [number, number];
-
-const isAt = (bytes: Buffer, at: number, [first, second]: Sums): boolean =>
-  bytes.readUInt32BE(at) === first && bytes.readUInt32BE(at + 4) === second;
-
-/** The checksum goes on from the one before. */
-function sumsOver(bytes: Buffer, [first, second]: Sums, little: boolean): Sums {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  for (let at = 0; at < bytes.length; at += 8) {
-    first = (first + view.getUint32(at, little) + second) >>> 0;
-    second = (second + view.getUint32(at + 4, little) + first) >>> 0;
-  }
-  return [first, second];
-}
-
 /**
- * The index that processes share while they have the database open; null if there is no valid one. `frames`: pages
- * committed to the log; `backfilled`: how many of them are in the file too; `salts`: which log it belongs to.
+ * `frames`: pages committed to the log; `backfilled`: how many are in the file too; `salts`: which log it belongs to.
  */
-function readIndex(path: string) {
+type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
+
+/** The index that processes share while they have the database open; null if there is no valid one. */
+function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
   const little = endianness() === 'LE';

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeWeights, viterbi } from '../../../src/analysis/sequence/decode.ts';
-import { featureNames, forEachCell } from '../../../src/analysis/sequence/features.ts';
+import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/sequence/features.ts';
 import { jointOdds, pairKind } from '../../../src/analysis/sequence/joint.ts';
 import { cellStates, modelOf, StateOdds, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { legFeatures, modes, type Ride } from '../../../src/analysis/sequence/rides.ts';
-import { shippedModels } from '../../../src/analysis/sequence/shipped-models.ts';
+import { shippedModels } from '../../../src/analysis/sequence/segment.ts';
 import { trackLimits, trackOf } from '../../../src/analysis/sequence/track.ts';
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';
@@ -66,7 +66,6 @@ const rideBy = (mode: (typeof modes)[number], wait: number): Ride => ({
     return name === 'ln turning' ? (mode === 'TRAIN' ? -1.5 : 0.5) : 0;
   }),
   possible: modes.map(() => true),
-  average: 9,
   fastest: 14,
   before: null,
   near: false,
@@ -224,7 +223,10 @@ describe('the features', () => {
           const track = trackOf(locations);
           const cellsOf = (from: number, to: number): number[][] => {
             const cells: number[][] = [];
-            forEachCell({ track, motions, sampling, from, to }, (cell, features) => cells.push([cell, ...features]));
+            forEachBlock({ track, motions, sampling, from, to }, ({ ts, count, rows }) => {
+              for (let i = 0; i < count; i += 1)
+                cells.push([ts + i * cellSeconds, ...rows.subarray(i * cellWidth, (i + 1) * cellWidth)]);
+            });
             return cells;
           };
           const all = cellsOf(t0 - 600, locations.at(-1)!.ts + 600);
