@@ -16,6 +16,7 @@ export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 /** Flags that every command takes, as parsed. */
 export interface GlobalFlags {
   json: boolean;
+  debug: boolean;
   settings: SettingFlags;
 }
 
@@ -69,6 +70,8 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
   log(kind: LogKind): Promise<Log>;
   /** The same with all that an open log can do; `threadId` counts at the first call. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
+  /** True with `--debug`. */
+  readonly debug: boolean;
   /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
   /** Whom the command named so far, by their `audit_key`. */
@@ -91,6 +94,7 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
 export function createContext(options: ContextOptions): CommandContext {
   const { env, stdin, now, stdout, stderr } = options;
   let json = false;
+  let debug = false;
   let flags: SettingFlags = {};
   let outcome: Outcome = {};
   let store: Promise<Store> | undefined;
@@ -110,11 +114,14 @@ export function createContext(options: ContextOptions): CommandContext {
     get flags() {
       return flags;
     },
+    get debug() {
+      return debug;
+    },
     get outcome() {
       return outcome;
     },
     setFlags: (given) => {
-      ({ json, settings: flags } = given);
+      ({ json, debug, settings: flags } = given);
     },
     config: (own = {}) => readConfig(env, { ...own, ...flags }),
     store: (how = {}) => {

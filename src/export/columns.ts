@@ -11,10 +11,10 @@ export type Kind = 'trips' | 'sections' | 'places' | 'points' | 'labels' | 'days
  */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'instant' | 'local' | 'day' | 'geometry' | 'json';
 
-/** A point or a line. */
+/** A point, a line, or several points. */
 export type Geometry =
   | { type: 'Point'; coordinates: Position }
-  | { type: 'LineString'; coordinates: readonly Position[] };
+  | { type: 'LineString' | 'MultiPoint'; coordinates: readonly Position[] };
 
 /** A value of a column; null if missing. Instants are seconds since the epoch. */
 export type Value = string | number | boolean | Geometry | object | null;

@@ -2,6 +2,7 @@
 // written.
 import type { Column, ColumnType, Kind } from './columns.ts';
 import type { Format } from './formats/formats.ts';
+import { isFeature } from './formats/jsonl.ts';
 
 /** One file that was written. */
 export interface WrittenTable {
@@ -56,22 +57,59 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
   json: { type: 'object' },
 };
 
-/** The manifest as text. */
-export function dataPackage(tables: readonly WrittenTable[], treatment: Treatment, created: string): string {
+/** What tells a row from all others of its table, and the tables that its ids point to, by our names of columns. */
+const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Readonly<Record<string, Kind>> }>> = {
+  trips: { primary: ['trip_id'], foreign: { start_place_id: 'places', end_place_id: 'places' } },
+  sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
+  places: { primary: ['place_id'] },
+  points: { primary: ['section_id', 'number'], foreign: { section_id: 'sections', trip_id: 'trips' } },
+  labels: { primary: [], foreign: { trip_id: 'trips' } },
+  days: { primary: ['user_id', 'day'] },
+};
+
+/**
+ * The manifest as text. A file of JSON lines without a row is not in it: nothing in the file says that it is a table.
+ * `versions`: those of the analysis (code and models) that made the trips, several where some people wait for their
+ * next run. Keys are told under our names, and if all days are there: an id may point to a row of a day that is not.
+ */
+export function dataPackage(
+  written: readonly WrittenTable[],
+  treatment: Treatment,
+  { created, versions, isWhole }: { created: string; versions: readonly string[]; isWhole: boolean },
+): string {
+  const tables = written.filter(({ format, rows }) => format.ending !== 'jsonl' || rows > 0);
+  const hasKeys = isWhole && treatment.names === null;
+  const keysAmong = hasKeys ? new Set(tables.map(({ kind }) => kind)) : null;
   const value = {
     $schema: 'https://datapackage.org/profiles/2.0/datapackage.json',
     name: 'mobility-export',
     title: 'Trips and data of participants',
     created,
+    analysis_versions: versions,
     treatment: { ...treatment, ...protection(treatment) },
-    resources: tables.map(resource),
+    resources: tables.map((table) => resource(table, keysAmong)),
   };
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-function resource({ kind, path, format: { ending, mediaType }, columns, rows, bytes, sha256 }: WrittenTable): object {
+function resource(
+  { kind, path, format: { ending, mediaType }, columns, rows, bytes, sha256 }: WrittenTable,
+  keysAmong: ReadonlySet<Kind> | null,
+): object {
   const geometry = geometryIn[ending];
-  const fields = columns.map((column) => field(column, geometry ?? 'any'));
+  const isOfFeatures = ending === 'jsonl' && isFeature(columns);
+  const fields = [
+    ...(isOfFeatures ? [{ name: 'type', type: 'string', description: '`Feature`, so that GDAL opens the file' }] : []),
+    ...columns.map((column) => field(column, geometry ?? 'any')),
+  ];
+  const { primary = [], foreign = {} } = keysAmong === null ? {} : (keysOf[kind] ?? {});
+  const foreignKeys = Object.entries(foreign)
+    .filter(([, to]) => keysAmong?.has(to))
+    .map(([name, to]) => ({ fields: [name], reference: { resource: to, fields: keysOf[to]!.primary } }));
+  const keys = {
+    ...(primary.length > 0 && { primaryKey: primary }),
+    ...(foreignKeys.length > 0 && { foreignKeys }),
+  };
   return {
     name: kind,
     path,
@@ -84,7 +122,7 @@ function resource({ kind, path, format: { ending, mediaType }, columns, rows, by
     // `rows` and `schema` are about tables; other files have the same under names of their own.
     ...(geometry === undefined
       ? { count: rows, columns: fields }
-      : { rows, schema: { fields, ...(ending === 'csv' && { missingValues: [''] }) } }),
+      : { rows, schema: { fields, ...keys, ...(ending === 'csv' && { missingValues: [''] }) } }),
   };
 }
 

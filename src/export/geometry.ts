@@ -7,7 +7,7 @@ export const round = (x: number): number => Math.round(x * 1e7) / 1e7;
 const pair = ([longitude, latitude]: Position): string => `${round(longitude)} ${round(latitude)}`;
 
 /** Positions of a geometry; a line has at least two (a single position is repeated). */
-function positionsOf(geometry: Geometry): readonly Position[] {
+export function positionsOf(geometry: Geometry): readonly Position[] {
   if (geometry.type === 'Point') return [geometry.coordinates];
   const { coordinates } = geometry;
   return coordinates.length === 1 ? [coordinates[0]!, coordinates[0]!] : coordinates;
@@ -16,20 +16,27 @@ function positionsOf(geometry: Geometry): readonly Position[] {
 /** Well-known text, such as `POINT (18.06 59.33)`. */
 export function wkt(geometry: Geometry): string {
   const positions = positionsOf(geometry).map(pair).join(', ');
-  return geometry.type === 'Point' ? `POINT (${positions})` : `LINESTRING (${positions})`;
+  return `${geometry.type.toUpperCase()} (${positions})`;
 }
 
 /** Well-known binary, little-endian. */
 export function wkb(geometry: Geometry): Uint8Array {
   const positions = positionsOf(geometry);
-  const isPoint = geometry.type === 'Point';
-  const bytes = new Uint8Array((isPoint ? 5 : 9) + positions.length * 16);
+  const { type } = geometry;
+  const [isPoint, ofPoints] = [type === 'Point', type === 'MultiPoint']; // the points of many are whole ones
+  const bytes = new Uint8Array((isPoint ? 5 : 9) + positions.length * (ofPoints ? 21 : 16));
   const view = new DataView(bytes.buffer);
-  view.setUint8(0, 1);
-  view.setUint32(1, isPoint ? 1 : 2, true);
-  if (!isPoint) view.setUint32(5, positions.length, true);
-  let at = isPoint ? 5 : 9;
+  let at = 0;
+  const header = (code: number): void => {
+    view.setUint8(at, 1);
+    view.setUint32(at + 1, code, true);
+    at += 5;
+  };
+  header({ Point: 1, LineString: 2, MultiPoint: 4 }[type]);
+  if (!isPoint) view.setUint32(at, positions.length, true);
+  if (!isPoint) at += 4;
   for (const [longitude, latitude] of positions) {
+    if (ofPoints) header(1);
     view.setFloat64(at, round(longitude), true);
     view.setFloat64(at + 8, round(latitude), true);
     at += 16;

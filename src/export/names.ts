@@ -1,11 +1,47 @@
 // Columns renamed for people's existing notebooks: what other libraries call the same things.
-import type { Column, Kind, Row } from './columns.ts';
+import type { Position } from '../model/trip.ts';
+import type { Column, Kind, Row, Value } from './columns.ts';
 
 /** Whose names the columns take. */
 export type NameSet = 'trackintel' | 'scikit-mobility';
 
-/** From our column to theirs, in their order; columns that are not named are left out. */
-type Renaming = readonly (readonly [ours: string, theirs: string])[];
+/** From our column to theirs, or how theirs is made, in their order; columns that are not named are left out. */
+type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
+
+/** A column that only they have. */
+type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
+
+/** s; a stay as long as this is an activity, as in trackintel's `create_activity_flag`. */
+const activitySeconds = 15 * 60;
+
+const pointId: Made = {
+  type: 'text',
+  meaning: 'id of the point',
+  of: ({ section_id, number }) => `${section_id}-${number}`,
+};
+/**
+ * An id as a number, which trackintel needs for tours: the first 52 bits of ours. Of a million trips, two are alike in
+ * one export of ten thousand.
+ */
+const numbered = (name: string, meaning: string): Made => ({
+  type: 'integer',
+  meaning,
+  of: ({ [name]: id }) => (typeof id === 'string' ? Number.parseInt(id.slice(0, 13), 16) : null),
+});
+
+const ends: Made = {
+  type: 'geometry',
+  meaning: 'start and end of the trip',
+  of: ({ geometry }) => {
+    const { coordinates } = geometry as { coordinates: readonly Position[] };
+    return { type: 'MultiPoint', coordinates: [coordinates[0]!, coordinates.at(-1)!] };
+  },
+};
+const isActivity: Made = {
+  type: 'boolean',
+  meaning: 'true for a stay of at least 15 minutes, or of unknown length',
+  of: ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
+};
 
 const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renaming }>>> = {
   // trackintel 1.4: read_positionfixes_csv, read_staypoints_csv, read_triplegs_csv, read_trips_csv
@@ -13,32 +49,34 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
     points: {
       file: 'positionfixes',
       columns: [
+        [pointId, 'id'],
         ['user_id', 'user_id'],
         ['tracked_at', 'tracked_at'],
         ['latitude', 'latitude'],
         ['longitude', 'longitude'],
         ['altitude_m', 'elevation'],
-        ['section_id', 'tripleg_id'],
+        [numbered('section_id', 'section to which the point belongs'), 'tripleg_id'],
       ],
     },
     places: {
       file: 'staypoints',
       columns: [
-        ['place_id', 'id'],
+        [numbered('place_id', 'id of the stay'), 'id'],
         ['user_id', 'user_id'],
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
+        [isActivity, 'is_activity'],
         ['geometry', 'geom'],
       ],
     },
     sections: {
       file: 'triplegs',
       columns: [
-        ['section_id', 'id'],
+        [numbered('section_id', 'id of the section'), 'id'],
         ['user_id', 'user_id'],
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
-        ['trip_id', 'trip_id'],
+        [numbered('trip_id', 'trip to which the section belongs'), 'trip_id'],
         ['mode', 'mode'],
         ['geometry', 'geom'],
       ],
@@ -46,12 +84,13 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
     trips: {
       file: 'trips',
       columns: [
-        ['trip_id', 'id'],
+        [numbered('trip_id', 'id of the trip'), 'id'],
         ['user_id', 'user_id'],
         ['started_at', 'started_at'],
         ['finished_at', 'finished_at'],
-        ['start_place_id', 'origin_staypoint_id'],
-        ['end_place_id', 'destination_staypoint_id'],
+        [numbered('start_place_id', 'stay before the trip'), 'origin_staypoint_id'],
+        [numbered('end_place_id', 'stay after the trip'), 'destination_staypoint_id'],
+        [ends, 'geom'],
       ],
     },
   },
@@ -88,7 +127,12 @@ export function renamed(kind: Kind, columns: readonly Column[], set: NameSet): R
   const { file, columns: pairs } = sets[set][kind]!;
   return {
     file,
-    columns: pairs.map(([ours, theirs]) => ({ ...columns.find(({ name }) => name === ours)!, name: theirs })),
-    row: (row) => Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, row[ours]])),
+    columns: pairs.map(([ours, theirs]) => {
+      if (typeof ours === 'string') return { ...columns.find(({ name }) => name === ours)!, name: theirs };
+      const { of: _, ...column } = ours;
+      return { ...column, name: theirs };
+    }),
+    row: (row) =>
+      Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, typeof ours === 'string' ? row[ours] : ours.of(row)])),
   };
 }

@@ -49,6 +49,7 @@ def pandas():
 def geopandas():
     import geopandas
     import pandas
+    import pyarrow.parquet
 
     parquet = geopandas.read_parquet(folder / 'parquet/sections.parquet')
     files = {kind: geopandas.read_file(folder / f'geojson/{kind}.geojson') for kind in ['trips', 'sections', 'places', 'points']}
@@ -65,6 +66,8 @@ def geopandas():
         },
         'same_lines': bool((parquet.geometry.geom_equals_exact(csv.geometry, 1e-9)).all()),
         'started_at': str(files['trips'].started_at.dtype),
+        'lines': {kind: len(geopandas.read_file(folder / f'jsonl/{kind}.jsonl')) for kind in files},
+        'geo': json.loads(pyarrow.parquet.read_schema(folder / 'parquet/sections.parquet').metadata[b'geo'])['columns']['geometry'],
     }
 
 
@@ -73,13 +76,17 @@ def trackintel():
     import trackintel
 
     here = folder / 'trackintel'
-    positionfixes = trackintel.read_positionfixes_csv(here / 'positionfixes.csv', sep=',', index_col=None, crs='EPSG:4326')
+    positionfixes = trackintel.read_positionfixes_csv(here / 'positionfixes.csv', sep=',', index_col='id', crs='EPSG:4326')
     staypoints = trackintel.read_staypoints_csv(here / 'staypoints.csv', sep=',', index_col='id', crs='EPSG:4326')
     triplegs = trackintel.read_triplegs_csv(here / 'triplegs.csv', sep=',', index_col='id', crs='EPSG:4326')
-    trips = trackintel.read_trips_csv(here / 'trips.csv', sep=',', index_col='id')
-    staypoints = staypoints.create_activity_flag(time_threshold=15)
+    trips = trackintel.read_trips_csv(here / 'trips.csv', sep=',', index_col='id', geom_col='geom', crs='EPSG:4326')
+    staypoints, locations = staypoints.generate_locations(epsilon=100, num_samples=1)
+    _, tours = trips.generate_tours(max_dist=500)
+    _, tours_of_locations = trips.generate_tours(staypoints=staypoints)
+    _, _, generated = trackintel.preprocessing.generate_trips(staypoints, triplegs.drop(columns='trip_id'), gap_threshold=15)
     split = trackintel.analysis.calculate_modal_split(triplegs, metric='distance', per_user=False)
     return {
+        'generated': [len(locations), len(tours), len(tours_of_locations), len(generated)],
         'classes': [type(table).__name__ for table in [positionfixes, staypoints, triplegs, trips]],
         'rows': [len(positionfixes), len(staypoints), len(triplegs), len(trips)],
         'legs_without_trip': int((~triplegs.trip_id.isin(trips.index)).sum()),
@@ -124,9 +131,10 @@ def duckdb():
     def rows(table):
         return base.execute(f"select count(*) from '{folder}/{table}'").fetchone()[0]
 
-    described = dict(
-        (name, kind) for name, kind, *_ in base.execute(f"describe select * from '{folder}/csv/trips.csv'").fetchall()
-    )
+    def described(table):
+        return {name: kind for name, kind, *_ in base.execute(f"describe select * from '{folder}/{table}'").fetchall()}
+
+    names = ['started_at', 'started_local', 'day', 'duration_s', 'sections']
     by_mode = base.execute(
         f"select mode, sum(distance_m) from '{folder}/parquet/sections.parquet' group by mode order by mode"
     ).fetchall()
@@ -137,7 +145,7 @@ def duckdb():
             'jsonl': rows('jsonl/points.jsonl'),
             'entries': rows('parquet/entries.parquet'),
         },
-        'types': {name: described[name] for name in ['started_at', 'started_local', 'day', 'duration_s', 'sections']},
+        'types': [{name: described(table)[name] for name in names} for table in ['csv/trips.csv', 'parquet/trips.parquet']],
         'modes': {mode: float(metres) for mode, metres in by_mode},
         'keys': base.execute(f"select count(distinct key) from '{folder}/jsonl/entries.jsonl'").fetchone()[0],
     }
@@ -173,7 +181,7 @@ def frictionless():
     import frictionless
 
     reports = {}
-    for name in ['csv', 'trackintel', 'scikit-mobility', 'parquet', 'geojson', 'gpx', 'jsonl']:
+    for name in ['csv', 'trackintel', 'scikit-mobility', 'parquet', 'geojson', 'gpx', 'jsonl', 'unlabelled']:
         report = frictionless.Package(str(folder / name / 'datapackage.json')).validate()
         faults = report.flatten(['fieldName', 'rowNumber', 'type', 'note'])[:5]
         reports[name] = {'valid': report.valid, 'tables': len(report.tasks), 'faults': [str(one) for one in faults]}

@@ -6,6 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { tables } from '../../src/export/columns.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 import { isHere } from '../support/needs.ts';
 
@@ -35,6 +36,8 @@ interface Seen {
     bounds: Record<'parquet' | 'geojson' | 'csv', number[]>;
     same_lines: boolean;
     started_at: string;
+    lines: Record<string, number>;
+    geo: { bbox: number[]; geometry_types: string[] };
   };
   trackintel: {
     classes: string[];
@@ -42,13 +45,14 @@ interface Seen {
     legs_without_trip: number;
     trips_without_stays: number;
     activities: number;
+    generated: number[];
     split: Record<string, number>;
   };
   movingpandas: { trajectories: number; points: number; metres: number };
   scikit_mobility: { columns: string[]; rows: number; datetime: string };
   duckdb: {
     rows: Record<string, number>;
-    types: Record<string, string>;
+    types: Record<string, string>[];
     modes: Record<string, number>;
     keys: number;
   };
@@ -93,15 +97,20 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     // Two days around the change to summer time; one of the two people lives in Stockholm.
     await run('simulate', '--users', '2', '--days', '2', '--from', '2024-03-30', '--seed', 'readers');
     await run('pipeline', '--all');
-    user = (await run('users', 'list', '--json')).json<{ user_email: string }[]>()[1]!.user_email;
-    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-31', '--json')).json<{ id: string }[]>();
+    user = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[1]!.user_email;
+    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-31', '--json')).json<{
+      trips: { id: string }[];
+    }>().trips;
     await run('label', '--user', user, '--trip', trip!.id, '--mode', 'bus', '--purpose', 'work');
     const out = (name: string) => ['--out', `${program.folder}/${name}`];
-    for (const format of ['parquet', 'geojson', 'gpx', 'jsonl'])
-      await run('export', '--all', '--format', format, ...out(format));
+    const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which nobody gets unasked
+    for (const format of ['parquet', 'jsonl']) await run('export', '--all', '--format', format, ...all, ...out(format));
+    for (const format of ['geojson', 'gpx']) await run('export', '--all', '--format', format, ...out(format));
+    const other = (await run('users', 'list', '--json')).json<{ user_email: string }[]>()[0]!.user_email;
+    await run('export', '--user', other, '--format', 'jsonl', ...out('unlabelled'));
     for (const names of ['trackintel', 'scikit-mobility'])
       await run('export', '--all', '--format', 'csv', '--names', names, ...out(names));
-    const csv = (await run('export', '--all', '--format', 'csv', ...out('csv'), '--json')).json<{
+    const csv = (await run('export', '--all', '--format', 'csv', ...all, ...out('csv'), '--json')).json<{
       files: { kind: string; rows: number }[];
     }>();
     wrote = Object.fromEntries(csv.files.map(({ kind, rows }) => [kind, rows]));
@@ -125,10 +134,12 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(confirmed).toEqual(['bus']);
   });
 
-  it('geopandas reads GeoParquet, GeoJSON and WKT as the same lines in degrees', () => {
-    const { crs, rows, shapes, bounds, same_lines, started_at } = of('geopandas');
+  it('geopandas reads GeoParquet, GeoJSON and WKT as the same lines in degrees, and JSON lines as features', () => {
+    const { crs, rows, shapes, bounds, same_lines, started_at, lines, geo } = of('geopandas');
     expect(crs).toBe('OGC:CRS84');
-    for (const kind of ['trips', 'sections', 'places', 'points']) expect(rows[kind]).toBe(wrote[kind]);
+    for (const kind of ['trips', 'sections', 'places', 'points'])
+      expect([rows[kind], lines[kind]]).toEqual([wrote[kind], wrote[kind]]);
+    expect(geo).toMatchObject({ geometry_types: ['LineString'], bbox: bounds.parquet });
     expect(shapes).toEqual({
       trips: ['LineString'],
       sections: ['LineString'],
@@ -141,13 +152,14 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(started_at).toMatch(/UTC/);
   });
 
-  it('trackintel reads its four tables without further code and computes the modal split', () => {
-    const { classes, rows, legs_without_trip, trips_without_stays, activities, split } = of('trackintel');
-    expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsDataFrame']);
+  it('trackintel reads its four tables without further code, finds tours and computes the modal split', () => {
+    const { classes, rows, legs_without_trip, trips_without_stays, activities, split, generated } = of('trackintel');
+    expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsGeoDataFrame']);
     expect(rows).toEqual([wrote.points, wrote.places, wrote.sections, wrote.trips]);
     expect(legs_without_trip).toBe(0);
     expect(trips_without_stays).toBe(0);
     expect(activities).toBeGreaterThan(2);
+    for (const count of generated) expect(count).toBeGreaterThan(0); // locations, tours by distance and place, trips
     expect(Object.keys(split)).toContain('walking');
     expect(Object.values(split).reduce((sum, share) => sum + share, 0)).toBeGreaterThan(0.99);
   });
@@ -171,13 +183,8 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   it('DuckDB queries CSV, Parquet and JSON lines as they are', () => {
     const { rows, types, modes, keys } = of('duckdb');
     expect(rows).toEqual({ csv: wrote.points, parquet: wrote.points, jsonl: wrote.points, entries: wrote.entries });
-    expect(types).toEqual({
-      started_at: 'TIMESTAMP WITH TIME ZONE',
-      started_local: 'TIMESTAMP',
-      day: 'DATE',
-      duration_s: 'DOUBLE',
-      sections: 'BIGINT',
-    });
+    const expected = { started_local: 'TIMESTAMP', day: 'DATE', duration_s: 'DOUBLE', sections: 'BIGINT' };
+    for (const ofTable of types) expect(ofTable).toEqual({ started_at: 'TIMESTAMP WITH TIME ZONE', ...expected });
     for (const [mode, metres] of Object.entries(of('pandas').modes)) expect(modes[mode]).toBeCloseTo(metres, 3);
     expect(keys).toBeGreaterThan(5);
   });
@@ -193,7 +200,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
 
   it('frictionless finds every file as its manifest says: columns, types, rows, checksum', () => {
     const { reports, finds_a_change } = of('frictionless');
-    expect(Object.keys(reports).length).toBe(7);
+    expect(Object.keys(reports).length).toBe(8);
     for (const [name, { valid, tables, faults }] of Object.entries(reports)) {
       expect([name, faults, valid]).toEqual([name, [], true]);
       expect(tables).toBeGreaterThan(0);

@@ -185,7 +185,15 @@ async function list({ store, output }: CommandContext, { uuid, user_email }: Use
 }
 
 function rowOf(userId: string, { correction, effect, day }: CorrectionStanding): string[] {
-  const { kind, write_ts, author = 'the user', reason = '' } = correction;
+  const { kind, write_ts, author, reason } = correction;
   const stated = formatForPeople(write_ts, 'UTC', 'YYYY-MM-DD HH:mm [UTC]');
-  return [idOf(userId, correction).slice(0, 8), day ?? '', kind.replace('_', '-'), effect, stated, author, reason];
+  return [
+    idOf(userId, correction).slice(0, 8),
+    day ?? '',
+    kind.replace('_', '-'),
+    effect,
+    stated,
+    author ?? 'the user',
+    reason ?? '',
+  ];
 }

@@ -24,6 +24,7 @@ import { isPhone, sourceOf } from '../../model/sources.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
+import { withoutSetAside } from '../../pipeline/set-aside.ts';
 import { everyEntry, everyLink } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { dayArgument } from '../arguments.ts';
@@ -127,11 +128,12 @@ async function findCase(context: CommandContext, userId: string, day: Day): Prom
 
 const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 
-/** The trips that touch a time, in order. */
+/** The trips that touch a time, in order, as the analysis left them. */
 async function tripsWithin(store: Store, userId: string, { from, to }: TimeRange): Promise<Trip[]> {
   const trips: Trip[] = [];
   const around = { from: from - 7 * 86_400, to: to + 86_400 };
-  for await (const { trip } of everyLink(store, userId, around))
+  const analysed = { trips: { ...store.trips, chain: store.trips.analysed } };
+  for await (const { trip } of everyLink(analysed, userId, around))
     if (trip !== null && trip.start_ts < to && trip.end_ts > from) trips.push(trip);
   return trips;
 }
@@ -144,10 +146,10 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
     const next = await store.trips.next(userId, to);
     to = next === null ? Number.MAX_VALUE : Math.max(next.chain_ts, next.settled_ts ?? Number.MAX_VALUE);
   }
-  const { locations_from } = await store.pipeline.get(userId);
+  const { locations_from, set_aside } = await store.pipeline.get(userId);
   const query = { keys: bundleKeys, time: 'ts', from: from - lookAround, to: to + lookAround, limit: 5000 } as const;
   const entries: Entry[] = [];
-  for await (const entry of everyEntry(store.timeseries, userId, query))
+  for await (const entry of everyEntry(withoutSetAside(store.timeseries, set_aside), userId, query))
     if (entry.metadata.key !== keys.location || locations_from !== keys.filteredLocation || !isPhone(sourceOf(entry)))
       entries.push(entry);
   return entries;

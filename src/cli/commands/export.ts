@@ -45,9 +45,10 @@ export function exportCommand(context: CommandContext): Command {
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
     .addOption(new Option('--format <format>', 'write tables in this format').choices(Object.keys(formats)))
     .addOption(
-      new Option('--kind <kind>', `with --format: only this table (${kinds.join(', ')}); may be repeated`).argParser(
-        kindArgument,
-      ),
+      new Option(
+        '--kind <kind>',
+        `with --format: only this table (${kinds.join(', ')}); may be repeated; default: all but entries`,
+      ).argParser(kindArgument),
     )
     .addOption(
       new Option('--names <names>', 'with --format csv or parquet: column names of this library').choices(nameSets),
@@ -241,15 +242,15 @@ function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Out
   return leftOut.length === 0 ? {} : { exitCode: 3 };
 }
 
-/** The kinds asked for, or all that the format and the names can hold. */
+/** The kinds asked for, or all but entries that the format and the names can hold. */
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
   if (names !== undefined && format !== 'csv' && format !== 'parquet')
     throw new MobilityError('MOBILITY_USAGE', `expected --format csv or parquet with --names, found ${format}`);
   const possible = formats[format].kinds.filter((one) => names === undefined || kindsNamed(names).includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
-  // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred.
+  // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred; and entries are many.
   const isExact = (one: Kind): boolean => one === 'entries' || one === 'labels';
-  const chosen = kind ?? possible.filter((one) => !isProtected || !isExact(one));
+  const chosen = kind ?? possible.filter((one) => one !== 'entries' && (!isProtected || !isExact(one)));
   const wrong = chosen.find((one) => !possible.includes(one));
   if (wrong !== undefined)
     throw new MobilityError('MOBILITY_USAGE', `expected one of ${possible.join(', ')} as --kind, found ${wrong}`);

@@ -1,7 +1,7 @@
 // Parquet, with GeoParquet metadata (version 1.1, WKB) where a table has a geometry.
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Column, ColumnType, Geometry, Row } from '../columns.ts';
-import { wkb } from '../geometry.ts';
+import { positionsOf, round, wkb } from '../geometry.ts';
 import { instantOf } from '../instants.ts';
 import type { TableWriter, Writer } from './format.ts';
 
@@ -18,8 +18,8 @@ const physical: Record<ColumnType, object> = {
     converted_type: 'TIMESTAMP_MILLIS',
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
   },
-  local: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  day: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  local: { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MILLIS' } },
+  day: { type: 'INT32', converted_type: 'DATE', logical_type: { type: 'DATE' } },
   geometry: { type: 'BYTE_ARRAY' },
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 };
@@ -35,8 +35,9 @@ export function parquetWriter(writer: Writer, columns: readonly Column[]): Table
     writer: bytes,
     schema: schema as never,
     createdBy: 'mobility',
-    kvMetadata: geoMetadata(columns),
   });
+  const shape = columns.find(({ type }) => type === 'geometry')?.name;
+  const extent = new Extent();
   let held: Row[] = [];
 
   /** Hands on what the library has put together; offsets within the file go on counting. */
@@ -62,10 +63,12 @@ export function parquetWriter(writer: Writer, columns: readonly Column[]): Table
     begin: handOn,
     async rows(rows) {
       held.push(...rows);
+      if (shape !== undefined) for (const row of rows) extent.add(row[shape] as Geometry | null | undefined);
       if (held.length >= groupSize) await group();
     },
     async end() {
       await group();
+      if (shape !== undefined) file.kvMetadata = [{ key: 'geo', value: JSON.stringify(geoMetadata(shape, extent)) }];
       await file.finish();
       await handOn();
     },
@@ -77,17 +80,30 @@ function cell({ name, type }: Column, row: Row): unknown {
   if (value === null) return null;
   if (type === 'integer') return BigInt(Math.round(value as number));
   if (type === 'instant') return instantOf(value as number);
+  if (type === 'day') return new Date(`${value}T00:00:00Z`);
+  if (type === 'local') return new Date(`${value}Z`);
   if (type === 'geometry') return wkb(value as Geometry);
   return type === 'json' ? JSON.stringify(value) : value;
 }
 
-function geoMetadata(columns: readonly Column[]): { key: string; value: string }[] {
-  const geometry = columns.find(({ type }) => type === 'geometry');
-  if (geometry === undefined) return [];
-  const value = {
-    version: '1.1.0',
-    primary_column: geometry.name,
-    columns: { [geometry.name]: { encoding: 'WKB', geometry_types: [] } },
-  };
-  return [{ key: 'geo', value: JSON.stringify(value) }];
+/** What shapes a table has, and where they are. */
+class Extent {
+  readonly types = new Set<string>();
+  bounds: [west: number, south: number, east: number, north: number] = [Infinity, Infinity, -Infinity, -Infinity];
+
+  add(geometry: Geometry | null | undefined): void {
+    if (!geometry) return;
+    this.types.add(geometry.type);
+    for (const [longitude, latitude] of positionsOf(geometry)) {
+      const [west, south, east, north] = this.bounds;
+      const [x, y] = [round(longitude), round(latitude)];
+      this.bounds = [Math.min(west, x), Math.min(south, y), Math.max(east, x), Math.max(north, y)];
+    }
+  }
+}
+
+function geoMetadata(column: string, { types, bounds }: Extent): object {
+  const bbox = types.size > 0 && { bbox: bounds };
+  const columns = { [column]: { encoding: 'WKB', geometry_types: [...types].sort(), ...bbox } };
+  return { version: '1.1.0', primary_column: column, columns };
 }
