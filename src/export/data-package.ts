@@ -70,13 +70,13 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 
 /**
  * The manifest as text. A file of JSON lines without a row is not in it: nothing in the file says that it is a table.
- * Keys are told under our names, and if all days are there: an id may point to a row of a day that is not.
+ * `versions`: those of the analysis (code and models) that made the trips, several where some people wait for their
+ * next run. Keys are told under our names, and if all days are there: an id may point to a row of a day that is not.
  */
 export function dataPackage(
   written: readonly WrittenTable[],
   treatment: Treatment,
-  created: string,
-  isWhole: boolean,
+  { created, versions, isWhole }: { created: string; versions: readonly string[]; isWhole: boolean },
 ): string {
   const tables = written.filter(({ format, rows }) => format.ending !== 'jsonl' || rows > 0);
   const hasKeys = isWhole && treatment.names === null;
@@ -86,6 +86,7 @@ export function dataPackage(
     name: 'mobility-export',
     title: 'Trips and data of participants',
     created,
+    analysis_versions: versions,
     treatment: { ...treatment, ...protection(treatment) },
     resources: tables.map((table) => resource(table, keysAmong)),
   };

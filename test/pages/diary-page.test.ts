@@ -18,7 +18,7 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
     const run = (args: string[]) => runProgram(args, { env });
     await run(['simulate', '--users', '1', '--days', '7', '--from', '2024-03-25', '--seed', 'page']);
     await run(['pipeline', '--all']);
-    const user = JSON.parse((await run(['users', 'list', '--json'])).stdout)[0].user_email;
+    const user = JSON.parse((await run(['users', 'list', '--json'])).stdout).users[0].user_email;
     const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
     const labelled = await run(['label', '--user', user, '--trip', day.trips[0].id, '--mode', 'cargo <bike>']);
     expect(labelled, labelled.stderr).toMatchObject({ code: 0 });
