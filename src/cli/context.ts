@@ -16,6 +16,7 @@ export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 /** Flags that every command takes, as parsed. */
 export interface GlobalFlags {
   json: boolean;
+  quiet: boolean;
   settings: SettingFlags;
 }
 
@@ -91,6 +92,7 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
 export function createContext(options: ContextOptions): CommandContext {
   const { env, stdin, now, stdout, stderr } = options;
   let json = false;
+  let quiet = false;
   let flags: SettingFlags = {};
   let outcome: Outcome = {};
   let store: Promise<Store> | undefined;
@@ -106,7 +108,7 @@ export function createContext(options: ContextOptions): CommandContext {
     },
     writeOut: (text, done) => stdout.write(text, done),
     writeErr: (text) => void stderr.write(text),
-    output: createOutput({ stdout, stderr, env, json: () => json }),
+    output: createOutput({ stdout, stderr, env, json: () => json, quiet: () => quiet }),
     get flags() {
       return flags;
     },
@@ -114,7 +116,7 @@ export function createContext(options: ContextOptions): CommandContext {
       return outcome;
     },
     setFlags: (given) => {
-      ({ json, settings: flags } = given);
+      ({ json, quiet, settings: flags } = given);
     },
     config: (own = {}) => readConfig(env, { ...own, ...flags }),
     store: (how = {}) => {
