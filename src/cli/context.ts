@@ -17,6 +17,7 @@ export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 export interface GlobalFlags {
   json: boolean;
   quiet: boolean;
+  debug: boolean;
   settings: SettingFlags;
 }
 
@@ -70,6 +71,8 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
   log(kind: LogKind): Promise<Log>;
   /** The same with all that an open log can do; `threadId` counts at the first call. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
+  /** True with `--debug`. */
+  readonly debug: boolean;
   /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
   /** Whom the command named so far, by their `audit_key`. */
@@ -93,6 +96,7 @@ export function createContext(options: ContextOptions): CommandContext {
   const { env, stdin, now, stdout, stderr } = options;
   let json = false;
   let quiet = false;
+  let debug = false;
   let flags: SettingFlags = {};
   let outcome: Outcome = {};
   let store: Promise<Store> | undefined;
@@ -112,11 +116,14 @@ export function createContext(options: ContextOptions): CommandContext {
     get flags() {
       return flags;
     },
+    get debug() {
+      return debug;
+    },
     get outcome() {
       return outcome;
     },
     setFlags: (given) => {
-      ({ json, quiet, settings: flags } = given);
+      ({ json, quiet, debug, settings: flags } = given);
     },
     config: (own = {}) => readConfig(env, { ...own, ...flags }),
     store: (how = {}) => {

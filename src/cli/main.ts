@@ -47,6 +47,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandLoad
   },
   Repair: {
     'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
+    errors: async () => (await import('./commands/errors.ts')).errorsCommand,
     'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
     rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
     'recover-errors': async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
@@ -85,8 +86,8 @@ export async function main(
     const program = await buildProgram(context, streams, commandIn(argv.slice(2)));
     program.hook('preAction', (_, command) => {
       const { store, logDir, json = false, quiet = false, debug: asked } = command.optsWithGlobals();
-      context.setFlags({ json, quiet, settings: { store, logDir } });
       debug ||= asked === true;
+      context.setFlags({ json, quiet, debug, settings: { store, logDir } });
       ran = command;
     });
     await program.parseAsync(argv.length > 2 ? [...argv] : [...argv, '--help']);

@@ -27,7 +27,7 @@ const audited: ReadonlySet<string> = new Set([
 ]);
 
 /** Flags that say how much a command did. Texts that people type freely are not among them. */
-const toldFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'reason', 'coordinates'];
+const toldFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
 /** Notes the command that ran, with its outcome. That it cannot be noted fails no command, and is said. */
 export async function noteAct(context: CommandContext, command: Command, code: number): Promise<void> {

@@ -18,7 +18,7 @@ export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, re
   const reason = report.message === undefined ? '' : `: ${report.message}`;
   const seconds = report.stages.length === 0 ? '' : ` in ${workTimeText(report.seconds)}`;
   const head = `${user.user_email} (${user.uuid}): ${headlines[report.status]}${seconds}${reason}`;
-  return [head, ...stageLines(report.stages)].join('\n');
+  return [...faultLines(report.stages), head, ...stageLines(report.stages)].join('\n');
 }
 
 /** Failed users, a line per stage for all users together, and the summary. */
@@ -26,7 +26,21 @@ export function allReportText(report: AllReport, failures: readonly (UserReport 
   const failed = failures.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
   const others = report.failed - failures.length;
   const more = others > 0 ? [`and ${counted(others, 'other failed user')}: see \`mobility status\``] : [];
-  return [...failed, ...more, ...stageLines(report.stages), summaryText(report)].join('\n');
+  return [...faultLines(report.stages), ...failed, ...more, ...stageLines(report.stages), summaryText(report)].join(
+    '\n',
+  );
+}
+
+/** Entries that a converter set aside by failing. */
+export const faultsIn = (stages: readonly StageReport[]): number =>
+  stages.reduce((sum, { counts }) => sum + (counts.faults ?? 0), 0);
+
+/** The first line of a summary if a converter failed; else none. */
+function faultLines(stages: readonly StageReport[]): string[] {
+  const faults = faultsIn(stages);
+  if (faults === 0) return [];
+  const entries = counted(faults, 'entry', 'entries');
+  return [`PROGRAM FAULT: a converter failed, ${entries} set aside, nothing is lost: mobility errors`];
 }
 
 /** `3 users: 2 done, 1 with nothing new, 530 entries, in 1.30 s`; plain words when there was nothing to do at all. */
@@ -37,6 +51,7 @@ export function summaryText({ users, done, nothing_new, busy, failed, seconds, s
   const parts = [`${done} done`, `${nothing_new} with nothing new`];
   if (busy > 0) parts.push(`${busy} left to other runs`);
   if (failed > 0) parts.push(`${failed} failed`);
+  if (faultsIn(stages) > 0) parts.push(`PROGRAM FAULT in ${counted(faultsIn(stages), 'entry', 'entries')}`);
   const entries = stages.reduce((sum, { counts }) => sum + (counts.moved ?? 0), 0);
   return `${counted(users, 'user')}: ${parts.join(', ')}, ${counted(entries, 'entry', 'entries')}, ${took}`;
 }

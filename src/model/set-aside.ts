@@ -2,6 +2,12 @@
 import type { Identity } from './entry.ts';
 import type { JsonValue } from './json.ts';
 
+/**
+ * The reason of what a converter set aside by failing: a fault of the program. All other reasons are judgements of
+ * intake or of a converter about what was pushed.
+ */
+export const faultReason = 'conversion_failed';
+
 /** An entry that was set aside, with the reason. */
 export interface ErrorRow {
   /** Derived from the identity, or from the content of an unusable entry. */

@@ -98,12 +98,20 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Places by the letters of the day. */
-export function letteredPlaces(trips: readonly Trip[], t: Texts): (position: Position) => ShownPlace {
+/** Places by the names that people gave them, else by the letters of the day. */
+export function namedPlaces(trips: readonly Trip[], t: Texts): (position: Position) => ShownPlace {
+  const places = trips.flatMap(({ start_place, end_place }) => [start_place, end_place]);
   const letterOf = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
+  const names = new Map(
+    places.flatMap(({ location, name }) => (name === undefined ? [] : [[letterOf(location), name]])),
+  );
   return (position) => {
     const letter = letterOf(position);
-    return { name: t.me.place(letter), mark: letter, look: 'place' };
+    const name = names.get(letter);
+    if (name === undefined) return { name: t.me.place(letter), mark: letter, look: 'place' };
+    const look = t.me.looks[name.toLowerCase()] ?? 'place';
+    const shown = name === 'home' ? t.me.home : name;
+    return { name: shown, mark: shown.slice(0, 16), look };
   };
 }
 

@@ -144,7 +144,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: Marku
     estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
   ].filter((one) => one !== false);
   const note = notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`;
-  const foot = last ? row('foot', null, 'thin', last) : null;
+  const foot = row(last ? 'foot' : 'foot bare', null, 'thin', last);
   const id = markup`${`trip-${trip.id}`}`;
   const [only] = sections;
   if (sections.length === 1 && only !== undefined) {
@@ -156,7 +156,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: Marku
       look,
       markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${note}`,
     );
-    return markup`<li class="trip" id="${id}" tabindex="-1">${head}${foot ?? row('foot', null, 'thin', null)}</li>`;
+    return markup`<li class="trip" id="${id}" tabindex="-1">${head}${foot}</li>`;
   }
   const parts = sections.flatMap((section: Section, i) => {
     const { name: look } = styleOf(section.sensed_mode);
@@ -184,5 +184,5 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: Marku
     'thin',
     markup`<h3>${name}</h3><span class="d">${figures(end_ts - start_ts, distance)}</span>${note}`,
   );
-  return markup`<li class="trip" id="${id}" tabindex="-1">${head}${parts}${foot ?? row('foot', null, 'thin', null)}</li>`;
+  return markup`<li class="trip" id="${id}" tabindex="-1">${head}${parts}${foot}</li>`;
 }

@@ -57,7 +57,7 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 
 .band{fill:var(--place)}.band.home{fill:var(--home)}.band.work{fill:var(--work)}
 .hole{fill:none;stroke:var(--edge);stroke-dasharray:3 3}.tick{stroke:var(--edge)}.on{stroke:var(--c);stroke-width:1.5}
-.hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h1 .soft{font-weight:400}
+.hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h2{margin:0;flex:1;text-align:center}.hd .soft{font-weight:400}
 .step{width:2.75rem;height:2.75rem;display:grid;place-items:center;text-decoration:none;font-size:1.75rem;line-height:1;flex:none}
 .week{display:grid;grid-template-columns:repeat(7,1fr);margin:.5rem 0 1rem;border-bottom:1px solid var(--line)}
 .week a,.week li>span{display:grid;text-align:center;text-decoration:none;padding:.375rem 0 .5rem;min-height:2.75rem}
@@ -80,7 +80,7 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 .ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
 .stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
 .stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
-.stay{min-height:3.5rem}.stay .c{padding-bottom:.75rem}
+.stay{min-height:3.5rem}.stay details{flex-basis:100%}.bare{min-height:.625rem}.stay .c{padding-bottom:.75rem}
 .trip .c{background:var(--wash);padding-left:.625rem;padding-right:.625rem}.trip .head .c{border-radius:8px 8px 0 0;padding-top:.625rem}
 .trip .foot .c{border-radius:0 0 8px 8px;padding-top:0;padding-bottom:.125rem;justify-content:flex-start;column-gap:1.5rem;min-height:.5rem}
 .thin{background-image:linear-gradient(var(--edge),var(--edge));background-size:2px 100%}.sec .c{align-items:center}.head.sec .t{padding-top:.625rem}
@@ -92,18 +92,34 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 .ln.other{background-image:linear-gradient(var(--c) 35%,transparent 35%);background-size:8px 12px;background-repeat:repeat-y}
 .gap .ln{background-image:linear-gradient(var(--edge) 50%,transparent 50%),linear-gradient(var(--edge) 50%,transparent 50%);background-size:1.5px 6px;background-repeat:repeat-y;background-position:calc(50% - 4px) 0,calc(50% + 4px) 0}
 .gap .c{border:1.5px dashed var(--edge);border-radius:8px;padding:.5rem .75rem .75rem;margin:.25rem 0}.gap .t{padding-top:.75rem}.gap p{margin-top:.25rem}
-.trip form{border-top:1px solid var(--line);padding:.75rem 0 .5rem}
+.stated{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;border-bottom:1px solid var(--line);padding:.5rem 0;max-width:33rem}
+.stay form{padding:.5rem 0}.trip .acts form{border:0;padding:0}.trip form{border-top:1px solid var(--line);padding:.75rem 0 .5rem}
 
+.asof{font-size:.875rem;font-weight:400;color:var(--soft);letter-spacing:0;margin-left:.5rem}
+.nums{display:grid;grid-template-columns:1fr 1fr;gap:.5rem;margin:1rem 0}.nums a{display:block;text-decoration:none;border:1.5px solid var(--line);border-radius:8px;padding:.625rem .875rem .75rem;height:100%}.nums a:hover{border-color:var(--edge)}
+.nums [aria-current]{border-color:var(--ink);box-shadow:inset 0 -3px var(--ink)}.nums b{display:block;font-size:2.125rem;line-height:1.1;font-weight:700}.nums span{font-weight:650}.nums i{display:block;font-style:normal;font-size:.8125rem;line-height:1.35;color:var(--soft)}
+.above{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;margin:1rem 0 .5rem}.turn a{display:inline-grid;place-items:center;min-width:2.75rem;min-height:2.75rem}.turn [aria-current]{font-weight:700}
+table{border-collapse:collapse;width:100%}th,td{text-align:left;font-weight:400;padding:.375rem .75rem .375rem 0;border-bottom:1px solid var(--line);vertical-align:top;line-height:1.375rem}
+thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;border-bottom:1.5px solid var(--ink);color:var(--soft)}thead a{display:inline-flex;min-height:2.75rem;min-width:2.75rem;align-items:center;color:var(--soft)}.ns{padding-bottom:.7rem}
+[aria-sort] a{color:var(--ink);font-weight:650}tbody th a{font-weight:650;display:inline-block;min-height:1.5rem;min-width:2.75rem}.sm{display:block;font-size:.8125rem;line-height:1.125rem;color:var(--soft)}.n{text-align:right;white-space:nowrap}.wide{overflow-x:auto}
+.st{margin-top:.125rem}.sa{fill:var(--edge)}.se{stroke:var(--bad);stroke-width:2}.lab{display:none}.quiet .w{color:var(--soft)}tr:not(.quiet) .w{font-weight:650}.w .sm{font-weight:400}.flag{color:var(--bad)}
+.mk{display:inline-grid;place-items:center;width:1.125rem;height:1.125rem;border-radius:50%;font-size:.75rem;line-height:1;margin-right:.375rem;background:var(--warn);color:var(--warnink)}.mk.refused,.mk.behind{background:var(--bad);color:var(--paper)}.mk.never_began{background:none;box-shadow:inset 0 0 0 1.5px var(--edge);color:transparent}.mk.in_order{display:none}
+.chain li{position:relative;padding:.25rem 0 .25rem 1.75rem;border-left:3px solid var(--ink);margin-left:.5rem}.chain li:before{content:"";position:absolute;left:-9px;top:.5rem;width:15px;height:15px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
+.chain .after{border-left-style:dotted;color:var(--soft)}.chain .after:before{border-color:var(--edge)}.chain .broken:before{border-color:var(--bad);background:var(--bad)}.chain .broken{font-weight:650;border-left-style:dotted}
+@media(min-width:56rem){.nums{grid-template-columns:repeat(4,1fr);gap:.75rem}}
+@media(max-width:55.99rem){.asof{display:block;margin:0}.above .btn{width:100%}.wide{overflow:visible}table,tbody,tr,th,td{display:block;border:0;padding:0}thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}thead th{border:0}thead .ns{display:none}
+tbody tr{display:grid;grid-template-columns:minmax(0,1fr) 7rem;column-gap:.75rem;border-bottom:1px solid var(--line);padding:.625rem 0}tbody th{grid-column:1}td.c{grid-column:2;grid-row:1;justify-self:end}td.w{grid-column:1;grid-row:2}.x{display:none}
+td.loc{grid-column:2;grid-row:2;font-size:.8125rem;line-height:1.125rem;color:var(--soft);white-space:normal}.lab{display:block}}
 .points li{display:flex;gap:.75rem;padding:.375rem 0}.points .ic{margin-top:.125rem}
 .steps>li{display:grid;grid-template-columns:2rem minmax(0,1fr);gap:.75rem;padding-bottom:1.5rem;position:relative}
 .steps>li:not(:last-child):before{content:"";position:absolute;left:14px;top:1rem;bottom:0;width:4px;background:var(--ink)}
-.n{position:relative;width:2rem;height:2rem;border-radius:50%;border:3px solid var(--ink);background:var(--paper);display:grid;place-items:center}
+.step-no{position:relative;width:2rem;height:2rem;border-radius:50%;border:3px solid var(--ink);background:var(--paper);display:grid;place-items:center}
 .steps h3{font-size:1.125rem;line-height:2rem}.steps p{margin:.125rem 0 .625rem}.steps .go{width:100%;min-height:3.25rem}
 .qr{background:#fff;border-radius:8px;width:14rem;padding:.25rem}.qr svg{width:100%;height:auto}.on-desk{display:none}
 @media(hover:hover) and (pointer:fine){.on-phone{display:none}.on-desk{display:block}}
 
 @media(max-width:55.99rem){.yr{position:absolute;clip-path:inset(50%)}}
-@media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
+@media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1,.hd h2{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
 .cols{display:grid;grid-template-columns:minmax(0,33rem) minmax(0,1fr);gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
 .row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.tiles{grid-template-columns:1fr 1fr 1fr}.cards{grid-template-columns:repeat(3,1fr)}}
 @media print{nav,.btn,button,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}

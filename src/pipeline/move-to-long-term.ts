@@ -1,9 +1,10 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
 import { ConversionError, timeMeant } from '../converters/convert.ts';
 import { line } from '../log/messages.ts';
-import { errorText } from '../model/errors.ts';
+import { quoted } from '../log/text.ts';
 import { keyRow } from '../model/keys.ts';
 import { united } from '../model/marks.ts';
+import { faultReason } from '../model/set-aside.ts';
 import type { FailedEntry, Judge, Marked } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
@@ -19,17 +20,24 @@ const judge: Judge = (entry) => {
   try {
     return { ts: timeMeant(entry) };
   } catch (error) {
-    const reason = error instanceof ConversionError ? error.reason : 'conversion_failed';
-    return { reason, message: errorText(error) };
+    if (error instanceof ConversionError) return { reason: error.reason, message: error.message };
+    return { reason: faultReason, message: faultText(error) };
   }
 };
+
+/** What failed in a converter and where, in one line: `TypeError: … at convertAndroidBattery`. */
+function faultText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const [, place] = /^ +at (?:async )?([\w.]+) \(/m.exec(error.stack ?? '') ?? [];
+  return `${error.name}: ${error.message}${place === undefined ? '' : ` at ${place}`}`;
+}
 
 /** Moves what waits, oldest pushes first, page by page. */
 export const moveToLongTerm: Stage = {
   name: 'move to long term',
   async run(context) {
     const { store, userId, now, lease } = context;
-    const counts = { moved: 0, inserted: 0, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0 };
+    const counts = { moved: 0, inserted: 0, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0, faults: 0 };
     const at = now();
     for (let more = true; more; ) {
       const page = await store.usercache.move(userId, { at, limit: entriesAtOnce }, lease(), judge);
@@ -41,6 +49,7 @@ export const moveToLongTerm: Stage = {
       counts.unchanged += page.unchanged;
       counts.unknown_keys += page.moved.filter(({ key }) => keyRow(key) === null).length;
       counts.set_aside += page.failed.length;
+      counts.faults += page.failed.filter(({ reason }) => reason === faultReason).length;
       more = page.more;
     }
     return { counts };
@@ -62,6 +71,10 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
     'WARNING',
     failed.map((f) => line.entryFailed(userId, f.message, f.key, f.write_ts, f.reason)),
   );
+  // Once for each thing that failed: the entries have their own lines.
+  const faults = failed.filter(({ reason }) => reason === faultReason);
+  for (const text of new Set(faults.map(({ key, message }) => `a converter of ${quoted(key)} failed: ${message}`)))
+    log.write('ERROR', line.aboutUser(userId, text));
   log.writeAll(
     'DEBUG',
     failed.map((f) => line.insertingError(userId, f.key, f.write_ts)),

@@ -1,5 +1,6 @@
 // The parts that an app is assembled from.
 import type { Config } from '../config.ts';
+import type { Act } from '../log/audit.ts';
 import type { Log } from '../log/log.ts';
 import type { Store } from '../store/store.ts';
 import type { AnswerLimits } from './answer-budget.ts';
@@ -21,6 +22,8 @@ export interface AppParts {
   config: Pick<Config, AppSettings>;
   /** Seconds since the epoch. */
   now: () => number;
+  /** Notes an act of a manager or a person in the audit log. Default: nowhere. */
+  audit?: (act: Act) => Promise<void>;
   /** Takes exceptions with their stack; default: standard error. */
   errorOutput?: (text: string) => void;
   /** Limits of one caller in place of the default ones. */

@@ -1,6 +1,7 @@
 // `mobility serve`: one process, or a primary process with workers, until a signal stops it.
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
+import { audit } from '../log/audit.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -119,7 +120,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const { createApp } = await import('./app.ts'); // the primary, which answers no calls, saves its memory
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
-    ...{ store, log, config, now, thread: threadId },
+    ...{ store, log, config, now, thread: threadId, audit: (act) => audit(config.logDir, act) },
     ...(config.metrics && { metrics: metricsOfAll() }),
     console: output.write,
     errorOutput: (text) => stderr(`${text}\n`),

@@ -1,5 +1,6 @@
 // Pages for people over HTTP: headers, cookies, forms. What the pages are is in `web/`.
 import type { Context, Hono } from 'hono';
+import { hostZone } from '../log/format.ts';
 import { line } from '../log/messages.ts';
 import { networksOf } from '../model/networks.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -10,6 +11,7 @@ import { textsFor } from '../pages/texts/texts.ts';
 import { answerPage } from '../web/flow.ts';
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
+import { Fortnights } from '../web/study-people.ts';
 import { faultPage, type WebAnswer } from '../web/web.ts';
 import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
@@ -38,7 +40,11 @@ const protection: Readonly<Record<string, string>> = {
 export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: CallerCounts): void {
   const { store, config, now } = parts;
   const originOf = originFinder(networksOf(config.trustedProxies));
-  const limits = new SignInLimits(now);
+  const fixed = {
+    ...{ store, limits: new SignInLimits(now), fortnights: new Fortnights(), zone: hostZone() },
+    audit: async (who: string, action: string, people: readonly string[]) =>
+      parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
+  };
   const style = fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8');
   app.get(stylePath, (c) => withProtection(style(c.get('call'), c.req.header('If-None-Match'))));
 
@@ -51,7 +57,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       const form = route.method === 'POST' ? await formOf(c, call, address) : {};
       const told = {
         ...{ params: c.req.param(), query: c.req.query(), form, t: textsFor(c.req.header('Accept-Language')) },
-        ...{ store, log: call.log, now: now(), address, isSecure, limits, cookies: cookiesOf(c.req.header('Cookie')) },
+        ...{ ...fixed, log: call.log, now: now(), address, isSecure, cookies: cookiesOf(c.req.header('Cookie')) },
         origin: originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For')),
       };
       const answer = await answerPage(route, told, (caller) => countCaller(call, caller, counts));

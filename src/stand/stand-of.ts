@@ -1,5 +1,6 @@
 // Where a person stands: the chain from their registration to the diary that they fetch, and its first broken link.
 import { affectsOf } from '../model/keys.ts';
+import { faultReason } from '../model/set-aside.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { PersonFigures } from '../store/store.ts';
 
@@ -97,9 +98,6 @@ export interface Stand {
   /** s from the first put that waited to the run that took it, or to now; null: nothing was pushed within a week. */
   lag_s: number | null;
 }
-
-/** The reason of entries that a fault of the program set aside; all others are judgements of intake or converters. */
-export const faultReason = 'conversion_failed';
 
 /** When people count as silent and the like. */
 export interface StandOptions {

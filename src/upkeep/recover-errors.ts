@@ -3,6 +3,7 @@ import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import { convert } from '../converters/convert.ts';
 import { isEntry, takeEntry, tooManyKeys } from '../intake/take-entry.ts';
 import type { Entry } from '../model/entry.ts';
+import { isJsonObject } from '../model/json.ts';
 import { type HeldLease, withLease } from '../pipeline/lease.ts';
 import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
@@ -12,15 +13,16 @@ import type { ErrorRow, Store } from '../store/store.ts';
 
 /** Which errors are tried again. */
 export interface RecoverOptions extends PipelineOptions {
-  /** Only errors with this key, or this reason. */
+  /** Only errors with this key, or this reason, or of this platform. */
   key?: string;
   reason?: string;
+  platform?: string;
   /** Change nothing. */
   dryRun?: boolean;
 }
 
 /** Which errors are removed. */
-export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'dryRun'> {
+export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> {
   /** Only errors that failed last before this time, seconds since the epoch. */
   before: number;
 }
@@ -64,11 +66,11 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
 export async function removeErrors(
   store: Store,
   userId: string,
-  { before, dryRun, ...which }: RemoveOptions,
+  { before, dryRun, platform, ...which }: RemoveOptions,
 ): Promise<number> {
   let removed = 0;
   for await (const rows of errorPages(store, userId, { ...which, limit: pageSize })) {
-    const old = rows.filter(({ last_ts }) => last_ts < before).map(({ id }) => id);
+    const old = rows.filter((row) => row.last_ts < before && isOf(row, platform)).map(({ id }) => id);
     removed += dryRun || old.length === 0 ? old.length : await store.errors.remove(userId, old);
   }
   return removed;
@@ -84,7 +86,8 @@ async function takeRound(
   const { key, reason } = options;
   const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }), limit: pageSize };
   let recovered = 0;
-  for await (const rows of errorPages(store, userId, which)) {
+  for await (const page of errorPages(store, userId, which)) {
+    const rows = page.filter((row) => isOf(row, options.platform));
     // Of several contents of one identity the store takes the first.
     const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
     const usable = newestFirst.flatMap((row) => {
@@ -117,3 +120,12 @@ function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (!isEntry(taken)) return null;
   return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
 }
+
+/** The platform that an entry names; null: none. */
+export function platformOf({ entry }: Pick<ErrorRow, 'entry'>): string | null {
+  const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
+  return typeof metadata.platform === 'string' ? metadata.platform : null;
+}
+
+const isOf = (row: ErrorRow, platform: string | undefined): boolean =>
+  platform === undefined || platformOf(row) === platform;

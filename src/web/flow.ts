@@ -28,11 +28,12 @@ export async function answerPage(
   const { manager, csrf } = found;
   onCaller(manager.name);
   if (isForeign(csrf)) return faultPage(403, call.t);
-  if (route.who === 'manager') return route.answer({ ...call, manager, csrf });
+  const note = (action: string, people: readonly string[]) => call.audit(`manager ${manager.name}`, action, people);
+  const managing = { ...call, manager, csrf, note };
+  if (route.who === 'manager') return route.answer(managing);
   // Whether a study exists is not told to those who do not manage it.
-  if (route.who === 'operator')
-    return manager.operator ? route.answer({ ...call, manager, csrf }) : faultPage(404, call.t);
+  if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call.t);
   const name = call.params.study ?? '';
   const study = manager.studies.includes(name) ? await call.store.studies.byName(name) : null;
-  return study === null ? faultPage(404, call.t) : route.answer({ ...call, manager, csrf, study });
+  return study === null ? faultPage(404, call.t) : route.answer({ ...managing, study });
 }

@@ -81,7 +81,7 @@ ${step(3, words.allow, markup`<p>${words.allowText}</p>`)}</ol></section>`;
 }
 
 const step = (number: number, title: string, content: MarkupValue): Markup =>
-  markup`<li><b class="n" aria-hidden="true">${number}</b><div><h3>${title}</h3>${content}</div></li>`;
+  markup`<li><b class="step-no" aria-hidden="true">${number}</b><div><h3>${title}</h3>${content}</div></li>`;
 
 function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
   if (text === '') return null;

@@ -5,13 +5,14 @@ import { labelEntries, labelWord } from '../labels/label-entries.ts';
 import { readLabels } from '../labels/labels-of.ts';
 import { addDays, isDay, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
-import { letteredPlaces, type ShownDay } from '../pages/day-items.ts';
+import { namedPlaces, type ShownDay } from '../pages/day-items.ts';
 import { barPatterns, dayView } from '../pages/day-view.ts';
-import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
+import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { type HeadLink, shell } from '../pages/shell.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import { weekStrip } from '../pages/week-strip.ts';
 import type { Store } from '../store/store.ts';
+import { nameOfStay, statedOnDay, tripCorrections } from './me-corrections.ts';
 import {
   answerOf,
   csrfField,
@@ -45,7 +46,7 @@ async function lastTrip({ trips }: Pick<Store, 'trips'>, userId: string): Promis
 }
 
 /** A week of a person, and one day of it to show. */
-interface ReadWeek {
+export interface ReadWeek {
   shown: ShownDay;
   /** Monday to Sunday. */
   week: { observed: ObservedDay; metres: number; isFinal: boolean }[];
@@ -55,7 +56,7 @@ interface ReadWeek {
 }
 
 /** Reads the week of a day; without a day that of the last one of which something is known. */
-async function readWeek(
+export async function readWeek(
   { store, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
   userId: string,
   asked?: string,
@@ -91,7 +92,7 @@ async function readWeek(
       after,
       completeUntil,
       labels,
-      placeAt: letteredPlaces(trips.length > 0 ? [...trips, ...named] : named, t),
+      placeAt: namedPlaces(trips.length > 0 ? [...trips, ...named] : named, t),
       now,
     },
     week: observedDays.map((one) => ({
@@ -105,34 +106,51 @@ async function readWeek(
 }
 
 /** The heading of a day, between the days beside it. */
-function dayHeading(day: string, { first, today }: ReadWeek, href: (day: string) => string, t: Texts): Markup {
+export function dayHeading(
+  day: string,
+  { first, today }: ReadWeek,
+  href: (day: string) => string,
+  t: Texts,
+  level: 'h1' | 'h2' = 'h1',
+): Markup {
+  const tag = new Markup(level);
   const beside = (other: string, sign: string, rel: string): MarkupValue =>
     other > today || first === null || other < first
       ? markup`<span class="step"></span>`
       : markup`<a class="step" rel="${rel}" href="${href(other)}" aria-label="${t.day(other)}">${sign}</a>`;
-  return markup`<div class="hd">${beside(addDays(day, -1), '‹', 'prev')}<h1><time datetime="${day}">${t.day(day)} <span class="soft yr">${day.slice(0, 4)}</span></time></h1>${beside(addDays(day, 1), '›', 'next')}</div>`;
+  return markup`<div class="hd">${beside(addDays(day, -1), '‹', 'prev')}<${tag}><time datetime="${day}">${t.day(day)} <span class="soft yr">${day.slice(0, 4)}</span></time></${tag}>${beside(addDays(day, 1), '›', 'next')}</div>`;
 }
 
 async function showDay(call: PersonCall): Promise<WebAnswer> {
-  const { t, params, query, user } = call;
+  const { t, params, query, user, store } = call;
   const asked = params.day;
   if (asked !== undefined && !isDay(asked)) return faultPage(404, t);
   const read = await readWeek(call, user.uuid, asked);
   const { shown, week, first } = read;
   const { day } = shown.observed;
   const href = (other: string): string => `/me/day/${other}`;
-  const saved = query.done === 'saved' && markup`<p class="note quiet" role="status">${t.me.saved}</p>`;
+  const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedLater };
+  const saved =
+    query.done === 'outside'
+      ? markup`<p class="note bad" role="alert">${t.error} ${t.me.outside}</p>`
+      : Object.hasOwn(said, query.done ?? '') && markup`<p class="note quiet" role="status">${said[query.done!]}</p>`;
+  const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
+  const actions = {
+    ofTrip: (trip: Trip) => correction(call, trip, before(trip), day),
+    ofStay: (stay: Parameters<typeof nameOfStay>[1]) => nameOfStay(call, stay, day),
+  };
+  const standings = await store.trips.corrections(user.uuid);
   const empty = first === null && markup`<p class="note quiet">${t.me.empty}</p>`;
   const body = markup`${barPatterns(shown.trips)}${saved}${dayHeading(day, read, href, t)}
 ${weekStrip(week, { day, today: read.today, href, now: call.now }, t)}${empty}
-${dayView(shown, t, { ofTrip: (trip) => correction(call, trip, day) })}`;
+${dayView(shown, t, actions)}${statedOnDay(call, shown, standings)}`;
   return mePage(call, t.day(day), 'days', body);
 }
 
 // ---------------------------------------------------------------- labels
 
 /** The form that says what a trip was; folded until it is wanted. */
-function correction(call: PersonCall, trip: Trip, day: string): Markup {
+function correction(call: PersonCall, trip: Trip, before: Trip | null, day: string): Markup {
   const { t } = call;
   const purposes = Object.entries(t.labelPurposes).map(
     ([value, words]) => markup`<option value="${value}">${words}</option>`,
@@ -145,7 +163,7 @@ function correction(call: PersonCall, trip: Trip, day: string): Markup {
 <form method="post" action="/me/label">${csrfField(call)}<input type="hidden" name="day" value="${day}"><input type="hidden" name="trip" value="${trip.id}">
 <fieldset><legend>${t.me.how}</legend><div class="tiles">${modes}</div></fieldset>
 <label><span>${t.me.what}</span><select name="purpose"><option value="">${t.me.unsaid}</option>${purposes}</select></label>
-<div class="acts"><button class="go">${t.me.save}</button></div><p class="small soft">${t.me.promise}</p></form></details>`;
+<div class="acts"><button class="go">${t.me.save}</button></div><p class="small soft">${t.me.promise}</p></form>${tripCorrections(call, trip, before, day)}</details>`;
 }
 
 async function label(call: PersonCall): Promise<WebAnswer> {

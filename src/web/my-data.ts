@@ -6,6 +6,8 @@ import { keys } from '../model/keys.ts';
 import { isForPages, refusalOf, shownName } from '../model/user.ts';
 import { type MarkupValue, markup } from '../pages/markup.ts';
 import type { Texts } from '../pages/texts/texts.ts';
+import { standOfUser } from '../stand/every-stand.ts';
+import type { Stand } from '../stand/stand-of.ts';
 import { mePage } from './me-days.ts';
 import { csrfField, formButton, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
 
@@ -71,11 +73,18 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   const body = markup`${done && markup`<p class="note ${done.isBad ? 'bad' : 'quiet'}" role="${done.isBad ? 'alert' : 'status'}">${done.words}</p>`}
 <h1>${words.title}</h1><p class="lead">${words.lead}</p>
 <section><h2>${words.stored}</h2><dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>
+<section><h2>${words.phone}</h2><p>${phoneText(await standOfUser(store, user, { now }), call)}</p></section>
 <section><h2>${words.download}</h2><p>${words.downloadText}</p><div class="acts"><a class="btn" href="/me/data/records.jsonl">${words.downloadRecords}</a><a class="btn" href="/me/data/trips.geojson">${words.downloadTrips}</a></div></section>
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${sessions.length > 1 && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
 <section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
 <section><h2>${words.erase}</h2>${asked === null ? eraseForm(call) : markup`<p class="note">${words.eraseAsked(date(asked))}</p>${formButton(call, '/me/keep', words.eraseUndo)}`}</section>`;
   return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
+}
+
+/** What is wrong with the phone, in words for its owner. */
+function phoneText({ broken, chain }: Stand, { t, now, zone }: PersonCall): string {
+  if (broken !== null) return t.mine.phoneWords[broken.code] ?? t.mine.phoneOther;
+  return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
 function eraseForm(call: PersonCall): MarkupValue {

@@ -1,9 +1,11 @@
 // Every page of the server. What is not in this list is no page.
 import { homeRoutes } from './home.ts';
 import { joinRoutes } from './join.ts';
+import { correctionRoutes } from './me-corrections.ts';
 import { dayRoutes } from './me-days.ts';
 import { dataRoutes } from './my-data.ts';
 import { signInRoutes } from './sign-in.ts';
+import { studyRoutes } from './study.ts';
 import type { WebRoute } from './web.ts';
 
 /** The pages, and what their forms do. */
@@ -12,5 +14,7 @@ export const webRoutes: readonly WebRoute[] = [
   ...joinRoutes,
   ...signInRoutes,
   ...dayRoutes,
+  ...correctionRoutes,
   ...dataRoutes,
+  ...studyRoutes,
 ];

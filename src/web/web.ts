@@ -8,6 +8,7 @@ import { shell } from '../pages/shell.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import type { Store } from '../store/store.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
+import type { Fortnights } from './study-people.ts';
 
 /** A call of a page. */
 export interface WebCall {
@@ -30,6 +31,11 @@ export interface WebCall {
   /** The network of the caller; null: not known. */
   origin: string | null;
   limits: SignInLimits;
+  fortnights: Fortnights;
+  /** The zone of the server, for times that belong to no person. */
+  zone: string;
+  /** Notes in the audit log what somebody did to data of people, who are named by their `audit_key`. */
+  audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
 }
 
 /** What forms of a session carry, so that no page of somebody else can send them. */
@@ -46,6 +52,8 @@ export interface PersonCall extends WebCall, Signed {
 /** A call of a manager. */
 export interface ManagerCall extends WebCall, Signed {
   manager: ManagerRecord;
+  /** Notes in the audit log what the manager did. */
+  note: (action: string, people: readonly string[]) => Promise<void>;
 }
 
 /** A call of a manager about a study of theirs. */

@@ -43,7 +43,7 @@ describe('a run', () => {
     expect(seen).toEqual(['move to long term', 'analyse trips', 'documents']);
     expect(report.stages.map((s) => s.stage)).toEqual(stages.map((s) => s.name));
     expect(report.stages.map((s) => s.counts)).toEqual([
-      { moved: day.length, inserted: day.length, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0 },
+      { moved: day.length, inserted: day.length, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0, faults: 0 },
       { locations: 82, links: 2, trips: 2, added: 2, removed: 0, changed: 0 },
       { days: 1, written: 1, unchanged: 0, removed: 0 },
     ]);
@@ -102,7 +102,7 @@ describe('a run that fails', () => {
     expect(report).toMatchObject({ status: 'failed', message: 'no room left' });
     expect(report.stages.map((s) => s.stage)).toEqual(['move to long term', 'analyse trips']);
     expect(log.lines.some((line) => line.startsWith(`ERROR UUID ${user}: pipeline failed: `))).toBe(true);
-    expect((await store.pipeline.get(user)).last_error).toBe('no room left');
+    expect((await store.pipeline.get(user)).last_error).toBe('MOBILITY_STORE_FULL: no room left');
     expect(await store.leases.get(user)).toBeNull();
     expect((await runPipeline(store, user, options())).status).toBe('done');
     expect((await derived(store, user)).documents).toHaveLength(1);

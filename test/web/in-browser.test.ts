@@ -32,6 +32,11 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
   beforeAll(async () => {
     program = await freshProgram();
     await run('study', 'create', 'sunny', '--listed');
+    // The person of the simulation is a member of the study.
+    const now = Date.parse(`${day}T12:00:00Z`) / 1000;
+    await program.withStore(async ({ users }) => {
+      await users.register('sim-browser-1@example.org', { now, study: 'sunny' });
+    });
     await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
     await run('pipeline', '--all');
     [{ user_email: user }] = (await run('users', 'list', '--json')).json<[{ user_email: string }]>();
@@ -39,7 +44,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     store = await openStore(program.address);
     const app = createApp({
       ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' } },
-      now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400,
+      now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
     });
     serving = await serve({ app, host: '127.0.0.1', port: 0, drainSeconds: 1 });
     address = `http://127.0.0.1:${serving.port}`;
@@ -96,6 +101,32 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
   );
 
   it(
+    'a person names a place and says that a trip did not happen, sees it after the next run, and takes it back',
+    async () => {
+      await page.open(`${address}/me/day/${day}`);
+      const trips = await page.value<number>(`document.querySelectorAll('.trip').length`);
+      await page.value(`document.querySelector('li:last-child .stay [name=name]').value = 'Home <b>'`);
+      await page.follow('li:last-child .stay form button');
+      expect(await text('[role=status]')).toContain('with the next run');
+      await page.follow('.trip [value=drop] ~ button');
+      await run('pipeline', '--all');
+      await page.open(`${address}/me/day/${day}`);
+      expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
+      expect(await text('.rail')).toContain('Home <b>');
+      expect(await text('main')).toContain('this trip did not happen');
+      for (let left = 2; left > 0; left--) {
+        await page.open(`${address}/me/day/${day}`);
+        await page.follow('.stated button');
+        await run('pipeline', '--all');
+      }
+      await page.open(`${address}/me/day/${day}`);
+      expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips);
+      expect(await page.value(`document.querySelector('.stated')`)).toBe(null);
+    },
+    startTime,
+  );
+
+  it(
     'the keyboard reaches the content first, then every link and form, and shows where it is',
     async () => {
       await page.open(`${address}/me/day/${day}`);
@@ -132,6 +163,9 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         `/me/day/${day}`,
         '/me/day/2024-03-30',
         '/me/data',
+        '/study/sunny',
+        '/study/sunny?show=never',
+        await page.value<string>(`document.querySelector('tbody a').pathname`),
         '/join/sunny',
         '/join/none',
         '/nowhere',

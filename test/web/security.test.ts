@@ -1,5 +1,6 @@
 // Nobody sees another's days: every page and form by every kind of caller, forms of other sites, cookies, and headers.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Act } from '../../src/log/audit.ts';
 import { type TokenKind, tokenHash } from '../../src/model/user.ts';
 import { passwordHash } from '../../src/web/passwords.ts';
 import { webRoutes } from '../../src/web/routes.ts';
@@ -8,6 +9,9 @@ import { config, type Kit, now, openKit } from '../server/kit.ts';
 
 let kit: Kit;
 let clock = now;
+/** Names the person of the study `sunny` on pages of managers. */
+let person = '';
+const acts: Act[] = [];
 const password = 'a password for tests';
 
 /** The cookie of somebody, as a browser sends it. */
@@ -19,7 +23,8 @@ const nobody: Browser = { cookie: '', csrf: '' };
 const people: Record<string, Browser> = {};
 
 beforeAll(async () => {
-  kit = await openKit({ now: () => clock, config: { ...config, auth: 'token' } });
+  const audit = async (act: Act): Promise<void> => void acts.push(act);
+  kit = await openKit({ now: () => clock, config: { ...config, auth: 'token' }, audit });
   const hash = await passwordHash(password);
   for (const name of ['sunny', 'windy']) {
     await kit.store.studies.put({
@@ -32,6 +37,8 @@ beforeAll(async () => {
     people[name] = await signedIn(name);
     people[`of-${name}`] = await managing(`of-${name}`);
   }
+  const { text } = await kit.request('/study/sunny', { headers: { Cookie: people['of-sunny']!.cookie } });
+  person = /sunny\/p\/(\w+)/.exec(text)![1]!;
 });
 afterAll(() => kit.close());
 
@@ -64,7 +71,7 @@ const managing = async (name: string): Promise<Browser> =>
 
 /** The path of a route about the study and the person of `sunny`. */
 const pathOf = (path: string): string =>
-  path.replace(':study', 'sunny').replace(':day', '2016-05-17').replace(/:\w+/g, 'x');
+  path.replace(':study', 'sunny').replace(':id', person).replace(':day', '2016-05-17').replace(/:\w+/g, 'x');
 
 /** What a caller gets: in, `door` (sent to sign in), or a status. */
 async function outcome({ method, path }: (typeof webRoutes)[number], browser: Browser): Promise<string> {
@@ -192,4 +199,22 @@ it('every page is kept by nobody, stands in no frame, and may load only what thi
   expect((await kit.request('/assets/pages.css', known)).status).toBe(304);
   const lost = await kit.request('/nowhere', { headers: { Accept: 'text/html' } });
   expect([lost.status, lost.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+});
+
+it('each look of a manager at the days of a person is in the audit log, without their name or UUID', async () => {
+  const { cookie } = people['of-sunny']!;
+  acts.length = 0;
+  const page = await kit.request(`/study/sunny/p/${person}/2016-05-17`, { headers: { Cookie: cookie } });
+  expect(page.status).toBe(200);
+  const user = (await kit.store.users.byEmail('sunny@example.org'))!;
+  const [figures] = await kit.store.users.figures({ uuid: user.uuid });
+  expect(acts).toMatchObject([
+    { who: 'manager of-sunny', action: 'look at 2016-05-17', people: [figures!.audit_key], outcome: 'done' },
+  ]);
+  expect(page.text).not.toContain(user.user_email);
+  expect(page.text).not.toContain(user.uuid);
+  const { created_ts, config: _, ...study } = (await kit.store.studies.byName('sunny'))!;
+  await kit.store.studies.put({ ...study, created_ts, config: null, show_names: true });
+  const named = await kit.request('/study/sunny', { headers: { Cookie: cookie } });
+  expect(named.text).toContain(user.user_email);
 });

@@ -5,6 +5,7 @@ import { type LogLine, type ReadOptions, readLogs } from '../../log/read.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { LineFold } from '../line-fold.ts';
 import { type LogFlags, withCallFlags, withLogFlags } from '../log-query.ts';
 import { callJson, createLogText } from '../log-text.ts';
 import { counted } from '../output.ts';
@@ -114,6 +115,9 @@ function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> 
   const { output, zone } = context;
   const text = createLogText(zone);
   const count = { lines: 0, calls: 0 };
+  const fold = new LineFold();
+  const summary = () =>
+    `${counted(count.lines, 'warning or error', 'warnings and errors')}, ${counted(count.calls, 'call')} without an end`;
   return read(context, flags, {
     onCall: async (call) => {
       if (callOutcome(call) !== 'unfinished') return;
@@ -124,9 +128,9 @@ function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> 
       if (line.level !== 'WARNING' && line.level !== 'ERROR') return;
       count.lines += 1;
       const record = { kind: 'line', ...line, user_id: call?.user_id ?? null };
-      return output.line(output.json ? JSON.stringify(record) : text.line(line));
+      if (output.json) return output.line(JSON.stringify(record));
+      return fold.isNew(text.line(line)) ? output.line(text.line(line)) : undefined;
     },
-    summary: () =>
-      `${counted(count.lines, 'warning or error', 'warnings and errors')}, ${counted(count.calls, 'call')} without an end`,
+    summary: () => [...fold.rest(), summary()].join('\n'),
   });
 }

@@ -1,6 +1,7 @@
 // `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
 import { Command, Option } from 'commander';
-import { silentLog } from '../../log/log.ts';
+import { createLineLog, type Lines } from '../../log/line-log.ts';
+import { type Log, silentLog } from '../../log/log.ts';
 import { MobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
@@ -8,11 +9,12 @@ import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import { durationArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { forShortRun } from '../heap.ts';
+import { LineFold } from '../line-fold.ts';
 import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
 import { type WorkerPool, workerPool, workForParent } from '../pipeline-workers.ts';
-import { allReportText, summaryText, userReportText } from '../reports.ts';
+import { allReportText, faultsIn, summaryText, userReportText } from '../reports.ts';
 
 interface Options {
   user?: string;
@@ -44,7 +46,8 @@ Examples:
   mobility pipeline --all --every 5m
 
 With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in work and ends with 0.
-Exit code 3: some users failed, or a worker died; the others are done.`,
+With --user and --debug, the lines of the log also go to standard error.
+Exit code 3: some users failed, a worker died, or a converter of the program failed; the others are done.`,
     )
     .action(context.run((options: Options) => run(context, options)));
 }
@@ -52,22 +55,45 @@ Exit code 3: some users failed, or a worker died; the others are done.`,
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   if (options.every === undefined) forShortRun();
   if (options.worker) await workForParent(context);
-  else if (options.user !== undefined) await runOne(context, await context.findUser(options.user));
+  else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
   else if (options.all) return runEverybody(context, options);
   else throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all: whose entries are to be processed?');
   return {};
 }
 
-async function runOne(context: CommandContext, user: UserRecord): Promise<void> {
+async function runOne(context: CommandContext, user: UserRecord): Promise<Outcome> {
   const store = await context.store();
   const progress = context.output.progress(`${user.user_email}: starting`);
   const onStage = (stage: string): void => progress.update(`${user.user_email}: ${stage}`);
   const options = { ...(await pipelineOptions(context)), onStage };
+  const fold = new LineFold();
+  if (context.debug) options.log = alsoOnScreen(context, options.log, fold);
   giveBackWhenStopped(context, store, options.owner)(user.uuid);
   const report = await runPipeline(store, user.uuid, options).finally(() => progress.done());
+  for (const text of fold.rest()) context.output.note(text);
   await context.output.result({ user_email: user.user_email, ...report }, () => userReportText(user, report));
   if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user.user_email}: ${report.message}`);
   if (report.status === 'failed') throw new Error(`the pipeline failed for ${user.user_email}: ${report.message}`);
+  return faultsIn(report.stages) > 0 ? { exitCode: 3 } : {};
+}
+
+/** A log that also writes its lines to standard error: of one user, to watch a run. */
+function alsoOnScreen({ now, zone, writeErr }: CommandContext, log: Log, fold: LineFold): Log {
+  const emit = (lines: Lines): void => {
+    for (const text of lines.text().split('\n')) if (fold.isNew(text)) writeErr(`${text}\n`);
+  };
+  const screen = createLineLog({ level: 'debug', threadId: `p${process.pid}`, zone, now, emit });
+  return {
+    enabled: () => true,
+    write: (level, message) => {
+      log.write(level, message);
+      screen.write(level, message);
+    },
+    writeAll: (level, messages) => {
+      log.writeAll(level, messages);
+      screen.writeAll(level, messages);
+    },
+  };
 }
 
 async function runEverybody(context: CommandContext, { every, workers }: Options): Promise<Outcome> {
@@ -127,9 +153,9 @@ async function runOnce(context: CommandContext, pool: WorkerPool | null, lanes: 
   return outcomeOf(report, lost);
 }
 
-function outcomeOf({ users, failed, failures }: AllReport, lost: readonly string[]): Outcome {
+function outcomeOf({ users, failed, failures, stages }: AllReport, lost: readonly string[]): Outcome {
   if (failed > 0 && failed === users) throw new Error(`the pipeline failed for every user: ${failures[0]?.message}`);
-  return failed > 0 || lost.length > 0 ? { exitCode: 3 } : {};
+  return failed > 0 || lost.length > 0 || faultsIn(stages) > 0 ? { exitCode: 3 } : {};
 }
 
 function lostText(lost: readonly string[]): string {

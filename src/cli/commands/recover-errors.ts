@@ -1,19 +1,18 @@
 // `mobility recover-errors`: retries the entries that could not be converted.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { oneLine } from '../../log/text.ts';
 import { errorText } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-errors.ts';
 import { dayArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
 import { errorKeyText } from '../wording.ts';
 
-interface Options extends Whom {
-  key?: string;
-  reason?: string;
+interface Options extends Whom, ErrorFilter {
   dryRun?: true;
   removeBefore?: string;
 }
@@ -26,14 +25,8 @@ interface UserRecovery extends RecoverReport {
 
 /** Passes errors through the converters again. */
 export function recoverErrorsCommand(context: CommandContext): Command {
-  return withWhom(new Command('recover-errors'))
+  return withErrorFilter(withWhom(new Command('recover-errors')))
     .description('retry the entries that could not be converted')
-    .option('--key <key>', 'only errors of this key, such as manual/survey', keyArgument)
-    .option(
-      '--reason <reason>',
-      'only errors with this reason, worded as in the list of remaining errors',
-      filterArgument,
-    )
     .option(
       '--remove-before <day>',
       'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
@@ -54,25 +47,8 @@ Exit code 3: some errors remain, or some users could not be processed.`,
     .action(context.run((options: Options) => recover(context, options)));
 }
 
-/** Refuses an empty text: an unset variable of a script would choose every error. */
-function filterArgument(text: string): string {
-  if (text !== '') return text;
-  throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
-}
-
-/** A key as it is, or as the list of remaining errors shows it: as a JSON string where it has other characters. */
-function keyArgument(text: string): string {
-  const key = filterArgument(text);
-  if (!key.startsWith('"')) return key;
-  try {
-    return String(JSON.parse(key));
-  } catch {
-    return key;
-  }
-}
-
 async function recover(context: CommandContext, options: Options): Promise<Outcome> {
-  const { key, reason, dryRun, removeBefore, ...given } = options;
+  const { key, reason, platform, appVersion: _, dryRun, removeBefore, ...given } = options;
   if (removeBefore !== undefined) return remove(context, given, { ...options, removeBefore });
   const whom: Whom = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
@@ -80,6 +56,7 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
     ...(await pipelineOptions(context)),
     ...(key && { key }),
     ...(reason && { reason }),
+    ...(platform && { platform }),
     ...(dryRun && { dryRun }),
   };
   const inWork = giveBackWhenStopped(context, store, recovery.owner);
@@ -87,7 +64,7 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
   const reports: UserRecovery[] = [];
   try {
     for await (const { uuid, user_email } of usersMeant(context, whom)) {
-      if ((await store.errors.list(uuid, { limit: 1 })).length === 0) continue;
+      if ((await figuresWithErrors(store, uuid, options)) === null) continue;
       if (context.signal.aborted) break;
       inWork(uuid);
       progress.update(`${user_email}: recovering`);
@@ -110,13 +87,20 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
 async function remove(
   context: CommandContext,
   whom: Whom,
-  { key, reason, dryRun, removeBefore }: Options & { removeBefore: string },
+  options: Options & { removeBefore: string },
 ): Promise<Outcome> {
+  const { key, reason, platform, dryRun, removeBefore } = options;
+  const store = await context.store();
   const before = startOfDay(removeBefore, 'UTC');
-  const which = { before, ...(key && { key }), ...(reason && { reason }), ...(dryRun && { dryRun }) };
+  const which = {
+    ...{ before, ...(key && { key }), ...(reason && { reason }) },
+    ...(platform && { platform }),
+    ...(dryRun && { dryRun }),
+  };
   const reports: { user_email: string; user_id: string; removed: number }[] = [];
   for await (const { uuid, user_email } of usersMeant(context, whom)) {
-    const removed = await removeErrors(await context.store(), uuid, which);
+    if ((await figuresWithErrors(store, uuid, options)) === null) continue;
+    const removed = await removeErrors(store, uuid, which);
     if (removed > 0) reports.push({ user_email, user_id: uuid, removed });
   }
   const verb = dryRun ? 'would be removed' : 'removed';

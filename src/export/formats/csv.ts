@@ -5,13 +5,15 @@ import { wkt } from '../geometry.ts';
 import { instantText } from '../instants.ts';
 import type { TableWriter, Writer } from './format.ts';
 
+/** One line. */
+export const csvLine = (cells: readonly (string | number | boolean | null)[]): string =>
+  stringify([cells as unknown[]], { escape_formulas: true, cast: { boolean: (value) => String(value) } });
+
 /** Writes one table as CSV; a header line first. */
 export function csvWriter(writer: Writer, columns: readonly Column[]): TableWriter {
-  const line = (cells: (string | number | boolean | null)[]): string =>
-    stringify([cells], { escape_formulas: true, cast: { boolean: (value) => String(value) } });
   return {
-    begin: () => writer.write(line(columns.map(({ name }) => name))),
-    rows: (rows) => writer.write(rows.map((row) => line(columns.map((column) => cell(column, row)))).join('')),
+    begin: () => writer.write(csvLine(columns.map(({ name }) => name))),
+    rows: (rows) => writer.write(rows.map((row) => csvLine(columns.map((column) => cell(column, row)))).join('')),
     end: async () => {},
   };
 }

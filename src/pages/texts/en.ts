@@ -197,6 +197,82 @@ export const en = {
     person: 'One person, one sheet.',
   },
 
+  // ---------------------------------------------------------------- studies
+  study: {
+    people: 'People',
+    studies: 'Studies',
+    numbers: {
+      joined: { name: 'joined', text: 'all people of the study' },
+      active: { name: 'active', text: 'something arrived within 24 hours' },
+      silent: { name: 'need a look', text: 'silent, refused, or without locations' },
+      never: { name: 'never began', text: 'nothing ever arrived' },
+    },
+    needsOne: 'needs a word from you.',
+    needMany: 'need a word from you.',
+    reminders: 'Reminder list (CSV)',
+    nobody: 'Nobody is here.',
+    turn: 'Pages of the table',
+    columns: {
+      ...{ person: 'Person', silence: 'State', contact: 'Last contact', location: 'Last location' },
+      ...{ days: 'Last 14 days', trips: 'Trips', labelled: 'Labelled', joined: 'Joined' },
+    },
+    states: {
+      in_order: () => 'In order',
+      silent: (days: string | null) => (days === null ? 'Silent' : `Silent for ${days}`),
+      without_locations: (days: string | null) => (days === null ? 'No location' : `No location for ${days}`),
+      never_began: (days: string | null) => (days === null ? 'Never began' : `Never began, ${days} here`),
+      refused: (days: string | null) => (days === null ? 'Refused' : `Refused for ${days}`),
+      behind: (days: string | null) => (days === null ? 'Behind' : `Behind for ${days}`),
+    },
+    recordedOn: (some: number, all: number): string => `recorded on ${some} of ${many(all, 'day')}`,
+    asksErasure: 'asks to have everything erased',
+    stripText:
+      'Last 14 days: one column a day, as high as the share of the day that was recorded; a line at the bottom: nothing. Trips and labels are those of these days.',
+    noNames: 'Names are not shown in this study.',
+    noted: 'Looking at the days of a person is noted in the audit log.',
+    back: 'All people',
+    chain: 'From the phone to the diary, step by step',
+    links: {
+      ...{ registered: 'Registered', joined: 'Joined the study', called: 'Phone called', pushed: 'Data was sent' },
+      ...{ stored: 'Data was stored', located: 'Locations came', moved: 'Data was taken over' },
+      ...{
+        converted: 'Data was read',
+        analysed: 'Trips were derived',
+        final: 'Diary is final',
+        fetched: 'Diary was looked at',
+      },
+    },
+    seen: {
+      damaged: 'A record of this person cannot be read.',
+      unfinished: 'An erasure or a copy has begun and not ended.',
+      no_token: 'No phone can send data for this person: there is no valid token.',
+      never_called: 'Their phone never called.',
+      refused: 'Their phone is refused.',
+      silent: 'Their phone does not call any more.',
+      limited: 'Their phone sends more than it may.',
+      no_put: 'Their phone calls, and sends no data.',
+      nothing_stored: 'Their phone sends nothing new.',
+      clock_ahead: 'The clock of their phone is ahead.',
+      no_location: 'Their phone sends data, and no locations.',
+      run_failed: 'Their data could not be processed.',
+      run_stopped: 'Their data was processed in part.',
+      not_run: 'Their data waits to be processed.',
+      program_fault: 'The program cannot read their data.',
+      set_aside: 'Some of their data cannot be read.',
+    } as Record<string, string>,
+    advice: {
+      no_token: 'Ask the operator for a new invitation.',
+      never_called: 'Send the invitation again.',
+      refused: 'Ask the operator for a new invitation.',
+      silent: 'Ask whether the phone is on and the app is installed.',
+      limited: 'Tell the operator.',
+      no_put: 'Ask them to open the app.',
+      nothing_stored: 'Ask them to open the app.',
+      clock_ahead: 'Ask them to let the phone set its clock by itself.',
+      no_location: 'Ask them to allow location “all the time”.',
+    } as Record<string, string>,
+  },
+
   // ---------------------------------------------------------------- my days
   me: {
     days: 'My days',
@@ -225,6 +301,9 @@ export const en = {
     isFrom: (place: string, length: string, where: string, from: string): string =>
       `${place} is ${length} ${where} of ${from}.`,
     place: (letter: string): string => `Place ${letter}`,
+    home: 'Home',
+    /** Names of places that have a colour of their own. */
+    looks: { home: 'home', work: 'work', office: 'work', school: 'work' } as Record<string, 'home' | 'work'>,
     here: (place: string): string => `At ${place}`,
     since: (when: string): string => `Here since ${when}`,
     untilNow: 'Until now',
@@ -252,8 +331,24 @@ export const en = {
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
     saved: 'Saved.',
-    first: (day: string): string => `The first day is ${day}`,
-    latest: 'The latest day',
+    stated: (clock: string, what: string, name: string): string => `${clock}: ${what}${name === '' ? '' : ` ${name}`}`,
+    statedTitle: 'What you said about this day',
+    statedKinds: {
+      ...{ set_aside: 'taken out', mode: 'another mode', split: 'two trips', join: 'one trip with the one before' },
+      ...{ drop: 'this trip did not happen', add: 'a trip that was not recorded', at_home: 'at home' },
+      ...{ place_name: 'this place is', undo: 'taken back' },
+    },
+    statedLater:
+      'Saved. The day changes with the next run of the server, some minutes from now. You can take it back then.',
+    outside: 'The time must lie within the trip. Nothing was changed.',
+    undo: 'Take it back',
+    changeTrip: 'Or change the trip itself:',
+    drop: 'This did not happen',
+    join: 'Join with the one before',
+    split: 'Split it in two',
+    splitAt: 'When did the first part end?',
+    giveName: 'Give it a name',
+    placeName: 'What do you call this place?',
   },
 
   // ---------------------------------------------------------------- my data
@@ -287,6 +382,21 @@ export const en = {
     downloadRecords: 'Records (JSON lines)',
     downloadTrips: 'Trips (GeoJSON)',
     phone: 'Your phone',
+    phoneFine: (when: string): string => `It sends data as it should. Last contact: ${when}.`,
+    phoneNever: 'Nothing has arrived from it yet.',
+    phoneWords: {
+      no_token:
+        'It cannot send data: recording was stopped, or its code has expired. Ask the people of the study for a new invitation.',
+      never_called: 'It has not called yet. Open the app, and repeat the steps of your invitation.',
+      refused: 'Its code is not valid any more. Ask the people of the study for a new invitation.',
+      silent: 'It has not called for some days. Open the app once, and check that it may run in the background.',
+      no_put: 'It calls, and sends no data. Open the app once, and check that recording is switched on.',
+      nothing_stored: 'It sends nothing new. Open the app once, and check that recording is switched on.',
+      clock_ahead: 'Its clock is ahead: what it sends shows only later. Let the phone set its clock by itself.',
+      no_location: 'It sends data, and no locations. Allow the app to see your location “all the time”.',
+    } as Record<string, string>,
+    phoneOther:
+      'Your data has arrived. Something on the server keeps it from your diary; the people of the study see that.',
     stop: 'Stop recording',
     stopText:
       'From then on this server takes nothing more from your phones. What is stored stays until you have it erased. To begin again, ask the people of the study.',

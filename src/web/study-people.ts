@@ -1,0 +1,102 @@
+// The people of a study as their managers see them: who stands where, under which name, and their last fortnight.
+import { readObservedDays } from '../diary/observed-time.ts';
+import { readLabels } from '../labels/labels-of.ts';
+import { idOf } from '../model/ids.ts';
+import type { StudyRecord } from '../model/study.ts';
+import { addDays, localDay } from '../model/time.ts';
+import { shownName, type UserRecord } from '../model/user.ts';
+import { recordedShare } from '../pages/day-view.ts';
+import { everyStand } from '../stand/every-stand.ts';
+import { type Stand, troubles } from '../stand/stand-of.ts';
+import type { Store } from '../store/store.ts';
+
+/** A person of a study. */
+export interface StudyPerson extends Stand {
+  /** Names them in addresses. */
+  id: string;
+  /** Their name where the study shows names, else a pseudonym. */
+  shown: string;
+  app: string;
+}
+
+/** Which people a page shows. */
+export const filters = ['joined', 'active', 'silent', 'never'] as const;
+/** One of these. */
+export type Filter = (typeof filters)[number];
+
+/** True for a person that the filter shows. `active`: something of their phone was stored within a day. */
+export function isShown({ state, chain }: Stand, filter: Filter, now: number): boolean {
+  if (filter === 'joined') return true;
+  if (filter === 'never') return state === 'never_began';
+  if (filter === 'active') return now - (chain.stored.ts ?? 0) < 86_400;
+  return state !== 'in_order' && state !== 'never_began';
+}
+
+/** The people of a study, those who need somebody first; of each state the longest first. */
+export async function peopleOf(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
+  const people: StudyPerson[] = [];
+  for await (const stand of everyStand(store, { now }))
+    if (stand.user.study === study.name) people.push({ ...stand, ...namesOf(stand.user, study), app: appOf(stand) });
+  const rank = ({ state }: Stand): number => (state === 'in_order' ? troubles.length : troubles.indexOf(state));
+  return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
+}
+
+/** Names that the program makes up for members tell nothing: their end is the pseudonym, as on invitations. */
+function namesOf({ uuid, user_email }: UserRecord, study: StudyRecord): { id: string; shown: string } {
+  const made = new RegExp(`^${study.name}_[^_]+_([a-z0-9]{8})$`).exec(user_email)?.[1];
+  const id = made ?? idOf(uuid, 'pseudonym').slice(0, 8);
+  return { id, shown: study.show_names ? shownName(user_email) : id };
+}
+
+const apps: Record<string, string> = { owntracks: 'OwnTracks', overland: 'Overland', traccar: 'Traccar' };
+
+/** The app of the token that was used last. */
+function appOf({ figures: { tokens } }: Stand): string {
+  const last = tokens.reduce<(typeof tokens)[number] | null>(
+    (a, b) => ((b.used_ts ?? 0) >= (a?.used_ts ?? 0) ? b : a),
+    null,
+  );
+  return apps[last?.kind ?? ''] ?? 'e-mission';
+}
+
+/** The last 14 days of a person. */
+export interface Fortnight {
+  /** How much of each day was recorded, 0 to 1, the oldest first; null before they were there. */
+  shares: (number | null)[];
+  trips: number;
+  labelled: number;
+}
+
+const days = 14;
+const mostRemembered = 20_000; // people
+
+/** Reads fortnights, each again only after something of its person changed. */
+export class Fortnights {
+  readonly #known = new Map<string, { key: string; value: Fortnight }>();
+
+  /** The fortnight up to today. */
+  async of(store: Store, { user, figures }: Stand, now: number): Promise<Fortnight> {
+    const { state, profile, registered_ts } = figures;
+    const today = localDay(now, 'UTC');
+    const key = JSON.stringify([today, state.last_run_ts, state.complete_until, profile.last_stored_ts]);
+    const known = this.#known.get(user.uuid);
+    if (known?.key === key) return known.value;
+    const value = await readFortnight(store, user.uuid, { today, now, since: registered_ts });
+    if (this.#known.size >= mostRemembered) this.#known.clear();
+    this.#known.set(user.uuid, { key, value });
+    return value;
+  }
+}
+
+async function readFortnight(
+  store: Store,
+  userId: string,
+  { today, now, since }: { today: string; now: number; since: number },
+): Promise<Fortnight> {
+  const { days: observed } = await readObservedDays(store, userId, { from: addDays(today, 1 - days), to: today });
+  const first = observed.findIndex(({ to, moving_s, staying_s }) => to > since || moving_s + staying_s > 0);
+  const range = { from: observed[0]!.from, to: now };
+  const [spans, labels] = await Promise.all([store.trips.spans(userId, range), readLabels(store, userId, range)]);
+  const shares = observed.map((one, i) => (i < first || first < 0 ? null : recordedShare(one, now)));
+  return { shares, trips: spans.length, labelled: Math.min(spans.length, labels.labelledTrips) };
+}
