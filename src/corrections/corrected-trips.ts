@@ -169,7 +169,7 @@ async function touchingOf(
     spans.filter(({ from }) => from <= range.to).sort((a, b) => b.to - a.to),
     spans.filter(({ from }) => from > range.to).sort((a, b) => a.from - b.from),
   ];
-  const known = new Map<Stated, TimeRange>();
+  const known: Reach[] = [];
   const touching = new Set<Stated>();
   let { from, to } = range;
   const reach: TimeRange = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
@@ -177,8 +177,9 @@ async function touchingOf(
     before = touching.size;
     for (const side of sides) {
       for (const { one, ...span } of side) {
-        const own = known.get(one) ?? (await reachOf(raw, userId, span));
-        known.set(one, own);
+        const same = known.find(({ gap }) => span.from > gap.from && span.to < gap.to);
+        const own = same ?? (await reachOf(raw, userId, span));
+        if (same === undefined) known.push(own);
         if (own.to < from || own.from > to) break;
         touching.add(one);
         [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
@@ -189,12 +190,17 @@ async function touchingOf(
   return { touching: [...touching], reach: touching.size === 0 ? null : reach };
 }
 
-async function reachOf(raw: AnalysedTrips, userId: string, { from, to }: TimeRange): Promise<TimeRange> {
+/** What a correction reaches. `gap`: no trip begins in it, so that other corrections in it reach the same. */
+type Reach = TimeRange & { gap: TimeRange };
+
+async function reachOf(raw: AnalysedTrips, userId: string, { from, to }: TimeRange): Promise<Reach> {
   const before = await raw.previous(userId, from);
   const first = before && (await raw.previous(userId, before.chain_ts));
   const after = await raw.next(userId, to);
   const last = after && (await raw.next(userId, after.chain_ts));
-  return { from: first?.chain_ts ?? everything.from, to: last?.chain_ts ?? everything.to };
+  const isGap = before === null || (await raw.next(userId, before.chain_ts))?.chain_ts === after?.chain_ts;
+  const gap = { from: before?.chain_ts ?? to, to: isGap ? (after?.chain_ts ?? everything.to) : from };
+  return { from: first?.chain_ts ?? everything.from, to: last?.chain_ts ?? everything.to, gap };
 }
 
 /** All corrections of a user and what became of them, by `write_ts`. */

@@ -137,7 +137,7 @@ interface Known {
   moves: readonly TimeRange[];
   silences: readonly Unobserved[];
   causes: readonly Unobserved[];
-  out: readonly (TimeRange & Pick<SetAside, 'source' | 'token'>)[];
+  out: readonly (TimeRange & Pick<SetAside, 'source'>)[];
   atHome: readonly TimeRange[];
 }
 
@@ -158,7 +158,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const gap = isHome ? undefined : gaps.find(isAround);
     const taken = isHome ? undefined : out.find(isAround);
     // Where only one of several sources was taken out, the others say whether the user stayed.
-    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token));
+    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source));
     const reason = isTaken ? 'taken out' : gap ? (causes.find(isAround) ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const last = spans.at(-1);

@@ -8,8 +8,6 @@ export interface SetAside {
   end_ts: number;
   /** Only those of a platform or program; absent: of all. */
   source?: string;
-  /** Only those that a phone pushed with the token that has this id. */
-  token?: string;
 }
 
 /** The pipeline's state for one user. Times are seconds since the epoch. */

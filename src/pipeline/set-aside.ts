@@ -17,8 +17,8 @@ export async function readSetAside(
   const all = await readCorrections(timeseries, userId);
   const setAside = holding(all).flatMap((one): SetAside[] => {
     if (one.kind !== 'set_aside') return [];
-    const { start_ts, end_ts, source, token } = one;
-    return [{ start_ts, end_ts, ...(source && { source }), ...(token && { token }) }];
+    const { start_ts, end_ts, source } = one;
+    return [{ start_ts, end_ts, ...(source && { source }) }];
   });
   setAside.sort((a, b) => a.start_ts - b.start_ts || a.end_ts - b.end_ts || (textOf(a) < textOf(b) ? -1 : 1));
   return { setAside, hasCorrections: all.length > 0 };

@@ -5,21 +5,21 @@ import { conversionReasons } from '../converters/conversion-error.ts';
 import { formatReasons } from '../formats/other-entry.ts';
 import { unusableReasons } from '../intake/take-entry.ts';
 import { countMember, type MemberCount, noMembers } from '../model/study.ts';
-import { everyUser } from '../store/pages.ts';
+import { everyStand } from '../stand/every-stand.ts';
+import type { Stand } from '../stand/stand-of.ts';
 import type { Store } from '../store/store.ts';
 import { shared } from './shared.ts';
 
-const freshFor = 60_000; // ms that figures stay valid: they need some queries for every user
+const freshFor = 60_000; // ms that figures stay valid
 /** Why entries are set aside. */
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
 
 const recently = 3600; // s; runs of this time are counted
-const pushedLately = 86_400; // s; delays of diaries are those of people who pushed in this time
 
 /** Figures of everybody together, before anybody is counted. Times are s. */
 const noCounts = () => ({
   ...{ users: 0, waiting: 0, failed: 0, lastRun: 0 },
-  /** How long ago the oldest waiting entry was received; of each user, that is the first by `write_ts`. */
+  /** How long entries wait that a run could take. */
   waitingAge: 0,
   /** Members of each study. */
   studies: new Map<string, MemberCount>(),
@@ -27,7 +27,7 @@ const noCounts = () => ({
   unusable: new Map<string, number>(),
   /** Durations of runs that ended lately, by result. */
   runs: { done: [] as number[], failed: [] as number[] },
-  /** Of users who pushed lately: from the last push to the run that took it, or to now while it waits. */
+  /** See `Stand`. */
   lags: [] as number[],
 });
 
@@ -41,42 +41,27 @@ export function storeFigures(store: Store, now: () => number): () => Promise<str
 async function count(store: Store, now: number): Promise<string> {
   const figures = noCounts();
   for (const { name } of await store.studies.list()) figures.studies.set(name, noMembers());
-  for await (const user of everyUser(store)) {
-    await addUser(figures, store, user.uuid, now);
-    const study = user.study === undefined ? undefined : figures.studies.get(user.study);
-    if (study !== undefined) countMember(study, user, now);
+  for await (const stand of everyStand(store, { now })) {
+    addStand(figures, stand, now);
+    const study = stand.user.study === undefined ? undefined : figures.studies.get(stand.user.study);
+    if (study !== undefined) countMember(study, stand.user, now);
   }
   return textOf(figures, await store.disk());
 }
 
-async function addUser(figures: StoreCounts, store: Store, uuid: string, now: number): Promise<void> {
-  const [waiting, ahead, errors, state, profile] = await Promise.all([
-    store.usercache.summary(uuid),
-    store.usercache.ahead(uuid, now),
-    store.errors.summary(uuid),
-    store.pipeline.get(uuid),
-    store.profiles.get(uuid),
-  ]);
+function addStand(figures: StoreCounts, { figures: one, waiting_s, lag_s }: Stand, now: number): void {
   figures.users += 1;
-  figures.waiting += waiting.count;
-  for (const { reason, count: some } of errors)
+  figures.waiting += one.waiting.count;
+  for (const { reason, count: some } of one.set_aside)
     figures.unusable.set(reason, (figures.unusable.get(reason) ?? 0) + some);
-  const { last_run_ts: ran, last_run_seconds: took, last_error: failure } = state;
+  const { last_run_ts: ran, last_run_seconds: took, last_error: failure } = one.state;
   if (failure !== null) figures.failed += 1;
   if (ran !== null) {
     figures.lastRun = Math.max(figures.lastRun, ran);
     if (ran > now - recently) figures.runs[failure === null ? 'done' : 'failed'].push(took ?? 0);
   }
-  // Entries that a clock ahead of time wrote wait for their time, and delay nobody.
-  const waits = waiting.count > ahead.count;
-  if (waits) {
-    const { received_ts: received } = await store.usercache.find(uuid, { time: 'write_ts', limit: 1 });
-    figures.waitingAge = Math.max(figures.waitingAge, now - (received[0] ?? now));
-  }
-  const pushed = profile?.last_put_ts;
-  if (typeof pushed !== 'number' || pushed > now || pushed < now - pushedLately) return;
-  if (waits) figures.lags.push(now - pushed);
-  else if (ran !== null && ran >= pushed) figures.lags.push(ran - pushed);
+  figures.waitingAge = Math.max(figures.waitingAge, waiting_s ?? 0);
+  if (lag_s !== null) figures.lags.push(lag_s);
 }
 
 function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: number | null }): Promise<string> {
@@ -86,7 +71,7 @@ function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: num
     new Gauge({ name: `mobility_${name}`, help, labelNames, registers: [registry] });
   gauge('users', 'Registered users').set(counts.users);
   gauge('waiting_entries', 'Entries that the pipeline has not moved yet').set(counts.waiting);
-  gauge('waiting_age_seconds', 'How long ago the oldest waiting entry was received').set(counts.waitingAge);
+  gauge('waiting_age_seconds', 'How long entries wait that a run could take').set(counts.waitingAge);
   const errors = gauge('set_aside_entries', 'Entries in the error timeseries', 'reason');
   for (const reason of reasons) errors.set({ reason }, 0);
   for (const [reason, some] of unusable) errors.set({ reason }, some);
@@ -104,7 +89,10 @@ function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: num
   for (const result of ['done', 'failed'] as const) ended.set({ result }, runs[result].length);
   const seconds = gauge('run_seconds', 'How long the runs of the last hour took for a user', 'at');
   setRanks(seconds, [...runs.done, ...runs.failed]);
-  setRanks(gauge('diary_lag_seconds', 'From the last push to the run that took it, or to now', 'at'), lags);
+  setRanks(
+    gauge('diary_lag_seconds', 'From the first push that waited to the run that took it, or to now', 'at'),
+    lags,
+  );
   gauge('store_bytes', 'Bytes of the store on disk').set(bytes);
   if (free !== null) gauge('disk_free_bytes', 'Free space on the disk of the store').set(free);
   return registry.metrics();

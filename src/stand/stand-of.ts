@@ -95,7 +95,9 @@ export interface Stand {
   figures: PersonFigures;
   /** Set aside as a converter failed in a way that is no judgement of the entry. */
   faults: number;
-  /** s from the first put that waited to the run that took it, or to now; null: nothing was pushed within a week. */
+  /** s that entries wait which a run could take; null: none do. */
+  waiting_s: number | null;
+  /** s from the first put that waited to the run that took it, or to now; null: none came within a day. */
   lag_s: number | null;
 }
 
@@ -125,7 +127,8 @@ export function standOf(figures: PersonFigures, options: StandOptions): Stand {
   const broken = breakageOf(figures, chain, options);
   const [state, since] = stateOf(figures, chain, broken);
   const faults = figures.set_aside.reduce((sum, one) => sum + (one.reason === faultReason ? one.count : 0), 0);
-  return { user: figures.user, state, since, chain, broken, figures, faults, lag_s: lagOf(figures, options.now) };
+  const waits = { waiting_s: waitingFor(figures, options.now), lag_s: lagOf(figures, options.now) };
+  return { user: figures.user, state, since, chain, broken, figures, faults, ...waits };
 }
 
 function chainOf({ user, registered_ts, profile, tokens, state }: PersonFigures): Chain {
@@ -235,13 +238,15 @@ const stateBy: Record<Breakage['code'], PersonState> = {
   ...{ damaged: 'behind', unfinished: 'behind' },
 };
 
-const lagsOf = 7 * day;
+/** Entries that a clock ahead of time wrote wait for their time, and delay nobody. */
+function waitingFor(figures: PersonFigures, now: number): number | null {
+  const since = waitingSince(figures);
+  return figures.waiting.count > figures.waiting.ahead && since !== null ? Math.max(0, now - since) : null;
+}
 
 function lagOf(figures: PersonFigures, now: number): number | null {
-  const { profile, state, waiting } = figures;
-  const pushed = profile.waiting_since_ts;
-  if (typeof pushed !== 'number' || pushed > now || pushed < now - lagsOf) return null;
-  // Entries that a clock ahead of time wrote wait for their time, and delay nobody.
-  if (waiting.count > waiting.ahead) return now - waitingSince(figures)!;
-  return state.last_run_ts !== null && state.last_run_ts >= pushed ? state.last_run_ts - pushed : null;
+  const pushed = figures.profile.waiting_since_ts;
+  if (typeof pushed !== 'number' || pushed > now || pushed < now - day) return null;
+  const { last_run_ts: ran } = figures.state;
+  return waitingFor(figures, now) ?? (ran !== null && ran >= pushed ? ran - pushed : null);
 }

@@ -107,7 +107,7 @@ describe('corrections of an invented life', () => {
           expect(await analysedOf(uuid)).toEqual(await chainOf(store, uuid));
         });
       }),
-      runs(25),
+      runs(12),
     );
   });
 });

@@ -3,6 +3,7 @@ import { Argument, Command, Option } from 'commander';
 import { convert } from '../../converters/convert.ts';
 import { correctionEntry } from '../../corrections/entry.ts';
 import { readDays } from '../../diary/days.ts';
+import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
@@ -119,7 +120,8 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
   const [shown] = await readDays(store, user, { from: day, to: day }, now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const text = diaryText({ name: user.user_email, ...shown!, completeUntil }, output);
+  const places = await readPlaces(store, user.uuid);
+  const text = diaryText({ name: user.user_email, ...shown!, completeUntil, places }, output);
   return { text, trips: shown!.records.flatMap(({ trip }) => trip ?? []) };
 }
 
@@ -185,7 +187,15 @@ async function list({ store, output }: CommandContext, { uuid, user_email }: Use
 }
 
 function rowOf(userId: string, { correction, effect, day }: CorrectionStanding): string[] {
-  const { kind, write_ts, author = 'the user', reason = '' } = correction;
+  const { kind, write_ts, author, reason } = correction;
   const stated = formatForPeople(write_ts, 'UTC', 'YYYY-MM-DD HH:mm [UTC]');
-  return [idOf(userId, correction).slice(0, 8), day ?? '', kind.replace('_', '-'), effect, stated, author, reason];
+  return [
+    idOf(userId, correction).slice(0, 8),
+    day ?? '',
+    kind.replace('_', '-'),
+    effect,
+    stated,
+    author ?? 'the user',
+    reason ?? '',
+  ];
 }
