@@ -149,7 +149,7 @@ it('simulated people do not come among others unasked, and are taken out again',
   expect((await run([...args, '--among-others'])).code).toBe(0);
   await run([...args, '--seed', 'other', '--among-others']);
   expect((await run(['simulate', '--remove', '--json'])).json()).toMatchObject({ removed: { length: 2 } });
-  const left = (await run(['users', 'list', '--json'])).json<{ user_email: string }[]>();
+  const left = (await run(['users', 'list', '--json'])).json<{ users: { user_email: string }[] }>().users;
   expect(left.map(({ user_email }) => user_email).sort()).toEqual([
     'ada',
     'sim-other-1@example.org',
