@@ -15,8 +15,8 @@ const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandCon
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
   backup: async () => (await import('./commands/backup.ts')).backupCommand,
   config: async () => (await import('./commands/config.ts')).configCommand,
-  days: async () => (await import('./commands/days.ts')).daysCommand,
   correct: async () => (await import('./commands/correct.ts')).correctCommand,
+  days: async () => (await import('./commands/days.ts')).daysCommand,
   'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
   diary: async () => (await import('./commands/diary.ts')).diaryCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
@@ -54,6 +54,7 @@ export async function main(
 ): Promise<number> {
   const context = createContext(surroundings);
   let debug = isSet(surroundings.env.MOBILITY_DEBUG);
+  const json = argv.includes('--json');
   let code: number;
   let ran: Command | null = null;
   let printed: Promise<unknown> = Promise.resolve();
@@ -66,7 +67,7 @@ export async function main(
   };
   try {
     const streams = { stdout: { write: print }, stderr: surroundings.stderr };
-    const program = await buildProgram(context, streams, commandIn(argv.slice(2)));
+    const program = await buildProgram(context, streams, commandIn(argv.slice(2)), json);
     program.hook('preAction', (_, command) => {
       const { store, logDir, json = false, debug: asked } = command.optsWithGlobals();
       debug ||= asked === true;
@@ -80,13 +81,13 @@ export async function main(
       () => error,
       (failure) => failure,
     );
-    code = report(first, { stderr: surroundings.stderr, debug, interrupted: context.signal.aborted });
+    code = report(first, { stderr: surroundings.stderr, json, debug, interrupted: context.signal.aborted });
   }
   if (ran !== null && code !== exitCodes.usage) await noteAct(context, ran, code);
   try {
     await context.close();
   } catch (error) {
-    code = report(error, { stderr: surroundings.stderr, debug, interrupted: false });
+    code = report(error, { stderr: surroundings.stderr, json, debug, interrupted: false });
   }
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
@@ -101,6 +102,7 @@ export async function buildProgram(
   context: CommandContext,
   streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
   only?: string,
+  json = false,
 ): Promise<Command> {
   const program = new Command('mobility')
     .description('Mobility data service: phones push what they sensed, the pipeline turns it into a diary of trips.')
@@ -118,7 +120,7 @@ export async function buildProgram(
   const shape = (command: Command): void => {
     command
       .exitOverride()
-      .showHelpAfterError('(add --help for how to use it)')
+      .showHelpAfterError(json ? false : '(add --help for how to use it)')
       .addHelpText('before', ({ error }) => (error ? 'mobility: MOBILITY_USAGE: expected one of these commands' : ''))
       .configureHelp({
         showGlobalOptions: command !== program,
@@ -128,7 +130,12 @@ export async function buildProgram(
       .configureOutput({
         writeOut: (text) => streams.stdout.write(text),
         writeErr: (text) => streams.stderr.write(text),
-        outputError: (text, write) => write(text.replace(/^error: /, 'mobility: MOBILITY_USAGE: ')),
+        outputError: (text, write) =>
+          write(
+            json
+              ? errorLine('MOBILITY_USAGE', text.replace(/^error: /, '').trim(), json)
+              : text.replace(/^error: /, 'mobility: MOBILITY_USAGE: '),
+          ),
       });
     for (const child of command.commands) shape(child);
   };
@@ -139,18 +146,28 @@ export async function buildProgram(
 /** Writes what went wrong in one line; returns the exit code. */
 function report(
   error: unknown,
-  { stderr, debug, interrupted }: { stderr: ContextOptions['stderr']; debug: boolean; interrupted: boolean },
+  {
+    stderr,
+    json,
+    debug,
+    interrupted,
+  }: Pick<ContextOptions, 'stderr'> & Record<'json' | 'debug' | 'interrupted', boolean>,
 ): number {
   if (error instanceof OutputClosed) return exitCodes.ok;
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage; // commander has printed it
   if (interrupted) return exitCodes.interrupted;
-  const known = isMobilityError(error);
-  const text = errorText(error).replace(/\s*\n\s*/g, ' ');
-  stderr.write(`mobility: ${known ? `${error.code}: ` : ''}${text}\n`);
+  stderr.write(errorLine(isMobilityError(error) ? error.code : null, errorText(error), json));
   if (debug && error instanceof Error) stderr.write(`${stackOf(error)}\n`);
   return isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_CONFIG', 'MOBILITY_STORE_ADDRESS')
     ? exitCodes.usage
     : exitCodes.failed;
+}
+
+/** One line; with `--json` `{"error": {"code", "message"}}`, where the code may be null. */
+function errorLine(code: string | null, text: string, json: boolean): string {
+  const message = text.replace(/\s*\n\s*/g, ' ');
+  if (json) return `${JSON.stringify({ error: { code, message } })}\n`;
+  return `mobility: ${code === null ? '' : `${code}: `}${message}\n`;
 }
 
 function stackOf(error: Error): string {

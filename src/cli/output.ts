@@ -25,8 +25,14 @@ export interface Output {
   readonly isTerminal: boolean;
   /** Columns of the terminal, at most 100; 80 if standard output is no terminal. */
   readonly columns: number;
-  /** The result of a command: `value` as JSON with `--json`, else `text`. Resolves when the reader has taken it. */
-  result(value: unknown, text: string | (() => string)): Promise<void>;
+  /**
+   * The result of a command: `value` as JSON with `--json`, else `text`. Lists stand inside an object, so that a field
+   * can come beside them; the `uuid` of a user is their `user_id`. Resolves when the reader has taken it.
+   */
+  result<T extends object>(
+    value: T extends readonly unknown[] ? never : T,
+    text: string | (() => string),
+  ): Promise<void>;
   /**
    * Writes data to standard output and waits for a slow reader. Throws `OutputClosed` if the reader has gone, and
    * `MOBILITY_OUTPUT` if writing fails, as on a full disk.
@@ -105,7 +111,7 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
     write,
     line: (text) => write(`${text}\n`),
     result: (value, text) => {
-      const shown = json() ? JSON.stringify(value, null, 2) : typeof text === 'function' ? text() : text;
+      const shown = json() ? JSON.stringify(value, named, 2) : typeof text === 'function' ? text() : text;
       return shown === '' ? Promise.resolve() : write(`${shown.replace(/\n+$/, '')}\n`);
     },
     note: (text) => void stderr.write(`${text}\n`),
@@ -115,6 +121,13 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
     tint: (text, colour) => marked(text, `38;5;${colour}`, 39),
     dim: (text) => marked(text, 2, 22),
   };
+}
+
+/** One name for one thing: what the store calls the `uuid` of a user is `user_id` wherever it is shown. */
+function named(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('uuid' in value)) return value;
+  const { uuid: user_id, ...rest } = value;
+  return { user_id, ...rest };
 }
 
 function writeError(cause: Error): Error {

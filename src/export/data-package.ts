@@ -61,7 +61,8 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
 const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Readonly<Record<string, Kind>> }>> = {
   trips: { primary: ['trip_id'], foreign: { start_place_id: 'places', end_place_id: 'places' } },
   sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
-  places: { primary: ['place_id'] },
+  places: { primary: ['place_id'], foreign: { location_id: 'locations' } },
+  locations: { primary: ['location_id'] },
   points: { primary: ['section_id', 'number'], foreign: { section_id: 'sections', trip_id: 'trips' } },
   labels: { primary: [], foreign: { trip_id: 'trips' } },
   days: { primary: ['user_id', 'day'] },
@@ -69,13 +70,13 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 
 /**
  * The manifest as text. A file of JSON lines without a row is not in it: nothing in the file says that it is a table.
- * Keys are told under our names, and if all days are there: an id may point to a row of a day that is not.
+ * `versions`: those of the analysis (code and models) that made the trips, several where some people wait for their
+ * next run. Keys are told under our names, and if all days are there: an id may point to a row of a day that is not.
  */
 export function dataPackage(
   written: readonly WrittenTable[],
   treatment: Treatment,
-  created: string,
-  isWhole: boolean,
+  { created, versions, isWhole }: { created: string; versions: readonly string[]; isWhole: boolean },
 ): string {
   const tables = written.filter(({ format, rows }) => format.ending !== 'jsonl' || rows > 0);
   const hasKeys = isWhole && treatment.names === null;
@@ -85,6 +86,7 @@ export function dataPackage(
     name: 'mobility-export',
     title: 'Trips and data of participants',
     created,
+    analysis_versions: versions,
     treatment: { ...treatment, ...protection(treatment) },
     resources: tables.map((table) => resource(table, keysAmong)),
   };

@@ -70,6 +70,7 @@ export class DamagedPeople extends Error {
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
   const damaged: Damaged = new Map();
   const sound = new Set<string>();
+  const versions = new Set<string>();
   // The ids of the store are hashes of exact times: somebody could compute them for all times around a coarse one.
   const idKey = options.pseudonymKey ?? (options.coarse === undefined ? undefined : randomUUID());
   const format = formats[options.format];
@@ -85,7 +86,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
       const table = makeWriter(counted, columns as Column[]);
       let rows = 0;
       await table.begin();
-      for await (const batch of batches({ ...options, idKey }, kind, { damaged, sound })) {
+      for await (const batch of batches({ ...options, idKey }, kind, { damaged, sound, versions })) {
         rows += batch.length;
         await table.rows(batch.map(shown));
       }
@@ -99,8 +100,9 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
     coarse: options.coarse ?? null,
     names: options.names ?? null,
   };
+  const created = new Date(options.now * 1000).toISOString();
   const isWhole = options.days.from === undefined && options.days.to === undefined;
-  const manifest = dataPackage(written, treatment, new Date(options.now * 1000).toISOString(), isWhole);
+  const manifest = dataPackage(written, treatment, { created, versions: [...versions].sort(), isWhole });
   await options.file(manifestName, (writer) => writer.write(manifest));
   return written;
 }
@@ -110,15 +112,20 @@ type KeyedExport = TableExport & { idKey: string | undefined };
 
 type Damaged = Map<string, { user: UserRecord; error: MobilityError }>;
 
-/** Rows of a kind of all people. `damaged` and `sound`: told whose rows can be read, and whose cannot. */
+/**
+ * Rows of a kind of all people. `damaged` and `sound`: told whose rows can be read, and whose cannot; `versions`: by
+ * which analyses.
+ */
 async function* batches(
   options: KeyedExport,
   kind: Kind,
-  { damaged, sound }: { damaged: Damaged; sound: Set<string> },
+  { damaged, sound, versions }: { damaged: Damaged; sound: Set<string>; versions: Set<string> },
 ): AsyncGenerator<Row[]> {
   for await (const user of options.people()) {
     if (damaged.has(user.uuid)) continue;
     try {
+      const { analysis_version: version } = await options.store.pipeline.get(user.uuid);
+      if (version !== null) versions.add(version);
       yield* batchesOf(options, kind, user);
       sound.add(user.uuid);
     } catch (error) {

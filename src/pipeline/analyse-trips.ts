@@ -127,7 +127,8 @@ class Analysis {
   }
 
   result(): StageResult {
-    return { counts: this.counts, changes: this.changes, problems: this.problems };
+    const days_changed = new Set(this.changes.map(({ day }) => day)).size;
+    return { counts: { ...this.counts, days_changed }, changes: this.changes, problems: this.problems };
   }
 
   async start(): Promise<void> {

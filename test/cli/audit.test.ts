@@ -8,7 +8,7 @@ it('holds who did what to whose data with its outcome, and names nobody once the
   const { run, address, folder } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 'a']);
   const ada = 'sim-a-1@example.org';
-  const { uuid } = (await run(['users', 'list', '--json'])).json<[{ uuid: string }]>()[0];
+  const { user_id: uuid } = (await run(['users', 'list', '--json'])).json<{ users: [{ user_id: string }] }>().users[0];
   const token = (await run(['users', 'token', ada])).stdout.trim();
   await run(['diary', '--user', ada]);
   expect((await run(['export', '--user', ada, '--out', join(folder, 'out')])).code).toBe(0);
@@ -17,7 +17,9 @@ it('holds who did what to whose data with its outcome, and names nobody once the
   await run(['recover-errors', '--dry-run']);
   await run(['status']);
   const acts = async (...flags: string[]) =>
-    (await run(['audit', '--json', ...flags])).json<{ action: string; outcome: string; people: JsonPerson[] }[]>();
+    (await run(['audit', '--json', ...flags])).json<{
+      acts: { action: string; outcome: string; people: JsonPerson[] }[];
+    }>().acts;
   const ofAda = await acts('--user', ada);
   expect(ofAda.map(({ action, outcome }) => `${action}: ${outcome}`)).toEqual([
     ...['users token: done', 'diary: done', 'export: done'],

@@ -187,14 +187,14 @@ describe('status', () => {
     await run(['pipeline', '--all']);
     const rows = await withStore(async (store) => store.counts((await store.users.byEmail('eve'))!.uuid));
     expect(rows.trips).toBe(1);
-    const [eve] = (await run(['users', 'list', '--counts', '--json'])).json<JsonObject[]>();
+    const [eve] = (await run(['users', 'list', '--counts', '--json'])).json<{ users: JsonObject[] }>().users;
     expect(eve).toMatchObject({ trips: 0 });
   });
 
   it('names no place of a user, by name and by UUID', async () => {
     const { run } = shared;
     const said = await run(['doctor', '--user', ada, '--json']);
-    const { uuid, ...stand } = said.json<Record<string, JsonObject>>();
+    const { user_id: uuid, ...stand } = said.json<Record<string, JsonObject>>();
     expect(stand).toMatchObject({
       user_email: ada,
       state: 'in_order',
@@ -256,7 +256,7 @@ describe('recover-errors', () => {
     const wet = await run(['recover-errors', '--user', 'ada', '--json']);
     expect([wet.code, wet.json()]).toEqual([
       3,
-      [expect.objectContaining({ user_email: 'ada', tried: 1, recovered: 0 })],
+      { users: [expect.objectContaining({ user_email: 'ada', tried: 1, recovered: 0 })] },
     ]);
     expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/converted .*set aside 1/);
   });
@@ -288,7 +288,7 @@ describe('recover-errors', () => {
     expect((await remove('2024-03-03')).code).toBe(2);
     expect((await remove('2024-03-02', '--all')).stdout).toBe('no errors\n');
     expect((await remove('2024-03-03', '--all', '--dry-run')).stdout).toBe('ada: 2 errors would be removed\n');
-    expect((await remove('2024-03-03', '--user', 'ada', '--json')).json()).toMatchObject([{ removed: 2 }]);
+    expect((await remove('2024-03-03', '--user', 'ada', '--json')).json()).toMatchObject({ users: [{ removed: 2 }] });
     expect((await run(['recover-errors'])).stdout).toBe('no errors\n');
   });
 
@@ -356,9 +356,9 @@ it('purge-keys shows which documents it would remove and why, then removes docum
     'sim-t-1@example.org  common-trips  not in the list of valid keys\n',
     '1 document would be removed\n',
   ]);
-  expect((await run(['purge-keys', '--user', ada, '--json'])).json()).toEqual([
-    expect.objectContaining({ user_email: ada, obsolete: [{ key: 'common-trips', why: expect.any(String) }] }),
-  ]);
+  expect((await run(['purge-keys', '--user', ada, '--json'])).json()).toEqual({
+    users: [expect.objectContaining({ user_email: ada, obsolete: [{ key: 'common-trips', why: expect.any(String) }] })],
+  });
   expect(await withStore((store) => store.counts(uuid))).toEqual({ ...before, documents: before.documents - 1 });
 });
 
@@ -599,14 +599,14 @@ describe('erase', () => {
 
   it('goes on at once after an erasure that was killed; until then status names the user', async () => {
     const program = await freshProgram();
-    const { uuid } = (await program.run(['users', 'add', 'ada', '--json'])).json<{ uuid: string }>();
+    const { user_id: uuid } = (await program.run(['users', 'add', 'ada', '--json'])).json<{ user_id: string }>();
     await program.withStore((store) => store.leases.acquire(uuid, 'erase', 300));
     await setStage(program.address, uuid, 'erasing');
     expect((await program.run(['status'])).stdout).toContain(`${uuid}: repeat the \`mobility erase\``);
     expect((await program.run(['users', 'add', 'ada'])).code).toBe(1);
     const { code, stderr } = await program.run(['erase', '--user', 'ada', '--yes']);
     expect([code, stderr]).toEqual([0, '']);
-    expect((await program.run(['users', 'list', '--json'])).json()).toEqual([]);
+    expect((await program.run(['users', 'list', '--json'])).json()).toEqual({ users: [] });
   });
 });
 
@@ -678,9 +678,9 @@ describe('config', () => {
 
   it('shows each setting with its value and source', async () => {
     const { run } = await freshProgram();
-    const shown = (await run(['config', '--json', '--log-dir', 'here'], { env: { MOBILITY_PORT: '9000' } })).json<
-      { variable: string; value: unknown; source: string }[]
-    >();
+    const shown = (await run(['config', '--json', '--log-dir', 'here'], { env: { MOBILITY_PORT: '9000' } })).json<{
+      settings: { variable: string; value: unknown; source: string }[];
+    }>().settings;
     const of = (variable: string) => shown.find((setting) => setting.variable === variable);
     expect(of('MOBILITY_PORT')).toMatchObject({ value: 9000, source: 'variable' });
     expect(of('MOBILITY_LOG_DIR')).toMatchObject({ value: 'here', source: 'flag' });
@@ -707,7 +707,9 @@ it('licences lists every package that package-lock.json has for run time, with i
   const isNeeded = (at: string): boolean =>
     at !== '' && !packages[at].dev && !packages[at].optional && !packages[at].peer;
   const needed = Object.keys(packages).filter(isNeeded);
-  const found = (await run(['licences', '--json'])).json<{ name: string; version: string; licence: string | null }[]>();
+  const found = (await run(['licences', '--json'])).json<{
+    packages: { name: string; version: string; licence: string | null }[];
+  }>().packages;
   const ids = found.map(({ name, version }) => `${name}@${version}`);
   const expected = needed.map((at) => `${at.split('node_modules/').at(-1)}@${packages[at].version}`);
   expect(expected.filter((id) => !ids.includes(id))).toEqual([]);

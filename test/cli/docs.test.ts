@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { createContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { settings } from '../../src/config.ts';
-import { tempFolder } from './kit.ts';
+import { freshProgram, tempFolder } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
 
@@ -39,6 +39,47 @@ it('docs/cli.md has a section for every command with all of its flags, and for n
     expect([title, section.match(/^\| `-.*$/gm) ?? []]).toEqual([title, rows]);
   }
   expect(text.match(/^##+ mobility .*$/gm)!.length).toBe(expected.length - 1);
+});
+
+it('docs/cli.md has the fields of what commands print with --json', async () => {
+  const { run } = await freshProgram();
+  const from = '2024-03-12';
+  const lines: Record<string, string[]> = {
+    simulate: ['simulate', '--users', '1', '--from', from, '--seed', 't'],
+    'pipeline --all': ['pipeline', '--all'],
+    'users add': ['users', 'add', 'ada'],
+    'users list': ['users', 'list'],
+    config: ['config'],
+    days: ['days', '--user', 'sim-t-1@example.org'],
+    diary: ['diary', '--user', 'sim-t-1@example.org', '--day', from],
+    explain: ['explain', '--user', 'sim-t-1@example.org', '--day', from],
+    licences: ['licences'],
+    'purge-keys': ['purge-keys', '--all'],
+    'recover-errors': ['recover-errors', '--all'],
+    rebuild: ['rebuild', '--all', '--dry-run'],
+    report: ['report', '--from', '2024-03'],
+    status: ['status'],
+    'study list': ['study', 'list'],
+    'users tokens': ['users', 'tokens', 'ada'],
+    audit: ['audit'],
+  };
+  const rows = [...page('cli').matchAll(/^\| `([a-z -]+)` \| (`[a-z_]+`(?:,| \[|\]? \|).*)$/gm)];
+  const told = new Map(rows.map(([, name, fields]) => [name, fields!]));
+  for (const [name, args] of Object.entries(lines)) {
+    const shown = (await run([...args, '--json'])).json<Record<string, object | object[]>>();
+    const fields = told.get(name);
+    expect([name, fields]).toEqual([name, expect.any(String)]);
+    const own = fields!.replace(/ \[.*?\]/g, '').match(/[a-z_]+/g);
+    expect([name, Object.keys(shown).sort()]).toEqual([name, own?.sort()]);
+    for (const [, list, inner] of fields!.matchAll(/`([a-z_]+)` \[(.*?)\]/g)) {
+      const [first] = shown[list!] as object[];
+      expect([name, list, Object.keys(first!)]).toEqual([
+        name,
+        list,
+        expect.arrayContaining(inner!.match(/[a-z_]+/g)!),
+      ]);
+    }
+  }
 });
 
 it('the daily cleaning of docs/operations.md removes old daily backups, and none made before an upgrade', async () => {

@@ -107,7 +107,7 @@ describe('the first broken link is named, with what mends it:', () => {
 
   it('token revoked', async () => {
     await live(60);
-    const [{ id }] = (await run('users', 'tokens', 'ada', '--json')).json<[{ id: string }]>();
+    const [{ id }] = (await run('users', 'tokens', 'ada', '--json')).json<{ tokens: [{ id: string }] }>().tokens;
     await run('users', 'revoke', 'ada', id);
     clock += 60;
     expect(await push(androidLocation(clock))).toBe(403);

@@ -67,6 +67,16 @@ describe('exit codes', () => {
     }
   });
 
+  it('says an error as JSON with --json, also one about the command line', async () => {
+    for (const args of [['frobnicate'], ['pipeline'], ['diary', '--user', 'ada', '--day', '2024-02-30']]) {
+      const { stdout, stderr } = await run([...args, '--json']);
+      expect(stdout).toBe('');
+      expect(JSON.parse(stderr)).toEqual({ error: { code: 'MOBILITY_USAGE', message: expect.any(String) } });
+    }
+    const unknown = await run(['status', '--store', join(await tempFolder(), 'nothing'), '--json']);
+    expect(JSON.parse(unknown.stderr).error.code).toBe('MOBILITY_STORE_ADDRESS');
+  });
+
   it('1 for what failed', async () => {
     const { run } = await freshProgram();
     await run(['users', 'add', 'ada']);
@@ -119,7 +129,7 @@ it('flags that every command takes may stand before or behind it', async () => {
   ]) {
     const { code, json } = await run(args, other);
     expect(code).toBe(0);
-    expect(json<{ user_email: string }[]>().map((user) => user.user_email)).toEqual(['ada']);
+    expect(json<{ users: { user_email: string }[] }>().users.map((user) => user.user_email)).toEqual(['ada']);
   }
 });
 

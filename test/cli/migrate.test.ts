@@ -108,7 +108,9 @@ describe('migrate', () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(refused)]);
     const merged = await run(['migrate', '--to', target, '--merge']);
     expect([merged.code, merged.stdout]).toEqual([0, expect.stringContaining('1 other user at the target')]);
-    expect((await run(['users', 'list', '--json', '--store', target])).json()).toHaveLength(3);
+    expect((await run(['users', 'list', '--json', '--store', target])).json<{ users: object[] }>().users).toHaveLength(
+      3,
+    );
   });
 
   it('skips a user whom a run works on, one with damaged rows and one with another UUID, and copies the rest', async () => {

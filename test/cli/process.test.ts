@@ -92,12 +92,14 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
       const { code, stderr } = await on(made, redirected('>/dev/full'));
       expect([code, stderr]).toEqual([1, expect.stringMatching(/^mobility: MOBILITY_OUTPUT: .* revoked that nobody/)]);
     }
-    const members = JSON.parse((await on(['users', 'list', '--study', 'sunny', '--json'])).stdout) as {
+    const members = JSON.parse((await on(['users', 'list', '--study', 'sunny', '--json'])).stdout).users as {
       uuid: string;
     }[];
     expect(members).toHaveLength(2);
     for (const [user, valid] of [[ada, 1], ...members.map(({ uuid }) => [uuid, 0])] as [string, number][]) {
-      const tokens = JSON.parse((await on(['users', 'tokens', user, '--json'])).stdout) as { revoked_ts?: number }[];
+      const tokens = JSON.parse((await on(['users', 'tokens', user, '--json'])).stdout).tokens as {
+        revoked_ts?: number;
+      }[];
       expect(tokens.filter(({ revoked_ts }) => revoked_ts === undefined)).toHaveLength(valid);
     }
   });

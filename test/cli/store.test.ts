@@ -23,8 +23,8 @@ it('check names the user, the row and the cure of damage, and ends with 3', asyn
     code: 0,
     stdout: expect.stringMatching(/^nothing damaged; \d+ rows read in /),
   });
-  const [user] = (await run(['users', 'list', '--json'])).json<{ uuid: string }[]>();
-  const { uuid } = user!;
+  const [user] = (await run(['users', 'list', '--json'])).json<{ users: { user_id: string }[] }>().users;
+  const { user_id: uuid } = user!;
   changeRow(join(folder, 'store'), uuid, ['trips', 'record'], garbage);
   const { code, json } = await run(['store', 'check', '--json']);
   expect(code).toBe(3);
@@ -42,12 +42,12 @@ it('check names the user, the row and the cure of damage, and ends with 3', asyn
 it('check of one user reads their rows only; leaving rows out needs a user', async () => {
   const { run, folder } = await freshProgram();
   for (const name of ['ada', 'ben']) await run(['users', 'add', name]);
-  const [ada, ben] = (await run(['users', 'list', '--json'])).json<{ uuid: string }[]>();
-  changeRow(join(folder, 'store'), ada!.uuid, ['accounts', 'state'], garbage);
+  const [ada, ben] = (await run(['users', 'list', '--json'])).json<{ users: { user_id: string }[] }>().users;
+  changeRow(join(folder, 'store'), ada!.user_id, ['accounts', 'state'], garbage);
   const findings = async (...args: string[]) =>
     (await run(['store', 'check', '--json', ...args])).json<{ findings: { user_id: string }[] }>().findings;
-  expect(await findings('--user', ben!.uuid)).toEqual([]);
-  expect(await findings('--user', ada!.uuid)).toMatchObject([{ user_id: ada!.uuid, table: 'accounts' }]);
+  expect(await findings('--user', ben!.user_id)).toEqual([]);
+  expect(await findings('--user', ada!.user_id)).toMatchObject([{ user_id: ada!.user_id, table: 'accounts' }]);
   expect(await run(['store', 'check', '--leave-out'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--user'),

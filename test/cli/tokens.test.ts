@@ -57,7 +57,7 @@ describe('tokens', () => {
 
   it('are replaced with an overlap, listed by an id that opens nothing, and revoked one by one', async () => {
     const { run, withStore } = await freshProgram();
-    const { uuid } = (await run(['users', 'add', 'ada', '--json'])).json<{ uuid: string }>();
+    const { user_id: uuid } = (await run(['users', 'add', 'ada', '--json'])).json<{ user_id: string }>();
     const old = (await run(['users', 'token', 'ada', '--json'])).json<Made>();
     const fresh = (await run(['users', 'token', 'ada', '--replace', '--overlap', '7', '--json'])).json<Made>();
     const kept = await withStore((store) => store.tokens.list(uuid));
@@ -123,9 +123,9 @@ describe('studies', () => {
   it('hand out tokens that open accounts of their part, which is a filter', async () => {
     const { run, folder, withStore } = await freshProgram();
     await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east', '--list']);
-    const made = (await run(['study', 'tokens', 'sunny', '--subgroup', 'west', '--count', '3', '--json'])).json<
-      Made[]
-    >();
+    const made = (await run(['study', 'tokens', 'sunny', '--subgroup', 'west', '--count', '3', '--json'])).json<{
+      users: Made[];
+    }>().users;
     await run(['study', 'tokens', 'sunny', '--subgroup', 'east']);
     await run(['users', 'add', 'ada']);
     for (const { token } of made) {
@@ -133,7 +133,7 @@ describe('studies', () => {
       expect(await withStore((store) => store.tokens.byHash(tokenHash(token)))).toMatchObject({ kind: 'study' });
     }
     const count = async (...flags: string[]) =>
-      (await run(['users', 'list', ...flags, '--json'])).json<object[]>().length;
+      (await run(['users', 'list', ...flags, '--json'])).json<{ users: object[] }>().users.length;
     const out = join(folder, 'out');
     expect((await run(['export', '--study', 'sunny', '--subgroup', 'west', '--out', out])).code).toBe(0);
     expect(await readdir(out)).toHaveLength(3);

@@ -13,11 +13,17 @@ const day = 86_400;
 describe('users add', () => {
   it('registers once and keeps the UUID', async () => {
     const { run } = await freshProgram();
-    const first = (await run(['users', 'add', 'ada', '--json'])).json<UserRecord & { created: boolean }>();
+    const first = (await run(['users', 'add', 'ada', '--json'])).json<
+      Omit<UserRecord, 'uuid'> & { user_id: string; created: boolean }
+    >();
     expect(first).toMatchObject({ user_email: 'ada', created: true });
-    expect(isUuid(first.uuid)).toBe(true);
+    expect(isUuid(first.user_id)).toBe(true);
     const again = await run(['users', 'add', 'ada']);
-    expect([again.code, again.stdout, again.stderr]).toEqual([0, `${first.uuid}  ada\n`, 'was already registered\n']);
+    expect([again.code, again.stdout, again.stderr]).toEqual([
+      0,
+      `${first.user_id}  ada\n`,
+      'was already registered\n',
+    ]);
   });
 
   it('gives the UUID asked for, in any case, and refuses one that is taken', async () => {
@@ -149,7 +155,7 @@ describe('users list', () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
     await run(['users', 'add', 'ada']);
-    const plain = (await run(['users', 'list', '--json'])).json<UserRecord[]>();
+    const plain = (await run(['users', 'list', '--json'])).json<{ users: UserRecord[] }>().users;
     expect(plain.map((user) => user.user_email).sort()).toEqual(['ada', 'sim-s-1@example.org']);
     const { stdout } = await run(['users', 'list', '--counts']);
     expect(stdout).toMatch(/ada +never began +0 s ago +2024-07-03 09:46 +- +- +0 +0 +0\n/);
@@ -162,8 +168,8 @@ describe('users list', () => {
     await run(['users', 'add', 'ada']);
     const silent = async (now: number) =>
       (await run(['users', 'list', '--silent', '7', '--json'], { now }))
-        .json<UserRecord[]>()
-        .map((user) => user.user_email);
+        .json<{ users: UserRecord[] }>()
+        .users.map((user) => user.user_email);
     // By the clock of the service: a phone that pushes an old day is not silent, and who never began never was.
     expect(await silent(1_720_000_000)).toEqual([]);
     expect(await silent(1_720_000_000 + 8 * day)).toEqual(['sim-s-1@example.org']);

@@ -37,7 +37,8 @@ it('a case gives the trips of the diary on another machine, as evaluate finds', 
   expect(scored.json()).toMatchObject({ overall: { f1: 1, mode: 1, start: [0, 0], end: [0, 0] } });
   const put = gunzipSync(await readFile(files[0]!)).toString('utf8');
   const stored = await run(['users', 'list', '--json']);
-  for (const secret of [user, stored.json<{ uuid: string }[]>()[0]!.uuid]) expect(put).not.toContain(secret);
+  for (const secret of [user, stored.json<{ users: [{ user_id: string }] }>().users[0].user_id])
+    expect(put).not.toContain(secret);
   expect((await run([...args, '--verify'], { now })).stdout).toContain('same  times within 0.0 s');
 });
 

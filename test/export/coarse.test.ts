@@ -239,6 +239,7 @@ it('times, lengths and durations end where the visible way ends', async () => {
     if (line.length < 2) expect(Number(trip.distance_m)).toBe(0);
     else expect(Number(trip.distance_m) / straight).toBeLessThan(1.5);
     expect(trip.estimated_m).toBe('');
+    expect(trip.geometry).toMatch(/^LINESTRING \(\S+ \S+, /); // between its places where all else is hidden
   }
   const hidden = trips.filter(({ sections }) => sections === '0');
   expect(hidden.length).toBeGreaterThan(5);

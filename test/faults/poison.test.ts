@@ -114,8 +114,8 @@ describe('poisoned entries of every kind in one batch', () => {
 
       const recovery = await run(['recover-errors', '--json', '--store', folder]);
       expect(recovery.code).toBe(3);
-      expect(JSON.parse(recovery.stdout)).toMatchObject([{ tried: bad.length, recovered: 0 }]);
-      expect(reasonsOf(JSON.parse(recovery.stdout)[0].remaining)).toEqual(reasons);
+      expect(JSON.parse(recovery.stdout)).toMatchObject({ users: [{ tried: bad.length, recovered: 0 }] });
+      expect(reasonsOf(JSON.parse(recovery.stdout).users[0].remaining)).toEqual(reasons);
       const { errors: _listed, ...found } = JSON.parse(await withStore(folder, (store) => everythingOf(store, uuid)));
       expect(found).toEqual(expected);
     }));

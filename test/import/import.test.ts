@@ -100,6 +100,9 @@ it('a dry run shows what an import would do, and changes nothing, even without a
   expect((await program.run(['status'])).stderr).toMatch(/MOBILITY_STORE_ADDRESS: expected a store in/);
   const real = await program.run(['import', join(program.folder, 'dump'), '--json']);
   expect(real.json().read).toBe(dry.json().read);
+  const names = ({ users }: { users: { user_email: string; registered: boolean }[] }) =>
+    users.map(({ user_email, registered }) => [user_email, registered]);
+  expect(names(dry.json())).toEqual(names(real.json()));
   const second = await program.run(['import', join(program.folder, 'dump'), '--dry-run', '--json']);
   expect(second.json()).toMatchObject({ stored: 0, known: real.json().stored, doubled: real.json().doubled });
 });

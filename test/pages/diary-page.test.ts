@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { observedDays } from '../../src/diary/observed-time.ts';
-import type { TripRecord } from '../../src/model/trip.ts';
+import { placesOf, staysOf } from '../../src/diary/places.ts';
+import type { Trip, TripRecord } from '../../src/model/trip.ts';
 import { diaryPage } from '../../src/pages/day-page.ts';
 import { type ModeStyle, modeStyles } from '../../src/pages/mode-styles.ts';
 import { run as runProgram } from '../cli/kit.ts';
@@ -17,7 +18,7 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
     const run = (args: string[]) => runProgram(args, { env });
     await run(['simulate', '--users', '1', '--days', '7', '--from', '2024-03-25', '--seed', 'page']);
     await run(['pipeline', '--all']);
-    const user = JSON.parse((await run(['users', 'list', '--json'])).stdout)[0].user_email;
+    const user = JSON.parse((await run(['users', 'list', '--json'])).stdout).users[0].user_email;
     const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
     const labelled = await run(['label', '--user', user, '--trip', day.trips[0].id, '--mode', 'cargo <bike>']);
     expect(labelled, labelled.stderr).toMatchObject({ code: 0 });
@@ -64,6 +65,7 @@ it('a name or label cannot act as HTML', () => {
     name: hostile,
     days: [{ day: '1970-01-01', records: [record as unknown as TripRecord], observed: observed!, labels }],
     completeUntil: null,
+    places: placesOf('u', staysOf([trip as unknown as Trip]), [{ ts: 60, name: hostile }]),
   });
   expect(page).not.toContain('<script');
   expect(page).toContain('<details><summary>Why</summary>');

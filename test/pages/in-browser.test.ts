@@ -21,10 +21,13 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     };
     await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
     await run('pipeline', '--all');
-    const [{ user_email: user }] = (await run('users', 'list', '--json')).json<[{ user_email: string }]>();
+    const [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>()
+      .users;
     files.week = `${program.folder}/week.html`;
     await run('diary', '--user', user, '--day', '2024-03-27', '--week', '--html', files.week);
-    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-26', '--json')).json<[{ id: string }]>();
+    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-26', '--json')).json<{
+      trips: [{ id: string }];
+    }>().trips;
     await run('label', '--user', user, '--trip', trip.id, '--mode', 'tandem', '--purpose', 'work');
     files.day = `${program.folder}/day.html`;
     await run('diary', '--user', user, '--day', '2024-03-26', '--html', files.day);

@@ -44,7 +44,7 @@ describe('a run', () => {
     expect(report.stages.map((s) => s.stage)).toEqual(stages.map((s) => s.name));
     expect(report.stages.map((s) => s.counts)).toEqual([
       { moved: day.length, inserted: day.length, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0, faults: 0 },
-      { locations: 82, links: 2, trips: 2, added: 2, removed: 0, changed: 0 },
+      { locations: 82, links: 2, trips: 2, added: 2, removed: 0, changed: 0, days_changed: 1 },
       { days: 1, written: 1, unchanged: 0, removed: 0 },
     ]);
     expect(await store.pipeline.get(user)).toMatchObject({ changed: null, documents_due: false, last_error: null });

@@ -97,8 +97,10 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     // Two days around the change to summer time; one of the two people lives in Stockholm.
     await run('simulate', '--users', '2', '--days', '2', '--from', '2024-03-30', '--seed', 'readers');
     await run('pipeline', '--all');
-    user = (await run('users', 'list', '--json')).json<{ user_email: string }[]>()[1]!.user_email;
-    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-31', '--json')).json<{ id: string }[]>();
+    user = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[1]!.user_email;
+    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-31', '--json')).json<{
+      trips: { id: string }[];
+    }>().trips;
     await run('label', '--user', user, '--trip', trip!.id, '--mode', 'bus', '--purpose', 'work');
     const out = (name: string) => ['--out', `${program.folder}/${name}`];
     const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which nobody gets unasked

@@ -201,7 +201,7 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
     await run(['pipeline', '--all']);
     const result = await run(['report', '--from', '2024-03', '--json']);
     expect(result, result.stderr).toMatchObject({ code: 0 });
-    const [month] = JSON.parse(result.stdout);
+    const [month] = JSON.parse(result.stdout).months;
     expect(month).toMatchObject({ month: '2024-03', by: 'mode', all: { people_at_least: 5 } });
     expect(month.cells.length).toBeGreaterThan(0);
     const csv = await run(['report', '--from', '2024-02', '--to', '2024-03', '--by', 'weekday', '--csv', '-']);
@@ -214,7 +214,8 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
     const alls = await Promise.all(
       ['mode', 'hour', 'weekday', 'zone', 'cell'].map(
         async (by) =>
-          (await run(['report', '--from', '2024-03', '--by', by, '--json'])).json<[{ all: object }]>()[0].all,
+          (await run(['report', '--from', '2024-03', '--by', by, '--json'])).json<{ months: [{ all: object }] }>()
+            .months[0].all,
       ),
     );
     for (const all of alls) expect(all).toEqual(month.all);

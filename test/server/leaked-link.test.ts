@@ -85,7 +85,7 @@ it('a new link ends the old one: it admits nobody new, members stay and can set 
   expect((await run('study', 'link', 'sunny')).stdout).toContain(`study_config=${name}&`);
   const { json } = await join(3, name);
   expect(await kit.store.users.byUuid(String(json.uuid))).toMatchObject({ study: 'sunny', subgroup: 'default' });
-  const [made] = (await run('study', 'tokens', 'sunny', '--json')).json<{ token: string }[]>() as [{ token: string }];
+  const [made] = (await run('study', 'tokens', 'sunny', '--json')).json<{ users: [{ token: string }] }>().users;
   expect(made.token).toMatch(`nrelop_${name}_default_`);
   for (const taken of [
     ['new-link', 'sunny', '--as', 'sunny'],
@@ -120,14 +120,14 @@ it('a wave is seen in the log, the metrics and `study show`, and undone by one c
     /members +12 of 10000; 12 joined so far\njoined in the last hour +10 of 20\nnever pushed +10\n/,
   );
   const since = ['--study', 'sunny', '--joined-since', '10:00'];
-  expect((await run('users', 'list', ...since, '--json')).json<object[]>()).toHaveLength(10);
+  expect((await run('users', 'list', ...since, '--json')).json<{ users: object[] }>().users).toHaveLength(10);
   clock += 1800;
   const removed = (await run('users', 'remove', ...since, '--never-pushed', '--json')).json<{ removed: object[] }>();
   expect(removed.removed).toHaveLength(9);
   for (const person of [0, 1, 2]) expect((await push(person)).status).toBe(200);
   expect((await push(3)).status).toBe(403);
   clock = midnight + 2 * day + 9 * 3600; // before 10:00: yesterday is meant
-  expect((await run('users', 'list', ...since, '--json')).json<object[]>()).toHaveLength(1);
+  expect((await run('users', 'list', ...since, '--json')).json<{ users: object[] }>().users).toHaveLength(1);
   expect((await run('study', 'list')).stdout).toMatch(/sunny +open +default +3 /);
   const part = await runOn(['users', 'remove', '--study', 'sunny'], { env: { MOBILITY_STORE: kit.store.address } });
   expect([part.code, part.stderr]).toEqual([2, expect.stringContaining('--study NAME with --never-pushed')]);
@@ -145,7 +145,7 @@ it('a new member may send little until three days after the first entries; one w
   expect((await push(0, large(clock))).status).toBe(429);
   clock += 120;
   expect((await push(0, large(clock))).status).toBe(200);
-  const [made] = (await run('study', 'tokens', 'sunny', '--json')).json<{ token: string }[]>() as [{ token: string }];
+  const [made] = (await run('study', 'tokens', 'sunny', '--json')).json<{ users: [{ token: string }] }>().users;
   expect((await kit.post('/usercache/put', { user: made.token, phone_to_server: [large(1)] })).status).toBe(200);
 });
 

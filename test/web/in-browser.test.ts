@@ -39,7 +39,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     });
     await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
     await run('pipeline', '--all');
-    [{ user_email: user }] = (await run('users', 'list', '--json')).json<[{ user_email: string }]>();
+    [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>().users;
     password = (await run('managers', 'add', 'mira', '--study', 'sunny')).stdout.trim();
     store = await openStore(program.address);
     const app = createApp({

@@ -41,7 +41,7 @@ async function show(context: CommandContext, { user, action, since = 0 }: Option
     ...act,
     people: people.map((key) => ({ key, user_email: names.get(key) ?? null })),
   }));
-  await context.output.result(shown, () => {
+  await context.output.result({ acts: shown }, () => {
     const rows = shown.map(({ ts, who, people, outcome, ...act }) => {
       const whom = people.map(({ user_email }) => user_email ?? '(erased)').join(', ');
       return [minuteText(ts, context.zone), who, `${act.action} ${act.how}`.trim(), whom, outcome];

@@ -21,7 +21,7 @@ export function configCommand(context: CommandContext): Command {
     .action(
       context.run(async () => {
         const inForce = settingsInForce(context);
-        await context.output.result(inForce, () => settingsText(inForce));
+        await context.output.result({ settings: inForce }, () => settingsText(inForce));
         const unknown = unknownVariables(context.env);
         if (unknown.length > 0) context.output.note(`no settings, and without effect: ${unknown.join(', ')}`);
       }),

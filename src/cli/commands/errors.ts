@@ -149,7 +149,7 @@ async function showOne(context: CommandContext, id: string, { coordinates }: { c
     ...{ ...user, ...error, fault: error.reason === faultReason },
     entry: coordinates ? entry : withoutValues(entry),
   }));
-  await context.output.result(shown, () => shown.map((one) => oneText(one, context)).join('\n\n'));
+  await context.output.result({ errors: shown }, () => shown.map((one) => oneText(one, context)).join('\n\n'));
 }
 
 type Shown = Omit<ErrorRow, 'entry'> & { user_email: string; fault: boolean; entry: JsonValue };

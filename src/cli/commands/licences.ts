@@ -16,7 +16,7 @@ export function licencesCommand(context: CommandContext): Command {
       context.run(async () => {
         const found = installedLicences();
         const rows = found.map(({ name, version, licence }) => [name, version, licence ?? 'none named']);
-        await context.output.result(found, () => table([['PACKAGE', 'VERSION', 'LICENCE'], ...rows]));
+        await context.output.result({ packages: found }, () => table([['PACKAGE', 'VERSION', 'LICENCE'], ...rows]));
       }),
     );
 }

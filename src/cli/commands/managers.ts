@@ -100,7 +100,7 @@ function listCommand(context: CommandContext): Command {
           ...[String(sessions.filter(({ expires_ts }) => expires_ts > now).length), locked_ts > now ? 'yes' : 'no'],
         ]);
         const header = ['NAME', 'STUDIES', 'OPERATOR', 'MADE', 'SIGNED IN', 'LOCKED'];
-        await context.output.result(found.map(publicOf), () =>
+        await context.output.result({ managers: found.map(publicOf) }, () =>
           rows.length === 0 ? '' : table([header, ...rows], [4]),
         );
         context.output.note(counted(found.length, 'account'));

@@ -27,7 +27,7 @@ export function purgeKeysCommand(context: CommandContext): Command {
           if (report.obsolete.length > 0) reports.push({ user_email, ...report });
         }
         const removed = reports.reduce((sum, report) => sum + report.obsolete.length, 0);
-        await context.output.result(reports, () =>
+        await context.output.result({ users: reports }, () =>
           table(reports.flatMap((report) => report.obsolete.map(({ key, why }) => [report.user_email, key, why]))),
         );
         context.output.note(`${counted(removed, 'document')} ${dryRun ? 'would be removed' : 'removed'}`);

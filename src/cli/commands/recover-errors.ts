@@ -78,7 +78,7 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
   } finally {
     progress.done();
   }
-  await context.output.result(reports, () => reportsText(reports, dryRun === true));
+  await context.output.result({ users: reports }, () => reportsText(reports, dryRun === true));
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
   if (left && dryRun !== true) return { exitCode: 3 };
   return {};
@@ -105,7 +105,7 @@ async function remove(
   }
   const verb = dryRun ? 'would be removed' : 'removed';
   const lines = reports.map(({ user_email, removed }) => `${user_email}: ${counted(removed, 'error')} ${verb}`);
-  await context.output.result(reports, () => (lines.length === 0 ? 'no errors' : lines.join('\n')));
+  await context.output.result({ users: reports }, () => (lines.length === 0 ? 'no errors' : lines.join('\n')));
   return {};
 }
 

@@ -72,7 +72,7 @@ async function report(context: CommandContext, { from, to = from, by, least, csv
   for (let month = from; month <= to; month = nextMonth(month)) months.push(await monthReport(store, month, by, least));
   const file = csv ?? html;
   if (file === undefined) {
-    await context.output.result(months, () => months.map(monthText).join('\n\n'));
+    await context.output.result({ months }, () => months.map(monthText).join('\n\n'));
     return;
   }
   const text = csv === undefined ? reportPage(months, least) : csvText(months);

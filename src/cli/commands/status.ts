@@ -48,6 +48,8 @@ interface StoreStatus {
     waiting: number;
     /** People whose trips are of another version of the analysis; the next run derives them again. */
     outdated: number;
+    /** The days from the first to the last entry of these people. */
+    outdated_days: number;
     at_work: { user_email: string; owner: string; expires_ts: number }[];
   };
   unfinished: Unfinished[];
@@ -98,7 +100,7 @@ async function statusOf(context: CommandContext, store: Store, silentDays: numbe
     ...{ store: store.address, people: count as StoreStatus['people'], set_aside: [], unfinished: [] },
     troubled: Object.fromEntries(troubles.map((state) => [state, []])) as never,
     arrivals: { last_ts: null, people_last_day: 0, lag_median_s: null, lag_most_s: null },
-    run: { last_ts: null, with_work: 0, waiting: 0, outdated: 0, at_work: [] },
+    run: { last_ts: null, with_work: 0, waiting: 0, outdated: 0, outdated_days: 0, at_work: [] },
     ...{ disk: await store.disk(), backup_ts: null, check_ts: null },
   };
   const lags: number[] = [];
@@ -144,10 +146,13 @@ function addStand(status: StoreStatus, lags: number[], stand: Stand, context: Co
   if (pushed !== null && pushed > now - 86_400) arrivals.people_last_day += 1;
   if (lag_s !== null) lags.push(lag_s);
   const due = waiting.count - waiting.ahead;
-  const { changed, documents_due, analysis_version: version, last_run_ts: ran } = figures.state;
+  const { changed, documents_due, analysis_version: version, last_run_ts: ran, observed } = figures.state;
   if (due > 0 || changed !== null || documents_due) run.with_work += 1;
   run.waiting += waiting.count;
-  if (version !== null && version !== shippedSegmenter.version) run.outdated += 1;
+  if (version !== null && version !== shippedSegmenter.version) {
+    run.outdated += 1;
+    run.outdated_days += observed === null ? 0 : Math.ceil((observed.seen.ts - observed.from) / 86_400);
+  }
   if (ran !== null) run.last_ts = Math.max(run.last_ts ?? ran, ran);
   if (lease !== null && lease.expires_ts > now)
     run.at_work.push({ user_email: user.user_email, owner: lease.owner, expires_ts: lease.expires_ts });
@@ -191,7 +196,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
       'next run',
       `${counted(run.waiting, 'entry waits', 'entries wait')}; ${counted(run.with_work, 'person', 'people')} with work`,
     ],
-    ...(run.outdated > 0 ? [['', outdatedText(run.outdated)]] : []),
+    ...(run.outdated > 0 ? [['', outdatedText(run)]] : []),
     ...run.at_work.map(({ user_email, owner, expires_ts }) => {
       return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
     }),
@@ -225,6 +230,7 @@ function setAsideText(list: readonly SetAside[]): string {
 const unfinishedWork = { erasing: '`mobility erase`', arriving: '`mobility migrate`' };
 
 /** What to do before the next run derives trips again. */
-function outdatedText(count: number): string {
-  return `changed: the next run derives the trips of ${counted(count, 'user')} again; see before: \`mobility rebuild --all --dry-run\``;
+function outdatedText({ outdated, outdated_days }: StoreStatus['run']): string {
+  const whose = `${counted(outdated_days, 'day')} of ${counted(outdated, 'person', 'people')}`;
+  return `the analysis changed: it derives the trips of ${whose} again; see before: \`mobility rebuild --all --dry-run\``;
 }

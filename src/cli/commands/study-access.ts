@@ -149,7 +149,7 @@ async function createTokens(context: CommandContext, name: string, options: Toke
   while (made.length < options.count) made.push(await newMember(context, study, subgroup, 'study'));
   const lines = made.map(({ user_email, uuid, token }) => `${user_email},${uuid},${token}`);
   const text = ['user_email,uuid,token', ...lines].join('\n');
-  await showTokens(context, made, () => context.output.result(made, text));
+  await showTokens(context, made, () => context.output.result({ users: made }, text));
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
 }
 

@@ -137,9 +137,11 @@ function listCommand(context: CommandContext): Command {
         ]);
         const header = ['NAME', 'JOINING', 'SUBGROUPS', 'MEMBERS', 'CONFIGURATION'];
         await context.output.result(
-          studies.map(({ config, ...study }) => {
-            return { ...study, ...counts.get(study.name)!, config_version: config?.version ?? null };
-          }),
+          {
+            studies: studies.map(({ config, ...study }) => {
+              return { ...study, ...counts.get(study.name)!, config_version: config?.version ?? null };
+            }),
+          },
           () => (rows.length === 0 ? '' : table([header, ...rows], [3])),
         );
         context.output.note(rows.length === 1 ? '1 study' : `${rows.length} studies`);

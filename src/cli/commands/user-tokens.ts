@@ -158,7 +158,7 @@ export function tokensCommand(context: CommandContext): Command {
         const { tokens } = await context.store();
         const found = await tokens.list(user.uuid);
         const listed = found.map(({ hash, user_id: _, ...token }) => ({ id: tokenId(hash), ...token }));
-        await context.output.result(listed, () => tokensText(found, context));
+        await context.output.result({ tokens: listed }, () => tokensText(found, context));
         context.output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
       }),
     );

@@ -131,7 +131,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
     listed.push({ ...standJson(stand), ...(trips !== undefined && { trips }) });
   }
   if (listed.length === 0) await refuseUnknownStudy(context, options);
-  await context.output.result(listed, () => listText(listed, context));
+  await context.output.result({ users: listed }, () => listText(listed, context));
   context.output.note(counted(listed.length, 'user'));
 }
 
