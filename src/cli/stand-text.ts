@@ -111,7 +111,7 @@ export function cureOf(stand: Stand, broken: Breakage, shown: Shown): Cure {
     case 'program_fault':
       return {
         why: `${why} ${counted(faults, 'entry', 'entries')}; nothing is lost.`,
-        next: `mobility errors --user ${name}; after an update: mobility recover-errors --user ${name}`,
+        next: `mobility errors --user ${name} (after an update: mobility recover-errors --user ${name})`,
       };
     case 'set_aside': {
       const app = profile.client_app_version;
