@@ -152,7 +152,8 @@ export function chainRows(stand: Stand, broken: Breakage | null, shown: Shown): 
     const of = name === 'joined' && ts === null ? (user.study ?? 'no study; registered here') : null;
     const time = of ?? (ts === null && phone_ts != null ? '' : when(ts, shown));
     const phone = phone_ts == null ? '' : `by the phone's clock ${when(phone_ts, shown)}`;
-    const mark = i < at ? 'ok' : i === at ? 'BROKEN' : '-';
+    const isKnown = time !== 'never';
+    const mark = i === at ? 'BROKEN' : i < at && isKnown ? 'ok' : '-';
     return [mark, name, [time, phone, facts[name] ?? ''].filter((text) => text !== '').join('; ')];
   });
 }

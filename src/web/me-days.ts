@@ -1,5 +1,6 @@
 // My days: a participant looks at a day, goes to others, and says what a trip was.
 import { type ObservedDay, readObservedDays } from '../diary/observed-time.ts';
+import { readPlaces } from '../diary/places.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { labelEntries, labelWord } from '../labels/label-entries.ts';
 import { readLabels } from '../labels/labels-of.ts';
@@ -82,7 +83,6 @@ export async function readWeek(
   const after =
     (await store.trips.next(userId, records.findLast((one) => one.day === day)?.chain_ts ?? observed.to))?.trip ?? null;
   const labels = await readLabels(store, userId, { from: observed.from, to: observed.to });
-  const named = [...(before ? [before] : []), ...trips, ...(after ? [after] : [])];
   const summary = await store.trips.summary(userId);
   return {
     shown: {
@@ -92,7 +92,7 @@ export async function readWeek(
       after,
       completeUntil,
       labels,
-      placeAt: namedPlaces(trips.length > 0 ? [...trips, ...named] : named, t),
+      placeAt: namedPlaces(await readPlaces(store, userId), t),
       now,
     },
     week: observedDays.map((one) => ({

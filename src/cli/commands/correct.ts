@@ -3,6 +3,7 @@ import { Argument, Command, Option } from 'commander';
 import { convert } from '../../converters/convert.ts';
 import { correctionEntry } from '../../corrections/entry.ts';
 import { readDays } from '../../diary/days.ts';
+import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
@@ -119,7 +120,8 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
   const [shown] = await readDays(store, user, { from: day, to: day }, now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const text = diaryText({ name: user.user_email, ...shown!, completeUntil }, output);
+  const places = await readPlaces(store, user.uuid);
+  const text = diaryText({ name: user.user_email, ...shown!, completeUntil, places }, output);
   return { text, trips: shown!.records.flatMap(({ trip }) => trip ?? []) };
 }
 
