@@ -100,11 +100,11 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Places as their own person sees them: by name, else by letter; where they are at night looks like a home. */
-export function namedPlaces(places: Places, t: Texts): (position: Position) => ShownPlace {
+/** Places by name, else by letter. `isOwn`: to their own person where they are at night looks like a home. */
+export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);
-    const guess = (home ?? 0) >= surelyHome ? 'home' : 'place';
+    const guess = isOwn && (home ?? 0) >= surelyHome ? 'home' : 'place';
     if (name === null) return { name: t.me.place(letter), mark: letter, isNamed: false, look: guess };
     const shown = name === 'home' ? t.me.home : name;
     const look = t.me.looks[name.toLowerCase()] ?? guess;

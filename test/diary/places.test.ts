@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type LocatedStay, type Places, placesOf } from '../../src/diary/places.ts';
+import { namedPlaces } from '../../src/pages/day-items.ts';
+import { en } from '../../src/pages/texts/en.ts';
 import { type DayPlan, planDay } from '../../src/simulate/plan-day.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { freshProgram } from '../cli/kit.ts';
@@ -84,6 +86,13 @@ it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much o
   }
   expect(right / all).toBeGreaterThan(0.99);
   expect(homes).toBeGreaterThanOrEqual(29);
+});
+
+it('the guess at the home is shown to its own person, and to nobody else', () => {
+  const life = lifeOf('guess').map(({ stay }) => stay);
+  const places = placesOf('a', life);
+  const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(life[0]!.at).look);
+  expect(looks).toEqual(['home', 'place']);
 });
 
 /** Everything that is said of places and stays. */

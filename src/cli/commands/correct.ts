@@ -61,7 +61,7 @@ export function correctCommand(context: CommandContext): Command {
       'after',
       `
 Examples:
-  mobility correct set-aside --user ada@example.org --day 2024-03-12 --reason "borrowed phone" --by helen --dry-run
+  mobility correct set-aside --user ada@example.org --day 2024-03-12 --reason 'borrowed phone' --by helen --dry-run
   mobility correct mode --user ada@example.org --day 2024-03-12 --at 08:14 --mode tram
   mobility correct add --user ada@example.org --day 2024-03-12 --from 17:05 --to 17:40 --mode train
   mobility correct list --user ada@example.org
