@@ -22,7 +22,7 @@ const audited: ReadonlySet<string> = new Set([
     'purge-keys',
   ],
   ...['managers add', 'managers remove', 'rebuild', 'recover-errors', 'store check', 'study create', 'study config'],
-  ...['study new-link', 'study tokens', 'users link'],
+  ...['study invite', 'study new-link', 'study tokens', 'users link'],
   ...['users add', 'users import', 'users remove', 'users revoke', 'users token'],
 ]);
 
