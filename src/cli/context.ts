@@ -16,6 +16,7 @@ export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 /** Flags that every command takes, as parsed. */
 export interface GlobalFlags {
   json: boolean;
+  quiet: boolean;
   debug: boolean;
   settings: SettingFlags;
 }
@@ -94,6 +95,7 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
 export function createContext(options: ContextOptions): CommandContext {
   const { env, stdin, now, stdout, stderr } = options;
   let json = false;
+  let quiet = false;
   let debug = false;
   let flags: SettingFlags = {};
   let outcome: Outcome = {};
@@ -110,7 +112,7 @@ export function createContext(options: ContextOptions): CommandContext {
     },
     writeOut: (text, done) => stdout.write(text, done),
     writeErr: (text) => void stderr.write(text),
-    output: createOutput({ stdout, stderr, env, json: () => json }),
+    output: createOutput({ stdout, stderr, env, json: () => json, quiet: () => quiet }),
     get flags() {
       return flags;
     },
@@ -121,7 +123,7 @@ export function createContext(options: ContextOptions): CommandContext {
       return outcome;
     },
     setFlags: (given) => {
-      ({ json, debug, settings: flags } = given);
+      ({ json, quiet, debug, settings: flags } = given);
     },
     config: (own = {}) => readConfig(env, { ...own, ...flags }),
     store: (how = {}) => {

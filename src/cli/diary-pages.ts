@@ -1,6 +1,7 @@
 // All days of a user as HTML pages with links to their neighbours, and an index.
 import { join } from 'node:path';
 import { type Day, dayFigures, everyDay } from '../diary/days.ts';
+import { readPlaces } from '../diary/places.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { UserRecord } from '../model/user.ts';
 import { diaryPage } from '../pages/day-page.ts';
@@ -14,6 +15,7 @@ export async function writeDiaryPages(context: CommandContext, user: UserRecord,
   if (folder === '-') throw new MobilityError('MOBILITY_USAGE', 'expected a folder as --html with --all-days, found -');
   const store = await context.store();
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
+  const places = await readPlaces(store, user.uuid);
   const progress = context.output.progress('writing pages');
   const signal = context.interruptible();
   const index: IndexDay[] = [];
@@ -25,7 +27,7 @@ export async function writeDiaryPages(context: CommandContext, user: UserRecord,
       ...(before === undefined ? [] : [{ href: fileOfDay(before), words: `← ${before}` }]),
       ...(next === undefined ? [] : [{ href: fileOfDay(next), words: `${next} →` }]),
     ];
-    const text = diaryPage({ name: user.user_email, days: [day], completeUntil, beside });
+    const text = diaryPage({ name: user.user_email, days: [day], completeUntil, places, beside });
     await writeNewFile(join(folder, fileOfDay(day.day)), text);
     const trips = day.records.flatMap(({ trip }) => (trip === null ? [] : [trip]));
     index.push(indexDay(day.day, trips));

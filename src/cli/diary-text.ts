@@ -12,7 +12,7 @@ import {
   zonesText,
 } from '../diary/day-words.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
-import { lettersOf } from '../diary/place-letters.ts';
+import type { Places } from '../diary/places.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import { type ModeStyle, styleOf } from '../pages/mode-styles.ts';
@@ -30,20 +30,21 @@ export interface DiaryDay extends WordedDay {
   name: string;
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
+  /** The person's places. */
+  places: Pick<Places, 'labelOf'>;
   /** Shows the id of each trip. */
   ids?: boolean;
 }
 
 /** The day from its first place to its last: times, places, and a line per section and stop. At most 80 columns. */
 export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): string {
-  const { name, day, records, observed, completeUntil, flagged = [], ids = false } = shown;
+  const { name, day, records, observed, completeUntil, places, flagged = [], ids = false } = shown;
   const trips = records.flatMap((record) => (record.trip ? [record.trip] : []));
   const first = trips[0];
   const known = [observedText(observed), ...flagLines(flagged, observed.zone).map((line) => `  to check: ${line}`)];
   if (first === undefined) return [`${bold(name)}  ${day}: no trips  ${dim(observed.zone)}`, ...known].join('\n');
   const title = `${bold(name)}  ${formatForPeople(first.start_ts, first.start_zone, 'dddd D MMMM YYYY')}  ${dim(zonesText(trips))}`;
-  const letters = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
-  const lines = dayParts(shown, letters).flatMap((part) => {
+  const lines = dayParts(shown, places.labelOf).flatMap((part) => {
     if (part.kind === 'between') return [dim(`  ${part.clock}  ○ ${part.words}`)];
     if (part.kind === 'trip') return tripLines(part, ids, dim);
     const { clock, letter, position, stay } = part;

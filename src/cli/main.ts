@@ -10,39 +10,56 @@ import { packageVersion } from './version.ts';
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/** Every command, by name. Only the one that runs is loaded: loading all takes longer than most take to run. */
-const commandLoaders: Readonly<Record<string, () => Promise<(context: CommandContext) => Command>>> = {
-  audit: async () => (await import('./commands/audit.ts')).auditCommand,
-  backup: async () => (await import('./commands/backup.ts')).backupCommand,
-  config: async () => (await import('./commands/config.ts')).configCommand,
-  correct: async () => (await import('./commands/correct.ts')).correctCommand,
-  days: async () => (await import('./commands/days.ts')).daysCommand,
-  'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
-  diary: async () => (await import('./commands/diary.ts')).diaryCommand,
-  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
-  erase: async () => (await import('./commands/erase.ts')).eraseCommand,
-  errors: async () => (await import('./commands/errors.ts')).errorsCommand,
-  evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
-  explain: async () => (await import('./commands/explain.ts')).explainCommand,
-  export: async () => (await import('./commands/export.ts')).exportCommand,
-  import: async () => (await import('./commands/import.ts')).importCommand,
-  label: async () => (await import('./commands/label.ts')).labelCommand,
-  licences: async () => (await import('./commands/licences.ts')).licencesCommand,
-  logs: async () => (await import('./commands/logs.ts')).logsCommand,
-  managers: async () => (await import('./commands/managers.ts')).managersCommand,
-  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
-  pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,
-  'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
-  rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
-  'recover-errors': async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
-  report: async () => (await import('./commands/report.ts')).reportCommand,
-  serve: async () => (await import('./commands/serve.ts')).serveCommand,
-  simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
-  status: async () => (await import('./commands/status.ts')).statusCommand,
-  store: async () => (await import('./commands/store.ts')).storeCommand,
-  study: async () => (await import('./commands/study.ts')).studyCommand,
-  users: async () => (await import('./commands/users.ts')).usersCommand,
+/**
+ * Every command, by task and name. Only the one that runs is loaded: loading all takes longer than most take to run.
+ */
+const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandLoader>>>> = {
+  'Set up': {
+    config: async () => (await import('./commands/config.ts')).configCommand,
+    managers: async () => (await import('./commands/managers.ts')).managersCommand,
+    migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
+    serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    store: async () => (await import('./commands/store.ts')).storeCommand,
+    study: async () => (await import('./commands/study.ts')).studyCommand,
+  },
+  'Every day': {
+    audit: async () => (await import('./commands/audit.ts')).auditCommand,
+    backup: async () => (await import('./commands/backup.ts')).backupCommand,
+    doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+    logs: async () => (await import('./commands/logs.ts')).logsCommand,
+    pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,
+    status: async () => (await import('./commands/status.ts')).statusCommand,
+  },
+  'People and their days': {
+    correct: async () => (await import('./commands/correct.ts')).correctCommand,
+    days: async () => (await import('./commands/days.ts')).daysCommand,
+    diary: async () => (await import('./commands/diary.ts')).diaryCommand,
+    erase: async () => (await import('./commands/erase.ts')).eraseCommand,
+    explain: async () => (await import('./commands/explain.ts')).explainCommand,
+    import: async () => (await import('./commands/import.ts')).importCommand,
+    label: async () => (await import('./commands/label.ts')).labelCommand,
+    users: async () => (await import('./commands/users.ts')).usersCommand,
+  },
+  Research: {
+    evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
+    export: async () => (await import('./commands/export.ts')).exportCommand,
+    report: async () => (await import('./commands/report.ts')).reportCommand,
+  },
+  Repair: {
+    'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
+    errors: async () => (await import('./commands/errors.ts')).errorsCommand,
+    'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
+    rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
+    'recover-errors': async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
+  },
+  'Try out': {
+    licences: async () => (await import('./commands/licences.ts')).licencesCommand,
+    simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
+  },
 };
+const commandLoaders = Object.assign({}, ...Object.values(commandGroups)) as Readonly<Record<string, CommandLoader>>;
+
+type CommandLoader = () => Promise<(context: CommandContext) => Command>;
 
 /**
  * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.
@@ -69,12 +86,12 @@ export async function main(
     const streams = { stdout: { write: print }, stderr: surroundings.stderr };
     const program = await buildProgram(context, streams, commandIn(argv.slice(2)), json);
     program.hook('preAction', (_, command) => {
-      const { store, logDir, json = false, debug: asked } = command.optsWithGlobals();
+      const { store, logDir, json = false, quiet = false, debug: asked } = command.optsWithGlobals();
       debug ||= asked === true;
-      context.setFlags({ json, debug, settings: { store, logDir } });
+      context.setFlags({ json, quiet, debug, settings: { store, logDir } });
       ran = command;
     });
-    await program.parseAsync([...argv]);
+    await program.parseAsync(argv.length > 2 ? [...argv] : [...argv, '--help']);
     code = context.outcome.exitCode ?? exitCodes.ok;
   } catch (error) {
     const first = await printed.then(
@@ -110,21 +127,27 @@ export async function buildProgram(
     .option('--store <address>', 'store: sqlite:FOLDER or mongodb://… (MOBILITY_STORE; default sqlite:./data)')
     .option('--log-dir <folder>', "folder of the log files (MOBILITY_LOG_DIR; default: logs in the store's folder)")
     .option('--json', 'print results as JSON')
+    .option('--quiet', 'print results and errors only: no notes, no progress')
     .option('--debug', 'print the stack of an error (MOBILITY_DEBUG)')
     .addHelpText(
       'after',
       '\nExit codes: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.\nManual: docs/cli.md',
     );
   const loaders = only === undefined ? Object.values(commandLoaders) : [commandLoaders[only]!];
-  for (const factory of await Promise.all(loaders.map((load) => load()))) program.addCommand(factory(context));
+  const factories = new Map(await Promise.all(loaders.map(async (load) => [load, await load()] as const)));
+  for (const [group, members] of Object.entries(commandGroups)) {
+    for (const load of Object.values(members)) {
+      const factory = factories.get(load);
+      if (factory !== undefined) program.addCommand(factory(context).helpGroup(`${group}:`));
+    }
+  }
   const shape = (command: Command): void => {
     command
       .exitOverride()
       .showHelpAfterError(json ? false : '(add --help for how to use it)')
       .addHelpText('before', ({ error }) => (error ? 'mobility: MOBILITY_USAGE: expected one of these commands' : ''))
       .configureHelp({
-        showGlobalOptions: command !== program,
-        sortSubcommands: true,
+        sortSubcommands: command !== program,
         helpWidth: context.output.columns,
       })
       .configureOutput({
@@ -137,6 +160,7 @@ export async function buildProgram(
               : text.replace(/^error: /, 'mobility: MOBILITY_USAGE: '),
           ),
       });
+    if (command !== program) command.addHelpText('after', '\nFlags of every command: mobility --help');
     for (const child of command.commands) shape(child);
   };
   shape(program);

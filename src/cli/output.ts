@@ -90,10 +90,11 @@ export interface OutputOptions {
   env: Record<string, string | undefined>;
   /** Asked on each use, since flags are known only after parsing. */
   json: () => boolean;
+  quiet?: () => boolean;
 }
 
 /** Makes the output of one run of the program. */
-export function createOutput({ stdout, stderr, env, json }: OutputOptions): Output {
+export function createOutput({ stdout, stderr, env, json, quiet = () => false }: OutputOptions): Output {
   const color = (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   const isTerminal = stdout.isTTY === true;
   const marked = (text: string, on: number | string, off: number): string =>
@@ -114,9 +115,9 @@ export function createOutput({ stdout, stderr, env, json }: OutputOptions): Outp
       const shown = json() ? JSON.stringify(value, named, 2) : typeof text === 'function' ? text() : text;
       return shown === '' ? Promise.resolve() : write(`${shown.replace(/\n+$/, '')}\n`);
     },
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => void (quiet() || stderr.write(`${text}\n`)),
     // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
-    progress: (text) => (stderr.isTTY && stderr.columns ? spinner(text, stderr, color) : silent),
+    progress: (text) => (stderr.isTTY && stderr.columns && !quiet() ? spinner(text, stderr, color) : silent),
     bold: (text) => marked(text, 1, 22),
     tint: (text, colour) => marked(text, `38;5;${colour}`, 39),
     dim: (text) => marked(text, 2, 22),

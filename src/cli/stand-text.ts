@@ -111,7 +111,7 @@ export function cureOf(stand: Stand, broken: Breakage, shown: Shown): Cure {
     case 'program_fault':
       return {
         why: `${why} ${counted(faults, 'entry', 'entries')}; nothing is lost.`,
-        next: `mobility errors --user ${name}; after an update: mobility recover-errors --user ${name}`,
+        next: `mobility errors --user ${name} (after an update: mobility recover-errors --user ${name})`,
       };
     case 'set_aside': {
       const app = profile.client_app_version;
@@ -152,7 +152,8 @@ export function chainRows(stand: Stand, broken: Breakage | null, shown: Shown): 
     const of = name === 'joined' && ts === null ? (user.study ?? 'no study; registered here') : null;
     const time = of ?? (ts === null && phone_ts != null ? '' : when(ts, shown));
     const phone = phone_ts == null ? '' : `by the phone's clock ${when(phone_ts, shown)}`;
-    const mark = i < at ? 'ok' : i === at ? 'BROKEN' : '-';
+    const isKnown = time !== 'never';
+    const mark = i === at ? 'BROKEN' : i < at && isKnown ? 'ok' : '-';
     return [mark, name, [time, phone, facts[name] ?? ''].filter((text) => text !== '').join('; ')];
   });
 }

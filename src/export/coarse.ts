@@ -1,4 +1,5 @@
 // Trips at the resolution of a grid: stays at the middle of a cell, and nothing of the way around them.
+import { cellMiddle, isFarNorth } from '../geo/cells.ts';
 import { distance, type LatLon } from '../geo/distance.ts';
 import type { Place, Position, Section, Trip } from '../model/trip.ts';
 
@@ -34,23 +35,6 @@ function nearestStay(at: LatLon, { stays, size }: StayCells): StayCells['stays']
     if (away < metres) [nearest, metres] = [stay, away];
   }
   return nearest;
-}
-
-const metresPerDegree = 111_195; // of the sphere on which `distance` measures
-
-/** Whether two positions are farther apart than `metres` by latitude alone; cheaper than their distance. */
-const isFarNorth = (a: LatLon, b: LatLon, metres: number): boolean =>
-  Math.abs(a.latitude - b.latitude) * metresPerDegree > metres;
-
-/** The middle of the cell of about `size` metres in which a position lies. */
-function cellMiddle({ latitude, longitude }: LatLon, size: number): LatLon {
-  const tall = size / metresPerDegree;
-  const middle = (Math.floor(latitude / tall) + 0.5) * tall;
-  const wide = tall / Math.max(0.01, Math.cos((middle * Math.PI) / 180));
-  return {
-    latitude: Math.min(90, Math.max(-90, middle)),
-    longitude: (Math.floor(longitude / wide) + 0.5) * wide,
-  };
 }
 
 /** Whether a position is so near to a cell with stays that it is hidden: within 1.5 cells of its middle. */

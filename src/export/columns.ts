@@ -3,7 +3,7 @@ import { flagMeanings } from '../diary/flags.ts';
 import type { Position } from '../model/trip.ts';
 
 /** What a table is about. */
-export type Kind = 'trips' | 'sections' | 'places' | 'points' | 'labels' | 'days' | 'entries';
+export type Kind = 'trips' | 'sections' | 'places' | 'locations' | 'points' | 'labels' | 'days' | 'entries';
 
 /**
  * What a column holds: `instant` is a UTC time, `local` the local time without offset, `geometry` a point or a line in
@@ -113,6 +113,7 @@ export const tables: Record<Kind, readonly Column[]> = {
   places: [
     ...user,
     { name: 'place_id', type: 'text', meaning: 'id of the place; each stay has its own' },
+    { name: 'location_id', type: 'text', meaning: 'location of the stay: the same for all stays at one spot' },
     ...times('arrival; empty for the first place', 'departure; empty while the person is there'),
     { name: 'duration_s', type: 'number', unit: 's', meaning: 'seconds from arrival to departure' },
     { name: 'observed_s', type: 'number', unit: 's', meaning: 'part of `duration_s` in which the stay was observed' },
@@ -120,6 +121,18 @@ export const tables: Record<Kind, readonly Column[]> = {
     { name: 'starting_trip_id', type: 'text', meaning: 'trip that begins at the place' },
     flags,
     { name: 'geometry', type: 'geometry', meaning: 'position of the place' },
+  ],
+  locations: [
+    ...user,
+    { name: 'location_id', type: 'text', meaning: 'id of the location, which stays as later data come' },
+    { name: 'location_name', type: 'text', meaning: 'name that somebody gave it; empty if nobody did' },
+    { name: 'stays', type: 'integer', meaning: 'stays there in the exported days' },
+    {
+      name: 'home',
+      type: 'number',
+      meaning: 'chance that the next night is spent there, 0 to 1: a guess that it is home; empty of others',
+    },
+    { name: 'geometry', type: 'geometry', meaning: 'middle of the stays' },
   ],
   points: [
     ...user,

@@ -61,7 +61,8 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
 const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Readonly<Record<string, Kind>> }>> = {
   trips: { primary: ['trip_id'], foreign: { start_place_id: 'places', end_place_id: 'places' } },
   sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
-  places: { primary: ['place_id'] },
+  places: { primary: ['place_id'], foreign: { location_id: 'locations' } },
+  locations: { primary: ['location_id'] },
   points: { primary: ['section_id', 'number'], foreign: { section_id: 'sections', trip_id: 'trips' } },
   labels: { primary: [], foreign: { trip_id: 'trips' } },
   days: { primary: ['user_id', 'day'] },

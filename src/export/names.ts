@@ -67,6 +67,15 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
         ['finished_at', 'finished_at'],
         [isActivity, 'is_activity'],
         ['geometry', 'geom'],
+        [numbered('location_id', 'location of the stay'), 'location_id'],
+      ],
+    },
+    locations: {
+      file: 'locations',
+      columns: [
+        [numbered('location_id', 'id of the location'), 'id'],
+        ['user_id', 'user_id'],
+        ['geometry', 'center'],
       ],
     },
     sections: {

@@ -29,14 +29,15 @@ const rowIds: readonly string[] = [
   'place_id',
   'start_place_id',
   'end_place_id',
+  'location_id',
   'ending_trip_id',
   'starting_trip_id',
 ];
 
 /**
- * Replaces the ids in rows by others, which join the tables in the same way. The ids of the store are hashes of the
- * UUID and a time, and that of a person's first place of the UUID alone: somebody with a list of UUIDs could compute
- * them.
+ * Replaces the ids in rows by others, which join the tables in the same way, and leaves out names of places. The ids of
+ * the store are hashes of the UUID and a time, and that of a person's first place of the UUID alone: somebody with a
+ * list of UUIDs could compute them.
  */
 export function idsUnderPseudonym(key: string): (row: Row) => Row {
   const last = new Map<string, { id: string; replaced: string }>(); // rows in a row name the same trip
@@ -49,7 +50,7 @@ export function idsUnderPseudonym(key: string): (row: Row) => Row {
     return replaced;
   };
   return (row) => {
-    const changed: Row = { ...row };
+    const changed: Row = { ...row, ...('location_name' in row && { location_name: null }) };
     for (const name of rowIds) {
       const id = row[name];
       if (typeof id === 'string') changed[name] = replacedOf(name, id);

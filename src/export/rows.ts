@@ -3,6 +3,7 @@ import { meaningOf } from '../converters/convert.ts';
 import { readClues } from '../diary/clues.ts';
 import { everyDay, observedFigures } from '../diary/days.ts';
 import { type Clues, type Flagged, flagNames, flagsOfStay, flagsOfTrip } from '../diary/flags.ts';
+import { type Ends, type Places, placesOf, readPlaceNames, staysOf } from '../diary/places.ts';
 import { type Input, inputKeyNames, inputOf } from '../labels/input-keys.ts';
 import { readLabels, spansAround } from '../labels/labels-of.ts';
 import { spanOf } from '../labels/match-inputs.ts';
@@ -10,7 +11,7 @@ import { saidTexts } from '../labels/said-text.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone, justAfter, type TimeRange } from '../model/time.ts';
-import type { Section, Silence, Trip, TripRecord } from '../model/trip.ts';
+import type { Position, Section, Silence, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -39,7 +40,7 @@ export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
   const who = personRow(source.person);
   // How much of a length is estimated says how far the stay is from the first location; a silence may begin with it.
   const exact = { ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }), flags: null };
-  const hidden = source.coarse !== undefined && kind !== 'points' ? exact : {};
+  const hidden = source.coarse !== undefined && kind !== 'points' && kind !== 'locations' ? exact : {};
   for await (const row of makers[kind](source)) yield { ...who, ...row, ...hidden };
 }
 
@@ -54,7 +55,11 @@ const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
       }),
     ),
   points: (source) => each(source, ({ trip }) => trip.sections.flatMap((section) => pointRows(trip, section))),
-  places: placeRows,
+  places: async function* places(source) {
+    const { of } = await placesIn(source);
+    for await (const row of placeRows(source)) yield { ...row, location_id: of(positionOf(row)).id };
+  },
+  locations: locationRows,
   days: dayRows,
   entries: entryTableRows,
   labels: labelRows,
@@ -236,6 +241,32 @@ function pointRows(trip: ShownTrip, section: Section): Row[] {
       geometry: { type: 'Point', coordinates },
     };
   });
+}
+
+/** The locations of the places that are shown: of a coarse export those of cells. */
+async function placesIn(source: Source): Promise<Places> {
+  const ends: Ends[] = [];
+  for await (const { trip } of everyTrip(source)) {
+    const { start_ts, end_ts, start_zone, start_place, end_place } = trip;
+    ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
+  }
+  const { store, person } = source;
+  return placesOf(person.uuid, staysOf(ends), await readPlaceNames(store, person.uuid));
+}
+
+const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;
+
+async function* locationRows(source: Source): AsyncGenerator<Row> {
+  const { all, of } = await placesIn(source);
+  const stays = new Map<string, number>();
+  for await (const row of placeRows(source)) {
+    const { id } = of(positionOf(row));
+    stays.set(id, (stays.get(id) ?? 0) + 1);
+  }
+  for (const { id, name, home, at } of all) {
+    const geometry = { type: 'Point', coordinates: at } as const;
+    if (stays.has(id)) yield { location_id: id, location_name: name, stays: stays.get(id)!, home, geometry };
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 // What a day consists of, in order: stays, trips, and time of which nothing is known. Pages list and draw these.
 
 import type { ObservedDay, UnobservedReason } from '../diary/observed-time.ts';
-import { lettersOf } from '../diary/place-letters.ts';
+import type { Places } from '../diary/places.ts';
 import type { Labels } from '../labels/labels-of.ts';
 import type { Position, Trip } from '../model/trip.ts';
 import type { Texts } from './texts/texts.ts';
@@ -98,22 +98,19 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Places by the names that people gave them, else by the letters of the day. */
-export function namedPlaces(trips: readonly Trip[], t: Texts): (position: Position) => ShownPlace {
-  const places = trips.flatMap(({ start_place, end_place }) => [start_place, end_place]);
-  const letterOf = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
-  const names = new Map(
-    places.flatMap(({ location, name }) => (name === undefined ? [] : [[letterOf(location), name]])),
-  );
+/** Places by name, else by letter. `isOwn`: to their own person where they are at night looks like a home. */
+export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
-    const letter = letterOf(position);
-    const name = names.get(letter);
-    if (name === undefined) return { name: t.me.place(letter), mark: letter, look: 'place' };
-    const look = t.me.looks[name.toLowerCase()] ?? 'place';
+    const { letter, name, home } = places.of(position);
+    const guess = isOwn && (home ?? 0) >= surelyHome ? 'home' : 'place';
+    if (name === null) return { name: t.me.place(letter), mark: letter, look: guess };
     const shown = name === 'home' ? t.me.home : name;
-    return { name: shown, mark: shown.slice(0, 16), look };
+    return { name: shown, mark: shown.slice(0, 16), look: t.me.looks[name.toLowerCase()] ?? guess };
   };
 }
+
+/** A place is shown as a home from this chance on. */
+const surelyHome = 0.8;
 
 /** The mode of most of a trip's length. */
 export const mainMode = ({ sections }: Trip): string =>

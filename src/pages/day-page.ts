@@ -14,7 +14,7 @@ import {
 } from '../diary/day-words.ts';
 import type { Flagged } from '../diary/flags.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
-import { lettersOf } from '../diary/place-letters.ts';
+import type { Places } from '../diary/places.ts';
 import { explainDay } from '../explain/explain.ts';
 import { formatForPeople, localDay, startOfDay } from '../model/time.ts';
 import type { Position, Trip, TripRecord } from '../model/trip.ts';
@@ -31,12 +31,14 @@ export interface DiaryPage {
   days: readonly WordedDay[];
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
+  /** The person's places. */
+  places: Pick<Places, 'of' | 'labelOf'>;
   /** Links to pages beside this one. */
   beside?: readonly { href: string; words: string }[];
 }
 
 /** The page as text. */
-export function diaryPage({ name, days, completeUntil, beside = [] }: DiaryPage): string {
+export function diaryPage({ name, days, completeUntil, places, beside = [] }: DiaryPage): string {
   const title = `Diary of ${name}`;
   const links = days.length < 2 ? '' : `<nav aria-label="Days">${days.map(({ day }) => dayLink(day)).join('')}</nav>`;
   const others = beside.map(({ href, words }) => `<a href="${html(href)}">${html(words)}</a>`).join('');
@@ -46,7 +48,7 @@ export function diaryPage({ name, days, completeUntil, beside = [] }: DiaryPage)
   return page(
     title,
     `<header><h1>${html(title)}</h1>${sum}${links}${pages}</header>${modePatterns(new Set(usedStyles(trips).keys()))}<main>
-${days.map((day) => daySection(day, completeUntil)).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
+${days.map((day) => daySection(day, completeUntil, places)).join('\n')}${days.length === 1 ? why(days[0]!) : ''}
 </main>`,
   );
 }
@@ -56,24 +58,27 @@ const dayLink = (day: string): string => `<a href="#d${day}">${day}</a>`;
 const tripsIn = (records: readonly TripRecord[]): Trip[] =>
   records.flatMap(({ trip }) => (trip === null ? [] : [trip]));
 
-function daySection({ day, records, observed, labels, flagged = [] }: WordedDay, completeUntil: number | null): string {
+function daySection(
+  { day, records, observed, labels, flagged = [] }: WordedDay,
+  completeUntil: number | null,
+  places: DiaryPage['places'],
+): string {
   const trips = tripsIn(records);
   const heading = `<h2 id="d${day}"><time datetime="${day}">${html(longDay(day))}</time></h2>`;
   if (trips.length === 0) {
     const words = `<p class="soft">No trips. ${observedText(observed)}</p>${flagList(flagged, observed.zone)}`;
     return `<section>${heading}${words}${dayBar(day, observed, trips)}</section>`;
   }
-  const letterOf = lettersOf(trips.flatMap((trip) => [trip.start_loc, trip.end_loc]));
   const last = trips.at(-1)!;
   const draft = completeUntil === null || completeUntil < last.end_ts;
   return `<section>${heading}
 <p>${totals(trips)}${draft ? ' <strong>Draft: later data may change it.</strong>' : ''}</p>
-${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${flagList(flagged, observed.zone)}${mapOf(trips, letterOf)}${legend(trips)}${tripTable(day, trips, letterOf, labels)}</section>`;
+${dayBar(day, observed, trips)}<p>${observedText(observed)}</p>${flagList(flagged, observed.zone)}${mapOf(trips, places)}${legend(trips)}${tripTable(day, trips, places.labelOf, labels)}</section>`;
 }
 
-function mapOf(trips: readonly Trip[], letterOf: (position: Position) => string): string {
+function mapOf(trips: readonly Trip[], { of }: DiaryPage['places']): string {
   const places = new Map(
-    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [letterOf(position), position]),
+    trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]).map((position) => [of(position).letter, position]),
   );
   const marks = [...places].map(([mark, position]) => ({ mark, position }));
   const title = `Map of the ways between ${places.size} places. The table below tells the same.`;

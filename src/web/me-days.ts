@@ -1,5 +1,6 @@
 // My days: a participant looks at a day, goes to others, and says what a trip was.
 import { type ObservedDay, readObservedDays } from '../diary/observed-time.ts';
+import { readPlaces } from '../diary/places.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { labelEntries, labelWord } from '../labels/label-entries.ts';
 import { readLabels } from '../labels/labels-of.ts';
@@ -55,11 +56,12 @@ export interface ReadWeek {
   today: string;
 }
 
-/** Reads the week of a day; without a day that of the last one of which something is known. */
+/** Reads the week of a day; without a day that of the last one of which something is known. `isOwn`: for its person. */
 export async function readWeek(
   { store, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
   userId: string,
   asked?: string,
+  isOwn = false,
 ): Promise<ReadWeek> {
   const last = await lastTrip(store, userId);
   const { complete_until: completeUntil, observed: seen } = await store.pipeline.get(userId);
@@ -82,7 +84,6 @@ export async function readWeek(
   const after =
     (await store.trips.next(userId, records.findLast((one) => one.day === day)?.chain_ts ?? observed.to))?.trip ?? null;
   const labels = await readLabels(store, userId, { from: observed.from, to: observed.to });
-  const named = [...(before ? [before] : []), ...trips, ...(after ? [after] : [])];
   const summary = await store.trips.summary(userId);
   return {
     shown: {
@@ -92,7 +93,7 @@ export async function readWeek(
       after,
       completeUntil,
       labels,
-      placeAt: namedPlaces(trips.length > 0 ? [...trips, ...named] : named, t),
+      placeAt: namedPlaces(await readPlaces(store, userId), t, isOwn),
       now,
     },
     week: observedDays.map((one) => ({
@@ -125,7 +126,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { t, params, query, user, store } = call;
   const asked = params.day;
   if (asked !== undefined && !isDay(asked)) return faultPage(404, t);
-  const read = await readWeek(call, user.uuid, asked);
+  const read = await readWeek(call, user.uuid, asked, true);
   const { shown, week, first } = read;
   const { day } = shown.observed;
   const href = (other: string): string => `/me/day/${other}`;

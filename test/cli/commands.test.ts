@@ -157,7 +157,7 @@ describe('diary', () => {
     await run(['users', 'add', 'eve']);
     const empty = async (name: string) => (await run(['diary', '--user', name, '--day', day])).stderr;
     expect(await empty('eve')).toMatch(/has no trips yet/);
-    await run(['simulate', '--users', '1', '--from', day, '--seed', 't']);
+    await run(['simulate', '--users', '1', '--from', day, '--among-others', '--seed', 't']);
     expect(await empty(ada)).toMatch(/\d+ entries waiting: run `mobility pipeline --user sim-t-1@example.org`/);
     const file = join(shared.folder, 'empty.geojson');
     const written = await run(['diary', '--user', ada, '--day', day, '--geojson', file]);

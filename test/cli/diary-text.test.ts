@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { diaryText } from '../../src/cli/diary-text.ts';
 import { modeText } from '../../src/diary/day-words.ts';
 import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
+import { placesOf, staysOf } from '../../src/diary/places.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../../src/model/trip.ts';
 
 const same = (text: string): string => text;
@@ -58,8 +59,14 @@ function observedOf(links: TripRecord[], silences: Silence[] = []): ObservedDay 
   return observedDays({ links, observed: { from: midnight, silences, seen }, zone: 'UTC' }, day, day)[0]!;
 }
 
+/** Places by the letters of the day. */
+const placesIn = (records: TripRecord[]) => placesOf('u', staysOf(records.flatMap(({ trip }) => trip ?? [])));
+
 const text = (records: TripRecord[], completeUntil: number | null = null, silences: Silence[] = []): string =>
-  diaryText({ name: 'ada', day, records, observed: observedOf(records, silences), completeUntil }, marks);
+  diaryText(
+    { name: 'ada', day, records, observed: observedOf(records, silences), completeUntil, places: placesIn(records) },
+    marks,
+  );
 
 it('time that was not observed is blank in the bar, and its reasons stand below', () => {
   const silences: Silence[] = [
@@ -166,7 +173,7 @@ it('each part of the bar has the character and colour of its mode; a wait has no
   expect(shown).toMatch(/\n {2}─{24}•┄▒┄█┄▓┄═┄═┄┃─{35}\n/);
   expect(shown).toContain('\n  • walking 1.0 km  ▒ bicycling 1.0 km  █ car 1.0 km  ▓ bus 1.0 km  ═ train 1.0 km');
   const tinted = diaryText(
-    { name: 'ada', day, records, observed: observedOf(records), completeUntil: null },
+    { name: 'ada', day, records, observed: observedOf(records), completeUntil: null, places: placesIn(records) },
     { ...marks, tint: (piece, colour) => `<${colour}${piece}>` },
   );
   expect(tinted).toContain('<29•>┄<69▒>┄<202█>┄<163▓>┄<92═>┄<92═>┄<246┃>');

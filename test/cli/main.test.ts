@@ -13,6 +13,7 @@ describe('exit codes', () => {
   it('0 for help and version, on standard output', async () => {
     for (const args of [
       ['--help'],
+      [],
       ['help'],
       ['help', 'pipeline'],
       ['store', 'help', 'check'],
@@ -25,12 +26,10 @@ describe('exit codes', () => {
     expect((await run(['--version'])).stdout).toBe(`${packageVersion()}\n`);
   });
 
-  it('2 for a command line without a command, with the help on standard error', async () => {
-    for (const args of [[], ['users']]) {
-      const { code, stdout, stderr } = await run(args);
-      expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toMatch(/^mobility: MOBILITY_USAGE: expected one of these commands\nUsage: mobility/);
-    }
+  it('2 for a group of commands without one of them, with the help on standard error', async () => {
+    const { code, stdout, stderr } = await run(['users']);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^mobility: MOBILITY_USAGE: expected one of these commands\nUsage: mobility/);
   });
 
   it('2 for an unknown command, with the name of a similar one', async () => {
@@ -133,6 +132,31 @@ it('flags that every command takes may stand before or behind it', async () => {
   }
 });
 
+it('--quiet leaves results and errors, and no notes', async () => {
+  const { run } = await freshProgram();
+  const { code, stdout, stderr } = await run(['simulate', '--users', '1', '--from', '2024-03-12', '--quiet']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/sim-demo-1@example.org/);
+  expect((await run(['diary', '--user', 'eve', '--quiet'])).stderr).toMatch(/MOBILITY_USER_UNKNOWN/);
+});
+
+it('simulated people do not come among others unasked, and are taken out again', async () => {
+  const { run } = await freshProgram();
+  await run(['users', 'add', 'ada']);
+  const args = ['simulate', '--users', '2', '--from', '2024-03-12'];
+  const refused = await run(args);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/found others .*--among-others/)]);
+  expect((await run([...args, '--among-others'])).code).toBe(0);
+  await run([...args, '--seed', 'other', '--among-others']);
+  expect((await run(['simulate', '--remove', '--json'])).json()).toMatchObject({ removed: { length: 2 } });
+  const left = (await run(['users', 'list', '--json'])).json<{ users: { user_email: string }[] }>().users;
+  expect(left.map(({ user_email }) => user_email).sort()).toEqual([
+    'ada',
+    'sim-other-1@example.org',
+    'sim-other-2@example.org',
+  ]);
+});
+
 it('a command ends quietly when the reader of its output goes away', async () => {
   const { run } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12']);
@@ -145,8 +169,10 @@ it('every command and subcommand describes itself, its flags and arguments, and 
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
   const context = createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
   const program = await buildProgram(context, streams);
-  const names = program.commands.map((command) => command.name());
-  expect(names).toEqual(names.toSorted());
+  const groups = program.commands.map((command) => command.helpGroup());
+  expect([...new Set(groups)]).toEqual(
+    ['Set up', 'Every day', 'People and their days', 'Research', 'Repair', 'Try out'].map((group) => `${group}:`),
+  );
   const walk = async (command: Command, path: readonly string[]): Promise<void> => {
     expect([path, command.description()]).toEqual([path, expect.stringMatching(/^[a-z].*[^.]$/)]);
     const unexplained = command.options.filter(({ description }) => description === '');

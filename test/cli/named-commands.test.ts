@@ -33,6 +33,9 @@ const wordsOf = (line: string): string[] =>
       .match(/'[^']*'|\$\{[^}]*\}|\S+/g) ?? []
   ).map((word) => word.replace(/^'(.*)'$/, '$1'));
 
+/** What a command does without a subcommand. */
+const defaults: Record<string, string> = { logs: 'calls', errors: 'list' };
+
 /** What is wrong with words behind `mobility`, where they only name a command and some of its flags. */
 function unknownIn(program: Command, words: readonly string[]): string | null {
   let command = program;
@@ -51,7 +54,7 @@ function unknownIn(program: Command, words: readonly string[]): string | null {
     }
     if (child === undefined) continue;
     command = child;
-    const meant = child.name() === 'logs' ? child.commands.find((one) => one.name() === 'calls') : undefined;
+    const meant = child.commands.find((one) => one.name() === defaults[child.name()]);
     for (const option of [...child.options, ...(meant?.options ?? [])]) flags.set(option.long, option);
   }
   return null;

@@ -211,7 +211,20 @@ it('Ctrl-C gives the user in work back at once', async () => {
 it('an export that is killed leaves no file of its own name, and the same command works again', async () => {
   const { address, folder } = await simulated(12);
   const out = join(folder, 'out');
-  const line = ['export', '--all', '--format', 'csv', '--out', out, '--store', address];
+  const line = [
+    'export',
+    '--all',
+    '--format',
+    'csv',
+    '--kind',
+    'places',
+    '--kind',
+    'entries',
+    '--out',
+    out,
+    '--store',
+    address,
+  ];
   const filesOf = async () => (await readdir(out).catch(() => [])).sort();
   const killed = await start(line);
   await until(async () => (await filesOf()).some((name) => /^\.entries\.csv\.\w+\.part$/.test(name)));

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { observedDays } from '../../src/diary/observed-time.ts';
-import type { TripRecord } from '../../src/model/trip.ts';
+import { placesOf, staysOf } from '../../src/diary/places.ts';
+import type { Trip, TripRecord } from '../../src/model/trip.ts';
 import { diaryPage } from '../../src/pages/day-page.ts';
 import { type ModeStyle, modeStyles } from '../../src/pages/mode-styles.ts';
 import { run as runProgram } from '../cli/kit.ts';
@@ -64,6 +65,7 @@ it('a name or label cannot act as HTML', () => {
     name: hostile,
     days: [{ day: '1970-01-01', records: [record as unknown as TripRecord], observed: observed!, labels }],
     completeUntil: null,
+    places: placesOf('u', staysOf([trip as unknown as Trip]), [{ ts: 60, name: hostile }]),
   });
   expect(page).not.toContain('<script');
   expect(page).toContain('<details><summary>Why</summary>');

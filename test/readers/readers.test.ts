@@ -106,7 +106,8 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which nobody gets unasked
     for (const format of ['parquet', 'jsonl']) await run('export', '--all', '--format', format, ...all, ...out(format));
     for (const format of ['geojson', 'gpx']) await run('export', '--all', '--format', format, ...out(format));
-    const other = (await run('users', 'list', '--json')).json<{ user_email: string }[]>()[0]!.user_email;
+    const other = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[0]!
+      .user_email;
     await run('export', '--user', other, '--format', 'jsonl', ...out('unlabelled'));
     for (const names of ['trackintel', 'scikit-mobility'])
       await run('export', '--all', '--format', 'csv', '--names', names, ...out(names));

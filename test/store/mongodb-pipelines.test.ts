@@ -1,10 +1,11 @@
-// Two runs of everybody at once on one MongoDB: no user is in two hands, and each is done once.
+// Two runs of everybody at once on one MongoDB: no user is in two hands, and each is done once, corrections included.
 import { expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { type AllReport, runAll } from '../../src/pipeline/run-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { everythingOf, pushesOf } from '../faults/kit.ts';
+import { correction } from '../support/corrections.ts';
 import { newStore, newUser } from '../support/store.ts';
 import { describeOnServers, withStore } from './servers.ts';
 
@@ -17,7 +18,16 @@ async function fill(store: Store): Promise<void> {
   for (const [i, uuid] of uuids.entries()) {
     const user = await newUser(store, uuid);
     const [day] = pushesOf(`person ${i}`, i % 2 === 0 ? 'android' : 'ios', 1);
-    await store.usercache.put(user, { entries: day!.filter((_, at) => at % 8 === 0), unusable: [] }, 1);
+    const some = day!.filter((_, at) => at % 8 === 0);
+    const times = some.flatMap(({ data }) => (typeof data.ts === 'number' ? [data.ts] : []));
+    const [noon, late] = [times[Math.floor(times.length / 2)]!, times.at(-1)!];
+    const stated = [
+      correction(1_790_000_000, { kind: 'mode', ts: noon, mode: 'tram' }),
+      correction(1_790_000_001, { kind: 'add', start_ts: noon + 3600, end_ts: noon + 4200, mode: 'bus' }),
+      correction(1_790_000_002, { kind: 'set_aside', start_ts: late - 3600, end_ts: late }),
+      correction(1_790_000_003, { kind: 'split', ts: noon }),
+    ];
+    await store.usercache.put(user, { entries: [...some, ...stated], unusable: [] }, 1);
   }
 }
 

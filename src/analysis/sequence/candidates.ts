@@ -115,11 +115,8 @@ export function segmentTrips(input: SegmentTripsInput): SegmentTripsOutput {
     }
     if (!other) last = i;
   }
-  if (
-    start !== null &&
-    input.endOfData &&
-    someWithin(input.events, locations[last]!.ts, Number.POSITIVE_INFINITY, isEnd)
-  ) {
+  const since = locations[last]?.ts ?? Number.POSITIVE_INFINITY;
+  if (start !== null && input.endOfData && someWithin(input.events, since, Number.POSITIVE_INFINITY, isEnd)) {
     trips.push({
       startIndex: start,
       endIndex: stillSince(locations, start, last),

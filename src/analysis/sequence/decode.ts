@@ -50,10 +50,8 @@ const walkingFeature = featureNames.indexOf('awalk30');
 /** The cells with what the model says of each; their states are not known yet. */
 function judgedCells(input: CellInput, odds: StateOdds): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
-  const room = Math.max(
-    0,
-    Math.min(most, input.track.ts.length * (2 * Math.ceil(featureLimits.reach / cellSeconds) + 1)),
-  );
+  const perFix = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
+  const room = Math.max(0, Math.min(most, input.track.ts.length * perFix));
   const ts = new Float64Array(room);
   const probability = new Float64Array(4 * room);
   const walking = new Float64Array(room);

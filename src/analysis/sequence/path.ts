@@ -1,6 +1,7 @@
 // Step "path": where a trip went and how long its way was: the smoothed track, with the way before its first location.
 import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
+import { withFields } from '../../model/with-fields.ts';
 import { firstAtOrAfter } from '../in-time.ts';
 import { pointBetween } from '../resample.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
@@ -100,6 +101,5 @@ function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   const i = Math.min(firstAtOrAfter(path, ts), path.length - 1);
   const point = path[i]!;
   if (i > 0 && point.ts > ts) return pointBetween(path[i - 1]!, point, ts);
-  const { latitude, longitude, altitude, length } = point;
-  return { ts, latitude, longitude, altitude, length };
+  return withFields(point, { ts });
 }

@@ -220,11 +220,8 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
 
 const coveredFeature = legFeatures.indexOf('covered');
 
-/**
- * Without readings what is said is less sure: how sharp it is where locations show nothing of a way, and how much more
- * where they show all of it (by the folds that leave out an itinerary).
- */
-const unread = { least: 0.45, covered: 0.4 };
+/** How sharp what is said is without readings where locations show nothing of a way; twice that where they show all. */
+const unread = 0.45;
 
 /** The mode of a leg: that of the ride that shares most of its time. */
 function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: number): Mode {
@@ -235,7 +232,7 @@ function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: num
     return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
   const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds[leg.state]!;
   const covered = rides[i]?.features[coveredFeature] ?? 0;
-  const sharpness = motions.length > 0 ? 1 : unread.least + unread.covered * covered;
+  const sharpness = motions.length > 0 ? 1 : unread * (1 + covered);
   const chances = own.map((p, m) => (average <= rideLimits.limits[m]! ? p ** sharpness : 0));
   const sum = chances.reduce((a, b) => a + b, 0);
   return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);

@@ -3,6 +3,7 @@ import { Argument, Command, Option } from 'commander';
 import { convert } from '../../converters/convert.ts';
 import { correctionEntry } from '../../corrections/entry.ts';
 import { readDays } from '../../diary/days.ts';
+import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
@@ -60,7 +61,7 @@ export function correctCommand(context: CommandContext): Command {
       'after',
       `
 Examples:
-  mobility correct set-aside --user ada@example.org --day 2024-03-12 --reason "borrowed phone" --by helen --dry-run
+  mobility correct set-aside --user ada@example.org --day 2024-03-12 --reason 'borrowed phone' --by helen --dry-run
   mobility correct mode --user ada@example.org --day 2024-03-12 --at 08:14 --mode tram
   mobility correct add --user ada@example.org --day 2024-03-12 --from 17:05 --to 17:40 --mode train
   mobility correct list --user ada@example.org
@@ -119,7 +120,8 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
   const [shown] = await readDays(store, user, { from: day, to: day }, now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const text = diaryText({ name: user.user_email, ...shown!, completeUntil }, output);
+  const places = await readPlaces(store, user.uuid);
+  const text = diaryText({ name: user.user_email, ...shown!, completeUntil, places }, output);
   return { text, trips: shown!.records.flatMap(({ trip }) => trip ?? []) };
 }
 

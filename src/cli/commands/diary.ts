@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDays } from '../../diary/build-trip-documents.ts';
 import { type Day, dayFigures, readDays } from '../../diary/days.ts';
+import { readPlaces } from '../../diary/places.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
 import { MobilityError } from '../../model/errors.ts';
@@ -106,7 +107,8 @@ async function showDays(context: CommandContext, user: UserRecord, days: Range, 
   }
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
   const shown = await readDays(store, user, days, context.now());
-  const texts = shown.map((day) => diaryText({ name: user.user_email, ...day, completeUntil, ids }, output));
+  const places = await readPlaces(store, user.uuid);
+  const texts = shown.map((day) => diaryText({ name: user.user_email, ...day, completeUntil, places, ids }, output));
   await output.line(texts.join('\n\n'));
   return countTrips(shown);
 }
@@ -138,7 +140,8 @@ async function writePage(context: CommandContext, user: UserRecord, file: string
   const store = await context.store();
   const days = await readDays(store, user, range, context.now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const text = diaryPage({ name: user.user_email, days, completeUntil });
+  const places = await readPlaces(store, user.uuid);
+  const text = diaryPage({ name: user.user_email, days, completeUntil, places });
   await writeResult(context.output, file, text, counted(countTrips(days), 'trip'));
   return countTrips(days);
 }

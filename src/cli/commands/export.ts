@@ -47,7 +47,7 @@ export function exportCommand(context: CommandContext): Command {
     .addOption(
       new Option(
         '--kind <kind>',
-        `with --format: only this table (${kinds.join(', ')}); may be repeated; default: all but entries`,
+        `with --format: only this table (${kinds.join(', ')}); may be repeated; default: all but entries and locations`,
       ).argParser(kindArgument),
     )
     .addOption(
@@ -79,6 +79,7 @@ Examples:
   mobility export --user ada@example.org --trips --from 2024-03-01 --to 2024-03-31 > march.geojson
 
 With --format the folder gets one file per kind, and datapackage.json, which describes every column.
+The kind locations has a guess at the home of each person: it is written only if --kind names it.
 The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
 Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
 with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
@@ -250,7 +251,8 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
   // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred; and entries are many.
   const isExact = (one: Kind): boolean => one === 'entries' || one === 'labels';
-  const chosen = kind ?? possible.filter((one) => one !== 'entries' && (!isProtected || !isExact(one)));
+  const isAsked = (one: Kind): boolean => one !== 'entries' && one !== 'locations'; // and a guess at the home goes to whom asks
+  const chosen = kind ?? possible.filter((one) => isAsked(one) && !(isProtected && isExact(one)));
   const wrong = chosen.find((one) => !possible.includes(one));
   if (wrong !== undefined)
     throw new MobilityError('MOBILITY_USAGE', `expected one of ${possible.join(', ')} as --kind, found ${wrong}`);

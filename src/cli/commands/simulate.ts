@@ -5,6 +5,8 @@ import type { Entry } from '../../model/entry.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
+import { everyUser } from '../../store/pages.ts';
+import { eraseUser } from '../../upkeep/erase-user.ts';
 import { dayArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
@@ -16,6 +18,8 @@ interface Options {
   seed: string;
   platform: 'android' | 'ios' | 'both';
   server?: string;
+  amongOthers?: true;
+  remove?: true;
 }
 
 /** Pushes one batch of a user; returns how many entries were new. */
@@ -33,6 +37,10 @@ export function simulateCommand(context: CommandContext): Command {
       new Option('--platform <name>', 'platform of the phones').choices(['android', 'ios', 'both']).default('both'),
     )
     .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
+    .option('--among-others', 'also into a store that has people who are not simulated')
+    .addOption(
+      new Option('--remove', 'take all simulated people of the seed out of the store again').conflicts('server'),
+    )
     .addHelpText(
       'after',
       `
@@ -52,8 +60,9 @@ function serverUrl(text: string): string {
 
 async function simulate(context: CommandContext, options: Options): Promise<Outcome> {
   const { users, days, seed, server } = options;
+  if (options.remove) return removeSimulated(context, seed);
   const from = options.from ?? addDays(localDay(context.now(), context.zone), -days);
-  const push = server === undefined ? await intoStore(context) : throughServer(server);
+  const push = server === undefined ? await intoStore(context, options.amongOthers) : throughServer(server);
   const signal = context.interruptible();
   const progress = context.output.progress('starting');
   const rows: { user_email: string; platform: string; days: number; entries: number; new: number }[] = [];
@@ -91,12 +100,39 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   return { exitCode: 0 };
 }
 
-async function intoStore(context: CommandContext): Promise<Push> {
+const isSimulated = (name: string, seed?: string): boolean => {
+  const [, found] = /^sim-(.*)-\d+@example\.org$/.exec(name) ?? [];
+  return found !== undefined && (seed === undefined || found === seed.toLowerCase());
+};
+
+async function intoStore(context: CommandContext, amongOthers = false): Promise<Push> {
   const store = await context.store({ make: true });
+  for await (const { user_email } of amongOthers ? [] : everyUser(store)) {
+    if (isSimulated(user_email)) continue;
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      `expected a store of simulated people only, found others in ${store.address}: name another with --store, or add --among-others`,
+    );
+  }
   return async (name, pushed) => {
     const { user } = await store.users.register(name, { now: context.now() });
     return (await putBatch(user.uuid, pushed, { store, now: context.now })).inserted;
   };
+}
+
+async function removeSimulated(context: CommandContext, seed: string): Promise<Outcome> {
+  const store = await context.store();
+  const removed: string[] = [];
+  for await (const { uuid, user_email } of everyUser(store)) {
+    if (!isSimulated(user_email, seed)) continue;
+    await eraseUser(store, uuid);
+    removed.push(user_email);
+  }
+  await context.output.result(
+    { removed },
+    `removed ${counted(removed.length, 'simulated person', 'simulated people')}`,
+  );
+  return {};
 }
 
 function throughServer(server: string): Push {

@@ -20,7 +20,7 @@ export interface Format {
   open: () => Promise<MakeTableWriter>;
 }
 
-const everything: Kind[] = ['trips', 'sections', 'places', 'points', 'labels', 'days', 'entries'];
+const everything: Kind[] = ['trips', 'sections', 'places', 'locations', 'points', 'labels', 'days', 'entries'];
 
 /** Every format of an export. A new one is a line here and a file beside this one. */
 export const formats: Record<FormatName, Format> = {
@@ -34,7 +34,7 @@ export const formats: Record<FormatName, Format> = {
   geojson: {
     ending: 'geojson',
     mediaType: 'application/geo+json',
-    kinds: ['trips', 'sections', 'places', 'points'],
+    kinds: ['trips', 'sections', 'places', 'locations', 'points'],
     open: async () => geojsonWriter,
   },
   gpx: { ending: 'gpx', mediaType: 'application/gpx+xml', kinds: ['points'], open: async () => gpxWriter },

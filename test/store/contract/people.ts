@@ -33,6 +33,35 @@ export function peopleTests(use: Use): void {
     expect((await use.store.users.byUuid(uuid))?.update_ts).toBe(1);
   });
 
+  it('figures of one person are those that a page of all has, from every table at once', async () => {
+    const { user } = await use.store.users.register(name(), { now: 5.5 });
+    const { user: other } = await use.store.users.register(name(), { now: 6 });
+    const hash = newUuid().padEnd(64, '0');
+    await use.store.tokens.add({ hash, user_id: user.uuid, created_ts: 7, expires_ts: null });
+    await use.store.profiles.merge(user.uuid, { last_put_ts: 8 });
+    const unusable = [{ entry: 'x', reason: 'shape', message: 'no entry' }];
+    await use.store.usercache.put(user.uuid, { entries: [fix(1), fix(9e9)], unusable }, 8);
+    await use.store.leases.acquire(user.uuid, 'a run', 60);
+    const [figures] = await use.store.users.figures({ uuid: user.uuid });
+    expect(figures).toMatchObject({
+      user: { ...user, sent_ts: 8 },
+      ...{ registered_ts: 5.5, stage: 'active', audit_key: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+      ...{ profile: { last_put_ts: 8 }, tokens: [{ hash }], lease: { owner: 'a run' } },
+      waiting: { count: 2, ahead: 1, next_due_ts: 9e9 },
+      set_aside: [{ key: null, reason: 'shape', count: 1, last_ts: 8 }],
+    });
+    const all = new Map<string, unknown>();
+    for (let after = ''; ; ) {
+      const page = await use.store.users.figures({ after, limit: 3 });
+      for (const one of page) all.set(one.user.uuid, one);
+      if (page.length < 3) break;
+      after = page.at(-1)!.user.uuid;
+    }
+    same(all.get(user.uuid), figures);
+    expect(all.get(other.uuid)).toMatchObject({ waiting: { count: 0 }, set_aside: [], tokens: [], lease: null });
+    expect(await use.store.users.figures({ uuid: newUuid() })).toEqual([]);
+  });
+
   it('names are compared exactly', async () => {
     const base = newId();
     const ends = ['', ' ', '\u0000', '\u0000a', '\ud800', '\udbff', 'é', 'e\u0301', '.x', '\\u0000'];

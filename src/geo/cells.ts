@@ -1,0 +1,19 @@
+// A grid over the earth whose cells are about as wide as they are tall.
+import type { LatLon } from './distance.ts';
+
+const metresPerDegree = 111_195; // of the sphere on which `distance` measures
+
+/** Whether two positions are farther apart than `metres` by latitude alone; cheaper than their distance. */
+export const isFarNorth = (a: LatLon, b: LatLon, metres: number): boolean =>
+  Math.abs(a.latitude - b.latitude) * metresPerDegree > metres;
+
+/** The middle of the cell of about `size` metres in which a position lies. */
+export function cellMiddle({ latitude, longitude }: LatLon, size: number): LatLon {
+  const tall = size / metresPerDegree;
+  const middle = (Math.floor(latitude / tall) + 0.5) * tall;
+  const wide = tall / Math.max(0.01, Math.cos((middle * Math.PI) / 180));
+  return {
+    latitude: Math.min(90, Math.max(-90, middle)),
+    longitude: (Math.floor(longitude / wide) + 0.5) * wide,
+  };
+}

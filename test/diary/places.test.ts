@@ -1,0 +1,175 @@
+// The places of a life: one id each, whatever has arrived of it and in which order, and the home among them.
+import { readFile } from 'node:fs/promises';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { type LocatedStay, type Places, placesOf } from '../../src/diary/places.ts';
+import { namedPlaces } from '../../src/pages/day-items.ts';
+import { en } from '../../src/pages/texts/en.ts';
+import { type DayPlan, planDay } from '../../src/simulate/plan-day.ts';
+import { seededRandom } from '../../src/simulate/random.ts';
+import { freshProgram } from '../cli/kit.ts';
+
+const metresPerDegree = 111_195;
+const days = 60;
+
+/** Stays of a made-up life as a receiver finds them, with what they really were. Waits for a bus are none. */
+function lifeOf(seed: string): { stay: LocatedStay; name: string }[] {
+  const random = seededRandom('receiver', seed);
+  const [working, free] = ['2024-01-08', '2024-01-13'].map((day) => planDay({ day, seed })) as [DayPlan, DayPlan];
+  const stays: { stay: LocatedStay; name: string }[] = [];
+  for (let i = 0; i < days; i += 1) {
+    const { steps, origin, zone, from: begin } = i % 7 < 5 ? working : free;
+    const later = working.from + i * 86_400 - begin; // every week as the first one
+    for (const step of steps) {
+      if (step.kind !== 'stay' || step.name === 'stop') continue;
+      const { name, at } = step;
+      const [from, to] = [step.from + later, step.to + later];
+      const last = stays.at(-1);
+      if (last?.name === name && last.stay.to === from) {
+        last.stay.to = to;
+        continue;
+      }
+      const error = random.chance(0.1) ? 25 : 10; // m, as in the diary of simulated phones
+      const [x, y] = [at.x + random.normal(error), at.y + random.normal(error)];
+      const east = metresPerDegree * Math.cos((origin[1] * Math.PI) / 180);
+      stays.push({ name, stay: { at: [origin[0] + x / east, origin[1] + y / metresPerDegree], from, to, zone } });
+    }
+  }
+  return stays;
+}
+
+/** The order of arrival of days: as they were, the last first, by chance. */
+const orders: ((count: number, seed: string) => number[])[] = [
+  (count) => Array.from({ length: count }, (_, i) => i),
+  (count) => Array.from({ length: count }, (_, i) => count - 1 - i),
+  (count, seed) => {
+    const random = seededRandom('order', seed);
+    const keys = Array.from({ length: count }, () => random.next());
+    return [...keys.keys()].sort((a, b) => keys[a]! - keys[b]!);
+  },
+];
+
+it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much of the life has arrived', () => {
+  let [right, all, homes] = [0, 0, 0];
+  for (let n = 0; n < 30; n += 1) {
+    const seed = `life ${n}`;
+    const life = lifeOf(seed);
+    const first = life[0]!.stay.from;
+    const dayOf = ({ from }: LocatedStay): number => Math.floor((from - first) / 86_400);
+    const seen = new Map<string, Map<string, number>>(); // by place: stays by id
+    for (const order of orders) {
+      const arrived = order(days, seed);
+      for (const share of [0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1]) {
+        const some = new Set(arrived.slice(0, Math.round(share * days)));
+        const part = life.filter(({ stay }) => some.has(dayOf(stay)));
+        const places = placesOf(
+          'a person',
+          part.map(({ stay }) => stay),
+        );
+        for (const { stay, name } of part) {
+          const ids = seen.get(name) ?? new Map<string, number>();
+          const { id } = places.of(stay.at);
+          seen.set(name, ids.set(id, (ids.get(id) ?? 0) + 1));
+        }
+      }
+    }
+    const main = [...seen.values()].map((ids) => [...ids].sort(([, a], [, b]) => b - a)[0]!);
+    expect(new Set(main.map(([id]) => id)).size, seed).toBe(seen.size);
+    right += main.reduce((sum, [, count]) => sum + count, 0);
+    all += [...seen.values()].reduce((sum, ids) => sum + [...ids.values()].reduce((a, b) => a + b, 0), 0);
+    const whole = placesOf(
+      'a person',
+      life.map(({ stay }) => stay),
+    );
+    const home = whole.all.find((place) => place.home !== null)!;
+    if (whole.of(life[0]!.stay.at) === home && home.home! > 0.9) homes += 1;
+  }
+  expect(right / all).toBeGreaterThan(0.99);
+  expect(homes).toBeGreaterThanOrEqual(29);
+});
+
+it('the guess at the home is shown to its own person, and to nobody else', () => {
+  const life = lifeOf('guess').map(({ stay }) => stay);
+  const places = placesOf('a', life);
+  const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(life[0]!.at).look);
+  expect(looks).toEqual(['home', 'place']);
+});
+
+/** Everything that is said of places and stays. */
+const saidOf = (places: Places, stays: readonly LocatedStay[]): unknown => [
+  places.all,
+  stays.map(({ at }) => places.of(at).id),
+];
+
+it('the order of stays changes nothing, also where the day changes; another person has other ids', () => {
+  const life = lifeOf('order').map(({ stay: { at, ...stay } }): LocatedStay => {
+    const longitude = at[0] - lifeOrigin + 180;
+    return { ...stay, at: [longitude > 180 ? longitude - 360 : longitude, at[1]] };
+  });
+  const expected = saidOf(placesOf('a', life), life);
+  fc.assert(
+    fc.property(fc.shuffledSubarray(life, { minLength: life.length }), (mixed) => {
+      expect(saidOf(placesOf('a', mixed), life)).toEqual(expected);
+    }),
+    { numRuns: 10 },
+  );
+  expect(placesOf('a', life).all.length).toBeLessThan(10);
+  const ids = new Set(placesOf('a', life).all.map(({ id }) => id));
+  expect(placesOf('b', life).all.some(({ id }) => ids.has(id))).toBe(false);
+});
+
+const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];
+
+it('a place keeps its letter on every day, gets the name that somebody gave it, and has one id in exports that ask', async () => {
+  const { run, folder } = await freshProgram();
+  const user = 'sim-spot-1@example.org';
+  await run([
+    'simulate',
+    '--users',
+    '1',
+    '--days',
+    '4',
+    '--from',
+    '2024-03-11',
+    '--seed',
+    'spot',
+    '--platform',
+    'android',
+  ]);
+  await run(['pipeline', '--all']);
+  const shown = async (day: string): Promise<string> => (await run(['diary', '--user', user, '--day', day])).stdout;
+  for (const day of ['2024-03-11', '2024-03-13']) {
+    const letters = [...(await shown(day)).matchAll(/● (\w+)/g)].map(([, letter]) => letter);
+    expect([day, letters[0], letters.at(-1)]).toEqual([day, 'A', 'A']);
+    expect(letters.length).toBeGreaterThan(4);
+  }
+  const named = ['correct', 'place-name', '--user', user, '--day', '2024-03-11', '--at', '03:30', '--name', 'Nest'];
+  expect(await run(named)).toMatchObject({ code: 0 });
+  expect(await shown('2024-03-13')).toMatch(/● A Nest/);
+  const out = `${folder}/out`;
+  const asked = ['--format', 'jsonl', '--user', user, '--out'];
+  const plain = await run(['export', ...asked, out, '--json']);
+  const kinds = plain.json<{ files: { kind: string }[] }>().files.map(({ kind }) => kind);
+  expect(kinds).toContain('places');
+  expect(kinds).not.toContain('locations');
+  const rowsOf = async (to: string, more: string[]) => {
+    const done = await run(['export', ...asked, to, '--kind', 'places', '--kind', 'locations', ...more]);
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    const read = async (kind: string) => (await readFile(`${to}/${kind}.jsonl`, 'utf8')).trim().split('\n');
+    const [places, locations] = await Promise.all(['places', 'locations'].map(read));
+    return { places: places!.map((line) => JSON.parse(line)), locations: locations!.map((line) => JSON.parse(line)) };
+  };
+  const exact = await rowsOf(`${out}-exact`, []);
+  expect(exact.locations.map(({ location_name }) => location_name)).toContain('Nest');
+  const coarse = await rowsOf(`${out}-coarse`, ['--coarse', '500m']);
+  expect(coarse.locations.every(({ location_name }) => location_name === null)).toBe(true);
+  for (const { places, locations } of [exact, coarse]) {
+    const known = new Set(locations.map(({ location_id }) => location_id));
+    expect(places.every(({ location_id }) => known.has(location_id))).toBe(true);
+    expect(locations.filter(({ home }) => home !== null)).toHaveLength(1);
+  }
+  const exactIds = new Set(exact.locations.map(({ location_id }) => location_id));
+  expect(coarse.locations.some(({ location_id }) => exactIds.has(location_id))).toBe(false);
+  const spots = new Set(coarse.places.map(({ geometry }) => JSON.stringify(geometry)));
+  expect(coarse.locations.length).toBeLessThanOrEqual(spots.size); // no cell is told apart
+});
