@@ -11,6 +11,8 @@ export interface ShownPlace {
   name: string;
   /** What stands beside its ring on the map. */
   mark: string;
+  /** True: somebody named it. */
+  isNamed: boolean;
   look: 'home' | 'work' | 'place';
 }
 
@@ -103,9 +105,10 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
   return (position) => {
     const { letter, name, home } = places.of(position);
     const guess = isOwn && (home ?? 0) >= surelyHome ? 'home' : 'place';
-    if (name === null) return { name: t.me.place(letter), mark: letter, look: guess };
+    if (name === null) return { name: t.me.place(letter), mark: letter, isNamed: false, look: guess };
     const shown = name === 'home' ? t.me.home : name;
-    return { name: shown, mark: shown.slice(0, 16), look: t.me.looks[name.toLowerCase()] ?? guess };
+    const look = t.me.looks[name.toLowerCase()] ?? guess;
+    return { name: shown, mark: shown.slice(0, 16), isNamed: true, look };
   };
 }
 

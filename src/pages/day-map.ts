@@ -139,7 +139,8 @@ function rings({ project, metres, height }: View, around: MapPlace | undefined, 
 
 /** Places with their names, each on the side where it hides least. */
 function names(places: readonly MapPlace[], points: readonly Point[], { project, height }: View): string {
-  const taken = [{ x: 8, y: 6, w: 130 }]; // the scale
+  // The scale, and the arrow.
+  const taken = [{ x: 8, y: 6, w: 130 }, ...[60, 45, 30].map((up) => ({ x: 362, y: height - up, w: 34 }))];
   return places
     .map(({ position, mark }) => {
       const [x, y] = project(position);

@@ -30,7 +30,7 @@ export interface Invitations {
 const sheetStyle = `@page{size:A4;margin:0}*{box-sizing:border-box}body{margin:0;background:#fff;color:#16191d;font:11pt/1.45 system-ui,"Segoe UI",Roboto,"Noto Sans",sans-serif}
 .sheet{width:210mm;height:296mm;padding:18mm 20mm 12mm;display:flex;flex-direction:column;overflow:hidden;break-after:page}
 header,footer{display:flex;justify-content:space-between;gap:6mm}header{border-bottom:1.2mm solid;padding-bottom:3mm}footer{margin-top:auto;border-top:.3mm solid #858b93;padding-top:3mm;font-size:9.5pt;color:#565c64}
-h1{font-size:27pt;line-height:1.12;margin:10mm 0 4mm;max-width:150mm}h2{font-size:14pt;margin:0;line-height:10mm}h3{font-size:12pt;margin:0 0 1mm}p{margin:0}.lead{font-size:13pt;max-width:160mm}
+h1{font-size:27pt;line-height:1.12;margin:10mm 0 4mm;max-width:150mm}h2{font-size:14pt;margin:0;line-height:1.3;padding-top:1.5mm}h3{font-size:12pt;margin:0 0 1mm}p{margin:0}.lead{font-size:13pt;max-width:160mm}
 .g{display:grid;grid-template-columns:66mm 1fr;gap:12mm;margin:10mm 0}figure{margin:0}svg{display:block;width:100%;height:auto}figure svg{border:.4mm solid;border-radius:2mm}figcaption{font-size:9.5pt;color:#565c64;margin-top:2mm;text-align:center}
 ol{list-style:none;margin:0;padding:0}li{display:grid;grid-template-columns:10mm 1fr;gap:4mm;position:relative;padding-bottom:6mm}li:not(:last-child):before{content:"";position:absolute;left:4.4mm;top:5mm;bottom:0;width:1.2mm;background:#16191d}
 .n{position:relative;width:10mm;height:10mm;border:1mm solid;border-radius:50%;background:#fff;display:grid;place-items:center}

@@ -20,8 +20,6 @@ export interface Shell {
   signOut?: Markup;
   /** True: as wide as forms and prose. */
   isNarrow?: boolean;
-  /** Reloads the page after so many seconds. */
-  refresh?: number;
   foot?: MarkupValue;
   body: MarkupValue;
 }
@@ -30,25 +28,14 @@ export interface Shell {
 export const stylePath = '/assets/pages.css';
 
 /** The page as HTML. */
-export function shell({
-  t,
-  title,
-  brand = t.service,
-  links = [],
-  signOut,
-  isNarrow,
-  refresh,
-  foot,
-  body,
-}: Shell): Markup {
+export function shell({ t, title, brand = t.service, links = [], signOut, isNarrow, foot, body }: Shell): Markup {
   const items = links.map(
     ({ href, words, isCurrent }) => markup`<a href="${href}"${isCurrent && CURRENT}>${words}</a>`,
   );
   const nav = items.length > 0 || signOut ? markup`<nav aria-label="${t.pages}">${items}${signOut}</nav>` : null;
-  const again = refresh !== undefined && markup`<meta http-equiv="refresh" content="${refresh}">`;
   return markup`<!doctype html>
 <html lang="${t.language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="robots" content="noindex">${again}<title>${title}${title === brand ? '' : ` – ${brand}`}</title><link rel="stylesheet" href="${stylePath}"></head>
+<meta name="robots" content="noindex"><title>${title}${title === brand ? '' : ` – ${brand}`}</title><link rel="stylesheet" href="${stylePath}"></head>
 <body><a class="skip" href="#content">${t.skip}</a>
 <header class="top"><div class="in"><span class="brand">${brand}</span>${nav}</div></header>
 <main id="content"${isNarrow && NARROW}>${body}</main>

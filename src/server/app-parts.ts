@@ -24,6 +24,8 @@ export interface AppParts {
   now: () => number;
   /** Notes an act of a manager or a person in the audit log. Default: nowhere. */
   audit?: (act: Act) => Promise<void>;
+  /** Every act of the audit log. Default: none. */
+  acts?: () => Promise<Act[]>;
   /** Takes exceptions with their stack; default: standard error. */
   errorOutput?: (text: string) => void;
   /** Limits of one caller in place of the default ones. */

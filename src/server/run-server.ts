@@ -1,7 +1,7 @@
 // `mobility serve`: one process, or a primary process with workers, until a signal stops it.
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
-import { audit } from '../log/audit.ts';
+import { audit, readActs } from '../log/audit.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -121,6 +121,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
     ...{ store, log, config, now, thread: threadId, audit: (act) => audit(config.logDir, act) },
+    acts: () => readActs(config.logDir),
     ...(config.metrics && { metrics: metricsOfAll() }),
     console: output.write,
     errorOutput: (text) => stderr(`${text}\n`),

@@ -44,6 +44,10 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     ...{ store, limits: new SignInLimits(now), fortnights: new Fortnights(), zone: hostZone() },
     audit: async (who: string, action: string, people: readonly string[]) =>
       parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
+    lastBackup: async () => {
+      const acts = (await parts.acts?.()) ?? [];
+      return acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done')?.ts ?? null;
+    },
   };
   const style = fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8');
   app.get(stylePath, (c) => withProtection(style(c.get('call'), c.req.header('If-None-Match'))));

@@ -26,9 +26,10 @@ export function tripCorrections(call: PersonCall, trip: Trip, before: Trip | nul
 <label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${proposed}"></label><button>${t.me.split}</button></form>`;
 }
 
-/** The form that names the place of a stay. */
+/** The form that names the place of a stay, where nobody named it. */
 export function nameOfStay(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, day: string): MarkupValue {
   const { t } = call;
+  if (stay.place.isNamed) return null;
   const ts = middle(stay.from, stay.to);
   return markup`<details><summary><span>${t.me.giveName}<span class="vh"> ${stay.place.name}</span></span></summary>
 <form method="post" action="/me/correct">${csrfField(call)}<input type="hidden" name="day" value="${day}"><input type="hidden" name="kind" value="place_name"><input type="hidden" name="ts" value="${ts}">

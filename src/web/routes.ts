@@ -4,6 +4,7 @@ import { joinRoutes } from './join.ts';
 import { correctionRoutes } from './me-corrections.ts';
 import { dayRoutes } from './me-days.ts';
 import { dataRoutes } from './my-data.ts';
+import { operatorRoutes } from './operator.ts';
 import { signInRoutes } from './sign-in.ts';
 import { studyRoutes } from './study.ts';
 import type { WebRoute } from './web.ts';
@@ -17,4 +18,5 @@ export const webRoutes: readonly WebRoute[] = [
   ...correctionRoutes,
   ...dataRoutes,
   ...studyRoutes,
+  ...operatorRoutes,
 ];

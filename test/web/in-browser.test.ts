@@ -40,7 +40,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
     await run('pipeline', '--all');
     [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>().users;
-    password = (await run('managers', 'add', 'mira', '--study', 'sunny')).stdout.trim();
+    password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator')).stdout.trim();
     store = await openStore(program.address);
     const app = createApp({
       ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' } },
@@ -155,6 +155,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       await page.value(`document.querySelector('[name=name]').value = 'mira'`);
       await page.value(`document.querySelector('[name=password]').value = ${JSON.stringify(password)}`);
       await page.follow('main button');
+      await page.open(`${address}/study/sunny`);
       const paths = [
         '/',
         '/sign-in',
@@ -166,6 +167,8 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         '/study/sunny',
         '/study/sunny?show=never',
         await page.value<string>(`document.querySelector('tbody a').pathname`),
+        '/study',
+        '/operator',
         '/join/sunny',
         '/join/none',
         '/nowhere',

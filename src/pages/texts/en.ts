@@ -133,7 +133,28 @@ export const en = {
     noStudy: 'No study is assigned to your account yet. Ask the operator of this server.',
   },
 
-  operator: { title: 'This server' },
+  operator: {
+    title: 'This server',
+    works: 'The server works.',
+    broken: 'The store does not answer.',
+    nobody: 'Nobody needs a word.',
+    store: 'Store',
+    storeWorks: 'writes and reads',
+    storeFails: 'does not answer',
+    disk: 'Disk',
+    diskText: (used: string, free: string): string => `${used} used, ${free} free`,
+    backup: 'Last backup',
+    people: 'People',
+    waiting: 'Records that wait',
+    lag: 'Longest from phone to diary',
+    lastRun: 'Last run',
+    failed: 'People whose last run failed',
+    setAside: 'Set aside',
+    setAsideText: (all: string, faults: string): string => `${all}, of these ${faults} by a fault of the program`,
+    asked: (name: string, when: string): string => `${name} asked on ${when} to have everything erased:`,
+    never: 'never',
+    more: 'mobility status and mobility doctor tell more.',
+  },
 
   // ---------------------------------------------------------------- joining
   join: {

@@ -1,0 +1,77 @@
+// The page of the operator: whether the server works, what waits, who needs somebody, and who asked to be erased.
+import { shownName } from '../model/user.ts';
+import { type MarkupValue, markup } from '../pages/markup.ts';
+import { shell } from '../pages/shell.ts';
+import { everyStand } from '../stand/every-stand.ts';
+import { type PersonState, troubles } from '../stand/stand-of.ts';
+import { answerOf, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
+
+const gibibyte = 1024 ** 3;
+
+/** What all people come to. */
+async function figuresOf({ store, now }: ManagerCall) {
+  const sum = { people: 0, waiting: 0, setAside: 0, faults: 0, failed: 0, lastRun: 0, lag: 0 };
+  const states = new Map<PersonState, number>();
+  const leaving: { name: string; ts: number; uuid: string }[] = [];
+  for await (const { user, state, figures, faults, lag_s } of everyStand(store, { now })) {
+    states.set(state, (states.get(state) ?? 0) + 1);
+    sum.people += 1;
+    sum.waiting += figures.waiting.count;
+    sum.setAside += figures.set_aside.reduce((total, { count }) => total + count, 0);
+    sum.faults += faults;
+    sum.failed += figures.state.last_error === null ? 0 : 1;
+    sum.lastRun = Math.max(sum.lastRun, figures.state.last_run_ts ?? 0);
+    sum.lag = Math.max(sum.lag, lag_s ?? 0);
+    const { erasure_asked_ts: ts } = figures.profile;
+    if (typeof ts === 'number') leaving.push({ name: shownName(user.user_email), ts, uuid: user.uuid });
+  }
+  return { sum, states, leaving };
+}
+
+async function show(call: ManagerCall): Promise<WebAnswer> {
+  const { t, store, now, zone, lastBackup } = call;
+  const words = t.operator;
+  const works = await store.ping().then(
+    () => true,
+    () => false,
+  );
+  const [{ bytes, free }, backup, { sum, states, leaving }] = await Promise.all([
+    store.disk(),
+    lastBackup(),
+    figuresOf(call),
+  ]);
+  const number = (count: number): string => count.toLocaleString(t.language);
+  const size = (n: number): string => `${(n / gibibyte).toFixed(1)} GiB`;
+  const ago = (ts: number): string => (ts === 0 ? words.never : t.lately(ts, now, zone));
+  const needed = troubles.reduce((total, state) => total + (states.get(state) ?? 0), 0);
+  const facts: [string, MarkupValue][] = [
+    [words.store, works ? words.storeWorks : words.storeFails],
+    [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
+    [words.backup, backup === null ? words.never : ago(backup)],
+    [words.people, number(sum.people)],
+    ...troubles.map((state): [string, string] => [t.study.states[state](null), number(states.get(state) ?? 0)]),
+    [words.waiting, number(sum.waiting)],
+    [words.lag, sum.lag === 0 ? '–' : t.span(sum.lag)],
+    [words.lastRun, ago(sum.lastRun)],
+    [words.failed, number(sum.failed)],
+    [words.setAside, words.setAsideText(number(sum.setAside), number(sum.faults))],
+  ];
+  const left = leaving.map(
+    ({ name, ts, uuid }) =>
+      markup`<li class="note">${words.asked(name, t.date(ts, zone))} <code>mobility erase --user ${uuid}</code></li>`,
+  );
+  const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
+<p class="lead"><b>${works ? words.works : words.broken}</b> ${needed === 0 ? words.nobody : markup`${t.people(needed)} ${needed === 1 ? t.study.needsOne : t.study.needMany}`}</p>
+${left.length > 0 && markup`<ul>${left}</ul>`}<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl><p class="soft small">${words.more}</p>`;
+  const links = [
+    { href: '/operator', words: words.title, isCurrent: true },
+    { href: '/study', words: t.study.studies },
+  ];
+  const signOut = formButton(call, '/sign-out/study', t.signOut);
+  return answerOf(shell({ t, title: words.title, links, signOut, isNarrow: true, body }));
+}
+
+/** The page of the operator. */
+export const operatorRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/operator', who: 'operator', answer: show },
+];
