@@ -339,7 +339,7 @@ describe('recover-errors', () => {
     });
     const { code, json } = await run(['recover-errors', '--json']);
     expect(code).toBe(3);
-    const reports = json<{ user_email: string; failure?: string; tried: number }[]>();
+    const reports = json<{ users: { user_email: string; failure?: string; tried: number }[] }>().users;
     expect(reports.find((report) => report.user_email === 'ada')!.failure).toMatch(/another run/);
     expect(reports.find((report) => report.user_email === 'ben')!.tried).toBe(1);
   });
@@ -555,7 +555,7 @@ describe('erase', () => {
     const { code, json } = await run(['erase', '--user', ada, '--yes', '--json']);
     const receipt = json<ErasureReceipt>();
     expect(code).toBe(0);
-    expect(receipt.users).toMatchObject([{ user_email: ada, uuid }]);
+    expect(receipt.users).toMatchObject([{ user_email: ada, user_id: uuid }]);
     const { removed, remaining } = receipt.users[0]!;
     expect(Object.keys(removed).sort()).toEqual([...collections].sort());
     for (const name of ['users', 'tokens', 'profiles', 'documents', 'timeseries', 'trips'])

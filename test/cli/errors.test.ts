@@ -84,8 +84,8 @@ it('errors sums up by reason, key, platform, version and people; recovery takes 
   const recovered = await run(['recover-errors', '--app-version', '1.9', '--platform', 'android', '--json']);
   expect(
     recovered
-      .json<{ user_email: string; recovered: number }[]>()
-      .map((one) => [one.user_email, one.recovered])
+      .json<{ users: { user_email: string; recovered: number }[] }>()
+      .users.map((one) => [one.user_email, one.recovered])
       .sort(),
   ).toEqual([
     ['ada', 20],

@@ -102,7 +102,7 @@ describe('an erasure', () => {
     const { code, json } = await again(['erase', '--user', uuid.toUpperCase(), '--yes', '--json']);
     expect(code).toBe(0);
     expect(json()).toMatchObject({
-      users: [{ uuid, removed: { users: 0 }, remaining: { users: 0 } }],
+      users: [{ user_id: uuid, removed: { users: 0 }, remaining: { users: 0 } }],
       logs: { lines: 1 },
     });
   });
