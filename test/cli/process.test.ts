@@ -61,7 +61,11 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
       expect([args, code, stderr]).toEqual([
         args,
         1,
-        expect.stringMatching(/^mobility: MOBILITY_OUTPUT: cannot write to standard output: ENOSPC[^\n]*\n$/),
+        expect.stringMatching(
+          args.includes('--json')
+            ? /^\{"error":\{"code":"MOBILITY_OUTPUT","message":"cannot write to standard output: ENOSPC[^\n]*\n$/
+            : /^mobility: MOBILITY_OUTPUT: cannot write to standard output: ENOSPC[^\n]*\n$/,
+        ),
       ]);
     }
   });
@@ -70,12 +74,12 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
     const { address } = await simulated(1);
     const args = ['erase', '--user', 'sim-p-1@example.org', '--yes', '--json', '--store', address];
     const { code, stderr } = await run(args, redirected('>/dev/full'));
-    const [receipt, failure] = stderr.split('\nmobility: ');
+    const [receipt, failure] = stderr.split('\n{"error":');
     const [user] = (JSON.parse(receipt!) as { users: object[] }).users;
     expect(user).toMatchObject({ user_email: 'sim-p-1@example.org', remaining: { timeseries: 0 } });
     expect([code, failure]).toEqual([
       1,
-      expect.stringMatching(/^MOBILITY_OUTPUT: the users are erased, and the receipt/),
+      expect.stringMatching(/"MOBILITY_OUTPUT","message":"the users are erased, and the receipt/),
     ]);
   });
 
@@ -93,10 +97,10 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
       expect([code, stderr]).toEqual([1, expect.stringMatching(/^mobility: MOBILITY_OUTPUT: .* revoked that nobody/)]);
     }
     const members = JSON.parse((await on(['users', 'list', '--study', 'sunny', '--json'])).stdout).users as {
-      uuid: string;
+      user_id: string;
     }[];
     expect(members).toHaveLength(2);
-    for (const [user, valid] of [[ada, 1], ...members.map(({ uuid }) => [uuid, 0])] as [string, number][]) {
+    for (const [user, valid] of [[ada, 1], ...members.map(({ user_id }) => [user_id, 0])] as [string, number][]) {
       const tokens = JSON.parse((await on(['users', 'tokens', user, '--json'])).stdout).tokens as {
         revoked_ts?: number;
       }[];
@@ -147,8 +151,8 @@ describe.skipIf(!canLimit)('a file that may grow by a few bytes only', () => {
   it('gets a result in part, and the command fails', async () => {
     const { file, through } = await fileWith(20);
     const { code, stderr } = await run(['config', '--json'], { through });
-    expect(await written(file)).toMatch(/^\[\n {2}\{\n {4}/);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('MOBILITY_OUTPUT: cannot write to standard output')]);
+    expect(await written(file)).toMatch(/^\{\n {2}"settings": \[\n/);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('cannot write to standard output')]);
   });
 
   it('costs lines of a server until there is space; the log counts them, and the next line is whole', async () => {
