@@ -152,7 +152,7 @@ const aroundBoundary = 300;
 
 const startTexts: Record<BoundaryRule, string> = {
   location: "it began when the user left the place, by the way to the first location at the trip's usual speed",
-  movement: `it began where the estimated states begin to move, at most ${durationText(boundLimits.reach)} from when the way says`,
+  movement: `it began where the model first sees movement, at most ${durationText(boundLimits.reach)} from when the way says`,
   geofence: `the phone, silent for more than ${durationText(boundLimits.silence)}, said that the user had left the place, which phones notice late`,
   'walking readings': 'before its first location the phone told of walking without a hole',
   readings: "only the phone's motion readings show when it began",
@@ -163,7 +163,7 @@ const startTexts: Record<BoundaryRule, string> = {
 
 const endTexts: Partial<Record<BoundaryRule, string>> = {
   location: 'at its last location: no movement was estimated near it',
-  movement: `where the estimated states stop to move, at most ${durationText(boundLimits.reach)} from the arrival`,
+  movement: `where the model last sees movement, at most ${durationText(boundLimits.reach)} from the arrival`,
   'trip after': 'no later: then the next trip began, or the phone said that it stopped tracking or rests',
 };
 
