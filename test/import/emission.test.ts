@@ -24,7 +24,7 @@ describe('import of an e-mission database', () => {
       stored: pushed + 2,
       ...{ known: 0, doubled: 20, set_aside: 0 },
       left_behind: 4,
-      users: madeUp.people.map(({ user_email, uuid }) => ({ user_email, uuid, registered: true })),
+      users: madeUp.people.map(({ user_email, uuid }) => ({ user_email, user_id: uuid, registered: true })),
     });
     await dumped.withStore(async (store) => {
       for (const { uuid, user_email, platform, pushed } of madeUp.people) {
