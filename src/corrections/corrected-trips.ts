@@ -169,7 +169,12 @@ async function touchingOf(
     spans.filter(({ from }) => from <= range.to).sort((a, b) => b.to - a.to),
     spans.filter(({ from }) => from > range.to).sort((a, b) => a.from - b.from),
   ];
-  const known: Reach[] = [];
+  const gaps: Gap[] = [];
+  const gapAt = async (ts: number): Promise<Gap> => {
+    const known = gaps.find((gap) => ts > gap.from && ts < gap.to);
+    if (known === undefined) gaps.push(await gapOf(raw, userId, ts));
+    return known ?? gaps.at(-1)!;
+  };
   const touching = new Set<Stated>();
   let { from, to } = range;
   const reach: TimeRange = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
@@ -177,9 +182,7 @@ async function touchingOf(
     before = touching.size;
     for (const side of sides) {
       for (const { one, ...span } of side) {
-        const same = known.find(({ gap }) => span.from > gap.from && span.to < gap.to);
-        const own = same ?? (await reachOf(raw, userId, span));
-        if (same === undefined) known.push(own);
+        const own = { from: (await gapAt(span.from)).first, to: (await gapAt(span.to)).last };
         if (own.to < from || own.from > to) break;
         touching.add(one);
         [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
@@ -190,17 +193,18 @@ async function touchingOf(
   return { touching: [...touching], reach: touching.size === 0 ? null : reach };
 }
 
-/** What a correction reaches. `gap`: no trip begins in it, so that other corrections in it reach the same. */
-type Reach = TimeRange & { gap: TimeRange };
+/** A time in which no trip begins, with the beginnings of the second trip before it and the second behind it. */
+type Gap = TimeRange & { first: number; last: number };
 
-async function reachOf(raw: AnalysedTrips, userId: string, { from, to }: TimeRange): Promise<Reach> {
-  const before = await raw.previous(userId, from);
+/** The gap around a time; of the beginning of a trip an empty one. */
+async function gapOf(raw: AnalysedTrips, userId: string, ts: number): Promise<Gap> {
+  const before = await raw.previous(userId, ts);
   const first = before && (await raw.previous(userId, before.chain_ts));
-  const after = await raw.next(userId, to);
+  const after = await raw.next(userId, ts);
   const last = after && (await raw.next(userId, after.chain_ts));
   const isGap = before === null || (await raw.next(userId, before.chain_ts))?.chain_ts === after?.chain_ts;
-  const gap = { from: before?.chain_ts ?? to, to: isGap ? (after?.chain_ts ?? everything.to) : from };
-  return { from: first?.chain_ts ?? everything.from, to: last?.chain_ts ?? everything.to, gap };
+  const [from, to] = isGap ? [before?.chain_ts ?? everything.from, after?.chain_ts ?? everything.to] : [ts, ts];
+  return { from, to, first: first?.chain_ts ?? everything.from, last: last?.chain_ts ?? everything.to };
 }
 
 /** All corrections of a user and what became of them, by `write_ts`. */
@@ -209,9 +213,10 @@ async function standingsOf(raw: AnalysedTrips, userId: string, all: readonly Sta
   const held = holding(all);
   const { standings } = held.length === 0 ? { standings: [] } : await overlayOf(raw, userId, held, everything);
   const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
+  const stated = new Set(all.map(({ write_ts }) => write_ts));
   return all.map((correction) => {
     const { write_ts } = correction;
-    const isIdle = correction.kind === 'undo' && !all.some((one) => one.write_ts === correction.of);
+    const isIdle = correction.kind !== 'undo' || !stated.has(correction.of);
     const effect = undone.has(write_ts) ? 'undone' : isIdle ? 'without effect' : 'applied';
     return byTime.get(write_ts) ?? { correction, effect, day: null };
   });

@@ -36,10 +36,24 @@ export function undoneIn(all: readonly Stated[]): ReadonlySet<number> {
   return undone;
 }
 
-/** The corrections that hold, the undoing ones left out. */
+/** By hand: more than people state, and few enough to apply whenever trips are read. */
+const most = { ofDay: 100, inAll: 1000 };
+
+/**
+ * The corrections that count, in order: of those that hold the first of each UTC day in which they begin, and of these
+ * the first in all. The undoing ones are left out. `all` ascend by `write_ts`.
+ */
 export function holding(all: readonly Stated[]): Stated[] {
   const undone = undoneIn(all);
-  return all.filter(({ kind, write_ts }) => kind !== 'undo' && !undone.has(write_ts));
+  const found = new Map<number, number>();
+  const counting = all.filter((one) => {
+    if (one.kind === 'undo' || undone.has(one.write_ts)) return false;
+    const day = Math.floor(spokenTime(one).from / 86_400);
+    const count = (found.get(day) ?? 0) + 1;
+    found.set(day, count);
+    return count <= most.ofDay;
+  });
+  return counting.slice(0, most.inAll);
 }
 
 /** First and last time that a correction speaks of; `NaN` of one that undoes another. */

@@ -3,12 +3,20 @@
 import { correctionEntry } from '../corrections/entry.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import type { Correction, CorrectionStanding } from '../model/correction.ts';
-import { isDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import { type DayItem, type ShownDay, zoneOfDay } from '../pages/day-items.ts';
 import { type MarkupValue, markup } from '../pages/markup.ts';
 import type { Texts } from '../pages/texts/texts.ts';
-import { csrfField, faultPage, formButton, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
+import {
+  csrfField,
+  faultPage,
+  formButton,
+  isShownDay,
+  type PersonCall,
+  redirect,
+  type WebAnswer,
+  type WebRoute,
+} from './web.ts';
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
@@ -72,7 +80,7 @@ function statedBy(form: PersonCall['form'], splitAt: number | null): Correction 
 async function correct(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user, now, log } = call;
   const { day = '', clock = '', trip_ts = '' } = form;
-  if (!isDay(day)) return faultPage(400, t);
+  if (!isShownDay(day)) return faultPage(400, t);
   const link = await store.trips.previous(user.uuid, Number(trip_ts) || now);
   const splitAt = link?.trip && /^\d\d:\d\d$/.test(clock) ? timeWithin(link.trip, clock, t) : null;
   const correction = statedBy(form, splitAt);

@@ -4,7 +4,7 @@ import { readPlaces } from '../diary/places.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { labelEntries, labelWord } from '../labels/label-entries.ts';
 import { readLabels } from '../labels/labels-of.ts';
-import { addDays, isDay, localDateTime, localDay, startOfDay } from '../model/time.ts';
+import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import { namedPlaces, type ShownDay } from '../pages/day-items.ts';
 import { barPatterns, dayView } from '../pages/day-view.ts';
@@ -19,6 +19,7 @@ import {
   csrfField,
   faultPage,
   formButton,
+  isShownDay,
   type PersonCall,
   redirect,
   type WebAnswer,
@@ -34,10 +35,16 @@ function meLinks(t: Texts, current: 'days' | 'data'): HeadLink[] {
 }
 
 /** A page of a participant. */
-export function mePage(call: PersonCall, title: string, current: 'days' | 'data', body: MarkupValue): WebAnswer {
-  const { t, user } = call;
+export async function mePage(
+  call: PersonCall,
+  title: string,
+  current: 'days' | 'data',
+  body: MarkupValue,
+): Promise<WebAnswer> {
+  const { t, user, store } = call;
   const signOut = formButton(call, '/me/sign-out', t.signOut);
-  const foot = markup`<p>${t.me.onlyYou}</p>`;
+  const study = user.study === undefined ? null : await store.studies.byName(user.study);
+  const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
   return answerOf(shell({ t, title, brand: user.study ?? t.service, links: meLinks(t, current), signOut, foot, body }));
 }
 
@@ -125,7 +132,7 @@ export function dayHeading(
 async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { t, params, query, user, store } = call;
   const asked = params.day;
-  if (asked !== undefined && !isDay(asked)) return faultPage(404, t);
+  if (asked !== undefined && !isShownDay(asked)) return faultPage(404, t);
   const read = await readWeek(call, user.uuid, asked, true);
   const { shown, week, first } = read;
   const { day } = shown.observed;
@@ -170,7 +177,7 @@ function correction(call: PersonCall, trip: Trip, before: Trip | null, day: stri
 async function label(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, now, user, log } = call;
   const { day = '', trip: id = '' } = form;
-  if (!isDay(day)) return faultPage(400, t);
+  if (!isShownDay(day)) return faultPage(400, t);
   const near = await store.trips.byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
   const trip = near.find((one) => one.trip?.id === id)?.trip ?? null;
   if (trip === null) return faultPage(404, t);

@@ -1,7 +1,7 @@
-// Limits of signing in: tries of one network, and passwords that are computed at once, as each takes 32 MiB.
+// Limits of signing in: wrong passwords of one network, and passwords that are computed at once, as each takes 32 MiB.
 
 const window = 900; // s
-const triesPerOrigin = 30;
+const failuresPerOrigin = 30;
 const mostRemembered = 10_000; // networks
 const mostWaiting = 8; // passwords
 
@@ -9,7 +9,7 @@ const mostWaiting = 8; // passwords
 export class SignInLimits {
   readonly #now: () => number;
   #window = 0;
-  #tries = new Map<string, number>();
+  #failures = new Map<string, number>();
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -18,14 +18,22 @@ export class SignInLimits {
     this.#now = now;
   }
 
-  /** Counts a try; false: there were too many. Callers of whom no network is known count together. */
-  mayTry(origin: string | null): boolean {
+  /**
+   * True for a network with too many wrong passwords. Of callers of whom no network is known nothing is counted:
+   * anybody could keep all others out; the lock of each account holds against guessing.
+   */
+  isHeld(origin: string | null): boolean {
+    return (origin === null ? 0 : (this.#ofWindow().get(origin) ?? 0)) >= failuresPerOrigin;
+  }
+
+  failed(origin: string | null): void {
+    if (origin !== null) this.#ofWindow().set(origin, (this.#ofWindow().get(origin) ?? 0) + 1);
+  }
+
+  #ofWindow(): Map<string, number> {
     const at = Math.floor(this.#now() / window);
-    if (at !== this.#window || this.#tries.size >= mostRemembered) [this.#window, this.#tries] = [at, new Map()];
-    const name = origin ?? '';
-    const tries = (this.#tries.get(name) ?? 0) + 1;
-    this.#tries.set(name, tries);
-    return tries <= (origin === null ? 10 * triesPerOrigin : triesPerOrigin);
+    if (at !== this.#window || this.#failures.size >= mostRemembered) [this.#window, this.#failures] = [at, new Map()];
+    return this.#failures;
   }
 
   /** Runs `work` after all before it; null: too many wait. */

@@ -52,8 +52,7 @@ async function showLink(call: WebCall): Promise<WebAnswer> {
 }
 
 async function open(call: WebCall): Promise<WebAnswer> {
-  const { t, form, origin, limits } = call;
-  if (!limits.mayTry(origin)) return faultPage(429, t);
+  const { t, form } = call;
   const secret = await openLink(call, form.key ?? '');
   if (secret === null) return page(t, t.signIn.gone, markup`<p class="lead">${t.signIn.goneText}</p>`, 403);
   return redirect('/me', sessionCookie('person', call, secret));
@@ -72,10 +71,13 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
 async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log } = call;
   const [name, password] = [(form.name ?? '').trim().toLowerCase(), form.password ?? ''];
-  if (!limits.mayTry(origin)) return faultPage(429, t);
+  if (limits.isHeld(origin)) return faultPage(429, t);
   const isRight = await limits.inTurn(() => tryPassword(call, name, password));
   if (isRight === null) return faultPage(429, t);
-  if (!isRight) return passwordForm(call, name.slice(0, 40), true);
+  if (!isRight) {
+    limits.failed(origin);
+    return passwordForm(call, name.slice(0, 40), true);
+  }
   log.write('INFO', `manager ${name} signed in`);
   return redirect('/study', sessionCookie('manager', call, await startManaging(call, name)));
 }

@@ -1,7 +1,6 @@
 // The pages of managers: who needs a word, a list to write to them, and one person with their chain and days.
 import { csvLine } from '../export/formats/csv.ts';
 import { studyTexts } from '../model/study-texts.ts';
-import { isDay } from '../model/time.ts';
 import { barPatterns, dayView } from '../pages/day-view.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { shell } from '../pages/shell.ts';
@@ -10,7 +9,7 @@ import { weekStrip } from '../pages/week-strip.ts';
 import type { Chain } from '../stand/stand-of.ts';
 import { dayHeading, readWeek } from './me-days.ts';
 import { type Filter, type Fortnight, filters, isShown, peopleOf, type StudyPerson } from './study-people.ts';
-import { answerOf, faultPage, formButton, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
+import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 /** People on one page of the table. */
 const pageSize = 100;
@@ -164,7 +163,7 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
 async function person(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, params, note } = call;
   const found = (await peopleOf(store, study, now)).find(({ id }) => id === params.id);
-  if (found === undefined || (params.day !== undefined && !isDay(params.day))) return faultPage(404, t);
+  if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, t);
   const read = await readWeek(call, found.user.uuid, params.day);
   const { shown, week, today } = read;
   const { day } = shown.observed;

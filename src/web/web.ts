@@ -2,6 +2,7 @@
 import type { Log } from '../log/log.ts';
 import type { ManagerRecord } from '../model/manager.ts';
 import type { StudyRecord } from '../model/study.ts';
+import { isDay } from '../model/time.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 import { type Markup, markup } from '../pages/markup.ts';
 import { shell } from '../pages/shell.ts';
@@ -97,6 +98,9 @@ export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
   const body = markup`<h1>${title}</h1><p class="lead">${text}</p>${number}<p><a class="btn" href="/">${t.toStart}</a></p>`;
   return answerOf(shell({ t, title, isNarrow: true, body }), status);
 }
+
+/** True for a day that pages show: their weeks reach neither the first nor the last year that a date can have. */
+export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
 /** The hidden field of every form of a session. */
 export const csrfField = ({ csrf }: Signed): Markup => markup`<input type="hidden" name="csrf" value="${csrf}">`;

@@ -9,7 +9,7 @@ import { everyLink } from '../../src/store/pages.ts';
 import type { Store } from '../../src/store/store.ts';
 import { rebuild } from '../../src/upkeep/rebuild.ts';
 import { chainProblems } from '../support/chain.ts';
-import { correctionsOf, undoing } from '../support/corrections.ts';
+import { correction, correctionsOf, undoing } from '../support/corrections.ts';
 import { chainOf, type Derived, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { type Delivery, deliveriesOf, life, runs } from '../support/lives.ts';
 import { newUser, useStore } from '../support/store.ts';
@@ -110,4 +110,30 @@ describe('corrections of an invented life', () => {
       runs(12),
     );
   });
+});
+
+it('count up to 100 of a UTC day and 1,000 of a person: the others are listed as without effect', async () => {
+  const uuid = await newUser(store);
+  const midnight = Date.UTC(2024, 2, 12) / 1000;
+  const first = 1_900_000_000;
+  const ofDay = (day: number): Entry[] =>
+    [...Array(102).keys()].map((i) => {
+      const start_ts = midnight + day * 86_400 + i * 13;
+      return correction(first + day * 1000 + i, { kind: 'at_home', start_ts, end_ts: start_ts + 60 });
+    });
+  const countOf = async (entries: Entry[], effect: string): Promise<number> => {
+    await put(store, uuid, entries);
+    await pipeline(store, uuid);
+    return (await store.trips.corrections(uuid)).filter((one) => one.effect === effect).length;
+  };
+  expect(await countOf(ofDay(0), 'applied')).toBe(100);
+  // Undoing one lets the next count; the undoing one is listed as applied too.
+  expect(await countOf([correction(first + 500, { kind: 'undo', of: first })], 'applied')).toBe(101);
+  expect(
+    await countOf(
+      [...Array(11).keys()].flatMap((day) => ofDay(day + 1)),
+      'applied',
+    ),
+  ).toBe(1001);
+  expect(await countOf([], 'without effect')).toBe(12 * 102 - 1001);
 });

@@ -183,6 +183,34 @@ it('five wrong passwords lock an account for a quarter of an hour, and no answer
   clock = now;
 }, 30_000);
 
+it('strangers with wrong links and names keep nobody out, and signing in counts no right password', async () => {
+  for (let i = 0; i < 320; i += 1) await form('/me/open', { key: `invented ${i}` }, nobody);
+  expect((await form('/me/open', { key: await token('sunny', 'link', clock + 60) }, nobody)).status).toBe(303);
+  for (let i = 0; i < 40; i += 1) await managing('of-windy');
+});
+
+it('a day at the edge of the calendar is no page', async () => {
+  const { sunny, 'of-sunny': mira } = people;
+  for (const day of ['0001-01-01', '9999-12-30', '9999-12-31']) {
+    for (const [path, { cookie }] of [
+      [`/me/day/${day}`, sunny!],
+      [`/study/sunny/p/${person}/${day}`, mira!],
+    ] as const)
+      expect([path, (await kit.request(path, { headers: { Cookie: cookie } })).status]).toEqual([path, 404]);
+  }
+});
+
+it('the page of a person says whether the study sees their name', async () => {
+  const page = async (): Promise<string> => {
+    const { text } = await kit.request('/me/data', { headers: { Cookie: people.windy!.cookie } });
+    return text;
+  };
+  expect(await page()).toContain('without your name');
+  const windy = (await kit.store.studies.byName('windy'))!;
+  await kit.store.studies.put({ ...windy, show_names: true });
+  expect(await page()).toContain('under your name');
+});
+
 it('every page is kept by nobody, stands in no frame, and may load only what this server has', async () => {
   for (const { path } of webRoutes.filter(({ method }) => method === 'GET'))
     for (const { cookie } of [nobody, people.sunny!, people['of-sunny']!]) {
