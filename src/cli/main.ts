@@ -1,6 +1,8 @@
 // The program: its commands, its global flags, and how a result or an error becomes an exit code.
+
 import { Command, CommanderError } from 'commander';
 import { hostZone } from '../log/format.ts';
+import { printable } from '../log/text.ts';
 import { errorText, isMobilityError } from '../model/errors.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
 import { noteAct } from './note-act.ts';
@@ -189,7 +191,7 @@ function report(
 
 /** One line; with `--json` `{"error": {"code", "message"}}`, where the code may be null. */
 function errorLine(code: string | null, text: string, json: boolean): string {
-  const message = text.replace(/\s*\n\s*/g, ' ');
+  const message = printable(text.replace(/\s*\n\s*/g, ' '));
   if (json) return `${JSON.stringify({ error: { code, message } })}\n`;
   return `mobility: ${code === null ? '' : `${code}: `}${message}\n`;
 }

@@ -54,7 +54,11 @@ const nameOf = (command: Command): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
 const flagText = (name: string, value: unknown): string =>
-  value === true ? `--${name}` : `--${name} ${String(value)}`;
+  value === true ? `--${name}` : `--${name} ${isRange(value) ? rangeText(value) : String(value)}`;
+
+type Range = { from: string; to: string };
+const isRange = (value: unknown): value is Range => typeof value === 'object' && value !== null && 'from' in value;
+const rangeText = ({ from, to }: Range): string => (from === to ? from : `${from}..${to}`);
 
 /** The account of the host; of somebody who became another one with sudo, both. */
 function whoAmI({ env }: CommandContext): string {

@@ -1,6 +1,6 @@
 // How commands write: data to standard output, notes and progress to standard error, and JSON with `--json`.
 import { fstatSync, writeSync } from 'node:fs';
-import { stripVTControlCharacters } from 'node:util';
+import { oneLine, printable } from '../log/text.ts';
 import { errorText, MobilityError } from '../model/errors.ts';
 
 /** A stream as commands need it, such as `process.stdout`. */
@@ -26,8 +26,9 @@ export interface Output {
   /** Columns of the terminal, at most 100; 80 if standard output is no terminal. */
   readonly columns: number;
   /**
-   * The result of a command: `value` as JSON with `--json`, else `text`. Lists stand inside an object, so that a field
-   * can come beside them; the `uuid` of a user is their `user_id`. Resolves when the reader has taken it.
+   * The result of a command: `value` as JSON with `--json`, else `text`, of which no control character but our own
+   * marks works. Lists stand inside an object, so that a field can come beside them; the `uuid` of a user is their
+   * `user_id`. Resolves when the reader has taken it.
    */
   result<T extends object>(
     value: T extends readonly unknown[] ? never : T,
@@ -38,7 +39,7 @@ export interface Output {
    * `MOBILITY_OUTPUT` if writing fails, as on a full disk.
    */
   write(text: string): Promise<void>;
-  /** Writes one line of data. */
+  /** Writes one line of data, as `result` does. */
   line(text: string): Promise<void>;
   /** Writes a remark for people to standard error. */
   note(text: string): void;
@@ -110,12 +111,12 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
     isTerminal,
     columns: isTerminal ? Math.min(stdout.columns || 80, 100) : 80,
     write,
-    line: (text) => write(`${text}\n`),
+    line: (text) => write(`${shownText(text)}\n`),
     result: (value, text) => {
       const shown = json() ? JSON.stringify(value, named, 2) : typeof text === 'function' ? text() : text;
-      return shown === '' ? Promise.resolve() : write(`${shown.replace(/\n+$/, '')}\n`);
+      return shown === '' ? Promise.resolve() : write(`${shownText(shown.replace(/\n+$/, ''))}\n`);
     },
-    note: (text) => void (quiet() || stderr.write(`${text}\n`)),
+    note: (text) => void (quiet() || stderr.write(`${shownText(text)}\n`)),
     // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
     progress: (text) => (stderr.isTTY && stderr.columns && !quiet() ? spinner(text, stderr, color) : silent),
     bold: (text) => marked(text, 1, 22),
@@ -123,6 +124,15 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
     dim: (text) => marked(text, 2, 22),
   };
 }
+
+const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+)m)`);
+
+/** What others wrote can neither steer a terminal nor reorder text; marks stay. */
+const shownText = (text: string): string =>
+  text
+    .split(ownMarks)
+    .map((piece, i) => (i % 2 === 1 ? piece : printable(piece)))
+    .join('');
 
 /** One name for one thing: what the store calls the `uuid` of a user is `user_id` wherever it is shown. */
 function named(_: string, value: unknown): unknown {
@@ -159,8 +169,11 @@ function spinner(first: string, sink: Sink, color: boolean): Progress {
   };
 }
 
-/** Rows as aligned columns, two blanks apart; columns named in `right` are aligned to the right. */
-export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
+/**
+ * Rows as aligned columns, two blanks apart, each cell as one line; columns named in `right` are aligned to the right.
+ */
+export function table(texts: readonly (readonly string[])[], right: readonly number[] = []): string {
+  const rows = texts.map((row) => row.map(oneLine));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, textWidth(cell));
@@ -172,9 +185,9 @@ export function table(rows: readonly (readonly string[])[], right: readonly numb
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-/** Columns that a text takes, without marks. Letters beyond the basic plane count as one. */
-export function textWidth(text: string): number {
-  return [...stripVTControlCharacters(text)].length;
+/** Columns that a text takes. Letters beyond the basic plane count as one. */
+function textWidth(text: string): number {
+  return [...text].length;
 }
 
 /** `1 trip`, `2 trips`. */

@@ -1,4 +1,5 @@
 // Where people stand, in words: links, what broke one, and what mends it.
+import { oneLine } from '../log/text.ts';
 import { refusalOf } from '../model/user.ts';
 import { type Breakage, breakages, type LinkName, type PersonState, type Stand } from '../stand/stand-of.ts';
 import { counted } from './output.ts';
@@ -115,7 +116,7 @@ export function cureOf(stand: Stand, broken: Breakage, shown: Shown): Cure {
       };
     case 'set_aside': {
       const app = profile.client_app_version;
-      const of = typeof app === 'string' ? ` The app is version ${app}: an old one may be the cause.` : '';
+      const of = typeof app === 'string' ? ` The app is version ${oneLine(app)}: an old one may be the cause.` : '';
       return {
         why: `${why} ${counted(setAsideOf(stand), 'entry', 'entries')} in all.${of}`,
         next: `mobility errors --user ${name}`,

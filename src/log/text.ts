@@ -29,6 +29,12 @@ export function oneLine(text: string): string {
   return cut(clean, maxMessage).replace(loneSurrogates, '\ufffd');
 }
 
+/**
+ * Returns `text` for a screen: no control character and no mark that reorders text works, each stands there as
+ * `\u001b`. Line breaks and tabs stay. JSON keeps its meaning.
+ */
+export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);
+
 /** Returns `text` as one word: blanks and controls as `%20`, an empty text as `-`. Cut at 300 characters. */
 export function word(text: string): string {
   const short = cut(text, maxField);

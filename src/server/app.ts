@@ -89,7 +89,7 @@ function logCalls(parts: AppParts, budget: BodyBudget, answers: AnswerBudget): M
   return async function logCall(c, next) {
     const outgoing = c.env?.outgoing;
     const hold = (caller: string | null, bytes: number) => answers.hold(caller, bytes, () => outgoing?.destroy());
-    const { call, end } = startCall(c.req.method, pathOf(c.req.url), { share: budget.share(), hold });
+    const { call, end } = startCall(c.req.method, nameless(pathOf(c.req.url)), { share: budget.share(), hold });
     c.set('call', call);
     const started = performance.now();
     const finish = (): void => {
@@ -185,5 +185,11 @@ function pathOf(url: string): string {
   const path = start === -1 ? '/' : url.slice(start);
   return oneSlash(path.replace(/[?#].*$/s, ''));
 }
+
+/** The path of a page without the person and the day that it shows: no log holds them. */
+const nameless = (path: string): string =>
+  path.replace(/^(\/study\/[^/]+\/p)\/.+|^(\/me\/day)\/.+/s, (_, study, own) =>
+    study ? `${study}/:id` : `${own}/:day`,
+  );
 
 const oneSlash = (path: string): string => path.replace(/\/{2,}/g, '/');

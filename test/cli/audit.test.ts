@@ -10,7 +10,7 @@ it('holds who did what to whose data with its outcome, and names nobody once the
   const ada = 'sim-a-1@example.org';
   const { user_id: uuid } = (await run(['users', 'list', '--json'])).json<{ users: [{ user_id: string }] }>().users[0];
   const token = (await run(['users', 'token', ada])).stdout.trim();
-  await run(['diary', '--user', ada]);
+  await run(['diary', '--user', ada, '--day', '2024-03-12']);
   expect((await run(['export', '--user', ada, '--out', join(folder, 'out')])).code).toBe(0);
   await run(['export', '--user', ada, '--out', join(folder, 'out')]); // refuses to overwrite: wrong usage, no act
   await run(['revoke', ada, 'ffff']);
@@ -18,12 +18,13 @@ it('holds who did what to whose data with its outcome, and names nobody once the
   await run(['status']);
   const acts = async (...flags: string[]) =>
     (await run(['audit', '--json', ...flags])).json<{
-      acts: { action: string; outcome: string; people: JsonPerson[] }[];
+      acts: { action: string; how: string; outcome: string; people: JsonPerson[] }[];
     }>().acts;
   const ofAda = await acts('--user', ada);
   expect(ofAda.map(({ action, outcome }) => `${action}: ${outcome}`)).toEqual([
     ...['users token: done', 'diary: done', 'export: done'],
   ]);
+  expect(ofAda.map(({ how }) => how)).toContain('--day 2024-03-12');
   expect(ofAda.every(({ people }) => people[0]!.user_email === ada)).toBe(true);
   expect((await run(['audit'])).stdout).toMatch(
     /^TIME .*\n2024-07-03 09:46 {2}\S+ +users token +sim-a-1@example.org +done\n/,

@@ -1,6 +1,6 @@
 // What commands say and where.
 import { expect, it } from 'vitest';
-import { counted, createOutput, OutputClosed, type Sink, table, textWidth } from '../../src/cli/output.ts';
+import { counted, createOutput, OutputClosed, type Sink, table } from '../../src/cli/output.ts';
 
 function sink(isTTY = false, failing?: string): Sink & { text: string } {
   const one = {
@@ -97,13 +97,25 @@ it('a closed pipe is OutputClosed, another failure is MOBILITY_OUTPUT with its r
   });
 });
 
-it('columns of a table are as wide as their widest cell, without counting marks', () => {
+it('columns of a table are as wide as their widest cell', () => {
   const rows = [
-    ['a', '\u001b[1m22\u001b[22m', 'c'],
+    ['a', '22', 'é😀'],
     ['long', '1', ''],
   ];
-  expect(table(rows, [1])).toBe('a     \u001b[1m22\u001b[22m  c\nlong   1');
-  expect([textWidth('é😀'), textWidth('\u001b[1mab\u001b[22m')]).toEqual([2, 2]);
+  expect(table(rows, [1])).toBe('a     22  é😀\nlong   1');
+});
+
+it('what a phone wrote steers no terminal, reorders no text and forges no row; our own marks work', async () => {
+  const evil = 'x\u001b]0;title\u0007\u202e\u009b2J\rforged';
+  const visible = String.raw`x\u001b]0;title\u0007\u202e\u009b2J`;
+  expect(table([[`${evil}\nrow`, 'b']])).toBe(`${visible} forged row  b`);
+  const people = output({ tty: true });
+  await people.out.result({}, `${people.out.bold('a')}\n${evil}`);
+  expect(people.stdout.text).toBe(`\u001b[1ma\u001b[22m\n${visible}\\u000dforged\n`);
+  const programs = output({ json: true });
+  await programs.out.result({ reason: evil }, '');
+  expect(programs.stdout.text).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
+  expect(JSON.parse(programs.stdout.text)).toEqual({ reason: evil });
 });
 
 it('counts read well', () => {

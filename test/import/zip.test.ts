@@ -11,7 +11,7 @@ interface Packed {
   name: string;
   content: Buffer;
   /** Overrides what the directory says of it. */
-  says?: { size?: number; offset?: number; flags?: number; method?: number };
+  says?: { size?: number; offset?: number; flags?: number; method?: number; crc?: number };
   zip64?: boolean;
 }
 
@@ -29,7 +29,7 @@ function zip(...files: Packed[]): Buffer {
     entry.writeUInt32LE(0x02014b50, 0);
     entry.writeUInt16LE(says.flags ?? 0, 8);
     entry.writeUInt16LE(says.method ?? 8, 10);
-    entry.writeUInt32LE(crc32(content), 16);
+    entry.writeUInt32LE(says.crc ?? crc32(content), 16);
     entry.writeUInt32LE(data.length, 20);
     entry.writeUInt32LE(zip64 ? 0xffffffff : (says.size ?? content.length), 24);
     entry.writeUInt16LE(name.length, 28);
@@ -72,6 +72,14 @@ it('reads the files of an archive, also where their sizes take 64 bits, and says
   const report = await imported(zip(...files));
   expect(report).toMatchObject({ code: 0, read: 4, stored: 4 }); // two fixes, and the end of each recording
   expect(report.stderr).toMatch(/a.zip\/photo.jpg: unknown format, skipped/);
+});
+
+it('of a file with a wrong checksum, rows before the last stay stored, and the import says that it is broken', async () => {
+  const rows = Array.from({ length: 4000 }, (_, i) => `${1_710_230_400 + i},38.5,-7.9\n`).join('');
+  const content = Buffer.from(`time,lat,lon\n${rows}`);
+  const report = await imported(zip({ name: 'a.csv', content, says: { crc: 1 } }));
+  expect(report).toMatchObject({ code: 3, stored: 3999 });
+  expect(report.stderr).toMatch(/found a damaged or cut one/);
 });
 
 const long = Buffer.from(csv + '2024-03-12T08:00:00Z,38.5,-7.9\n'.repeat(2_000_000));

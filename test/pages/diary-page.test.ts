@@ -44,7 +44,7 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
 });
 
 it('a name or label cannot act as HTML', () => {
-  const hostile = `</title><script>alert(1)</script>"'&`;
+  const hostile = `</title><script>alert(1)</script>"'&\0\u001b[2J\u202e`;
   const trip = {
     id: 't',
     start_ts: 0,
@@ -68,6 +68,7 @@ it('a name or label cannot act as HTML', () => {
     places: placesOf('u', staysOf([trip as unknown as Trip]), [{ ts: 60, name: hostile }]),
   });
   expect(page).not.toContain('<script');
+  expect(page).not.toMatch(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/u);
   expect(page).toContain('<details><summary>Why</summary>');
   expect(page.match(/&#60;script/g)!.length).toBeGreaterThan(2);
 });

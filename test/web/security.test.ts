@@ -229,6 +229,20 @@ it('every page is kept by nobody, stands in no frame, and may load only what thi
   expect([lost.status, lost.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
 });
 
+it('the log names neither the person nor the day of a page', async () => {
+  for (const [path, who] of [
+    [`/study/sunny/p/${person}/2016-05-17`, 'of-sunny'],
+    [`/study/sunny/p/${person}`, 'of-sunny'],
+    ['/me/day/2016-05-17', 'sunny'],
+  ] as const) {
+    kit.log.length = kit.console.length = 0;
+    expect((await kit.request(path, { headers: { Cookie: people[who]!.cookie } })).status).toBe(200);
+    const lines = [...kit.log, ...kit.console].join('\n');
+    expect(lines).toMatch(/START .*GET \/(study\/sunny\/p\/:id|me\/day\/:day)$/m);
+    for (const secret of [person, '2016-05-17']) expect(lines).not.toContain(secret);
+  }
+});
+
 it('each look of a manager at the days of a person is in the audit log, without their name or UUID', async () => {
   const { cookie } = people['of-sunny']!;
   acts.length = 0;

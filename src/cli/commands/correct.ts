@@ -181,7 +181,7 @@ async function list({ store, output }: CommandContext, { uuid, user_email }: Use
   const shown = standings.map(({ correction, ...rest }) => ({ id: idOf(uuid, correction), ...rest, correction }));
   await output.result({ user_id: uuid, corrections: shown }, () => {
     if (shown.length === 0) return `${user_email}: no corrections`;
-    const head = ['ID', 'DAY', 'WHAT', 'STANDING', 'STATED', 'BY', 'REASON'];
+    const head = ['ID', 'DAY', 'WHAT', 'STANDING', 'STATED', 'BY, AS STATED', 'REASON'];
     return table([head, ...standings.map((one) => rowOf(uuid, one))]);
   });
 }

@@ -157,11 +157,11 @@ type Shown = Omit<ErrorRow, 'entry'> & { user_email: string; fault: boolean; ent
 function oneText({ entry, ...error }: Shown, { zone }: CommandContext): string {
   return table([
     ['user', error.user_email],
-    ['reason', error.fault ? 'PROGRAM FAULT' : oneLine(error.reason)],
-    ['text', oneLine(error.message)],
+    ['reason', error.fault ? 'PROGRAM FAULT' : error.reason],
+    ['text', error.message],
     ['failed', `${error.tries} times, ${minuteText(error.first_ts, zone)} to ${minuteText(error.last_ts, zone)}`],
     ['received', minuteText(error.received_ts, zone)],
-    ['entry', oneLine(JSON.stringify(entry))],
+    ['entry', JSON.stringify(entry)],
   ]);
 }
 

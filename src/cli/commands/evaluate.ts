@@ -4,6 +4,7 @@ import { readModel } from '../../analysis/sequence/model.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate.ts';
 import { evaluateLabels, type LabelScore, type LabelsReport } from '../../evaluate/labels.ts';
 import { type Summary, summarise } from '../../evaluate/score.ts';
+import { oneLine } from '../../log/text.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -52,7 +53,7 @@ async function run(context: CommandContext, { cases, labels, ...options }: Optio
 /** A row for each mode and one for all. */
 function labelsText({ people, all, modes, not_compared, without_trip }: LabelsReport): string {
   const rows = [...Object.entries(modes), ['all', all] as const].map(([name, score]) => labelRow(name, score));
-  const words = Object.entries(not_compared).map(([text, count]) => `${text || '(empty)'} ${count}`);
+  const words = Object.entries(not_compared).map(([text, count]) => `${oneLine(text) || '(empty)'} ${count}`);
   return [
     table([['label', 'labels', 'right', 'share', '95 %', 'said', 'instead'], ...rows], [1, 2, 3, 5]),
     `${counted(people, 'person', 'people')}; labels of a time without a trip: ${without_trip}`,

@@ -1,6 +1,5 @@
 // `mobility recover-errors`: retries the entries that could not be converted.
 import { Command } from 'commander';
-import { oneLine } from '../../log/text.ts';
 import { errorText } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-errors.ts';
@@ -123,6 +122,6 @@ function reportText({ user_email, tried, recovered, remaining, failure }: UserRe
 }
 
 function errorsTable(errors: RecoverReport['remaining']): string {
-  const rows = errors.map(({ key, reason, count }) => [`  ${count}`, errorKeyText(key), oneLine(reason)]);
+  const rows = errors.map(({ key, reason, count }) => [`  ${count}`, errorKeyText(key), reason]);
   return table(rows, [0]);
 }
