@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/
 import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motionTypes } from '../model/payloads.ts';
 import {
   batteryEntry,
-  firstTime,
+  isPossible,
   keyPart,
   locationEntry,
   type Mapped,
@@ -65,9 +65,9 @@ export function fromOwnTracks(message: JsonValue): Mapped {
     const text = `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`;
     return aside(unusable(message, 'format_no_time', text));
   }
-  if (ts < firstTime) {
+  if (!isPossible(ts)) {
     const text =
-      'expected tst in seconds since 1970, found a time before 2010; Overland in its OwnTracks mode counts from 2001: ' +
+      'expected tst in seconds since 1970, found a time before 2010 or after 9999; Overland in its OwnTracks mode counts from 2001: ' +
       'use its own mode with the address /overland';
     return aside(unusable(message, 'format_bad_time', text));
   }

@@ -5,6 +5,7 @@ import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } fro
 import {
   batteryEntry,
   firstTime,
+  isPossible,
   locationEntry,
   type Mapped,
   motionEntry,
@@ -69,10 +70,10 @@ export function fromOsmAnd(query: Readonly<Record<string, string>>): Mapped {
   const { lat = north, lon = east } = query;
   const ts = timeOf(timestamp);
   const rest = restOf(query, notReportedOfQuery);
-  if (ts === null || ts < firstTime) {
+  if (ts === null || !isPossible(ts)) {
     const [reason, found] =
-      ts === null ? (['format_no_time', 'none'] as const) : (['format_bad_time', 'one before'] as const);
-    const text = `expected timestamp after 2010, in seconds, milliseconds or ISO 8601, found ${found}`;
+      ts === null ? (['format_no_time', 'none'] as const) : (['format_bad_time', 'another'] as const);
+    const text = `expected timestamp of the years 2010 to 9999, in seconds, milliseconds or ISO 8601, found ${found}`;
     const sent = { ...rest, ...(timestamp !== undefined && { timestamp }), lat: lat ?? null, lon: lon ?? null };
     return { entries: [], unusable: [unusable(sent, reason, text)], passedOver: 0 };
   }

@@ -3,6 +3,7 @@
 import { correctionEntry } from '../corrections/entry.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import type { Correction, CorrectionStanding } from '../model/correction.ts';
+import { maxTime } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import { type DayItem, type ShownDay, zoneOfDay } from '../pages/day-items.ts';
 import { type MarkupValue, markup } from '../pages/markup.ts';
@@ -68,14 +69,19 @@ function statedText(correction: Correction, shown: ShownDay, t: Texts): string {
 
 /** What a form states; null: it is none of ours. `dayOf`: the time of a clock on the day of the trip that is meant. */
 function statedBy(form: PersonCall['form'], splitAt: number | null): Correction | null {
-  const ts = Number(form.ts);
+  const ts = timeIn(form.ts);
+  const of = timeIn(form.of);
   const name = (form.name ?? '').trim().slice(0, 60);
-  if (form.kind === 'undo' && Number.isFinite(Number(form.of))) return { kind: 'undo', of: Number(form.of) };
+  if (form.kind === 'undo') return of === null ? null : { kind: 'undo', of };
   if (form.kind === 'split') return splitAt === null ? null : { kind: 'split', ts: splitAt };
-  if (!Number.isFinite(ts) || form.ts === '') return null;
+  if (ts === null) return null;
   if (form.kind === 'drop' || form.kind === 'join') return { kind: form.kind, ts };
   return form.kind === 'place_name' && name !== '' ? { kind: 'place_name', ts, name } : null;
 }
+
+/** A time as the forms write it: seconds since the epoch, up to the year 9999; null for anything else. */
+const timeIn = (text = ''): number | null =>
+  /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
 
 async function correct(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user, now, log } = call;
@@ -85,6 +91,9 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const splitAt = link?.trip && /^\d\d:\d\d$/.test(clock) ? timeWithin(link.trip, clock, t) : null;
   const correction = statedBy(form, splitAt);
   if (correction === null) return form.kind === 'split' ? redirect(`/me/day/${day}?done=outside`) : faultPage(400, t);
+  const isKnown = async (of: number): Promise<boolean> =>
+    (await store.trips.corrections(user.uuid)).some((one) => one.correction.write_ts === of);
+  if (correction.kind === 'undo' && !(await isKnown(correction.of))) return faultPage(400, t);
   const author = { now, origin: { program: 'my days' }, ...(link?.trip && { zone: link.trip.start_zone }) };
   const entry = await correctionEntry(store, user.uuid, correction, author);
   await putBatch(user.uuid, [entry], { store, now: () => now, log, inProfile: false });

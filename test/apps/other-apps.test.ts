@@ -355,6 +355,11 @@ describe("OsmAnd's protocol", () => {
     expect(await aside()).toEqual([{ reason: 'format_unknown', entry: { loc: 1 } }]);
   });
 
+  it('a position of a time after the year 9999 is set aside', async () => {
+    expect((await kit.request(`/traccar?${query('9'.repeat(20))}`)).status).toBe(200);
+    expect((await aside()).map(({ reason }) => reason)).toEqual(['format_bad_time']);
+  });
+
   it('a position without a time is set aside, without the token', async () => {
     expect((await kit.request(`/traccar?id=${token}&lat=1&lon=2`)).status).toBe(200);
     expect(await aside()).toEqual([{ reason: 'format_no_time', entry: { lat: '1', lon: '2' } }]);

@@ -260,3 +260,16 @@ it('each look of a manager at the days of a person is in the audit log, without 
   const named = await kit.request('/study/sunny', { headers: { Cookie: cookie } });
   expect(named.text).toContain(user.user_email);
 });
+
+it.each([
+  { kind: 'drop', ts: '-1' } as Record<string, string>,
+  { kind: 'drop', ts: '1e308' },
+  { kind: 'drop', ts: '0x10' },
+  { kind: 'undo', of: '1463500000' },
+])('a correction that could have no effect is refused, not stated: %o', async (fields) => {
+  const own = await signedIn('sunny');
+  expect((await form('/me/correct', { csrf: own.csrf, day: '2016-05-17', ...fields }, own)).status).toBe(400);
+  expect(
+    (await form('/me/correct', { csrf: own.csrf, day: '2016-05-17', kind: 'drop', ts: '1463500000.5' }, own)).status,
+  ).toBe(303);
+});
