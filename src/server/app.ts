@@ -36,7 +36,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts, budget, answers));
-  app.use('/', sentToRoot(answerCaller(positionRoute, parts, auth, everybody), guard));
+  app.use('/', sentToRoot(storing(answerCaller(positionRoute, parts, auth, everybody)), guard));
   mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (guard !== null) app.use(guard);
@@ -62,7 +62,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     // People type the addresses of other apps by hand, at times with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);
-      if (route.inQuery !== undefined) app.get(path, answer);
+      if (route.inQuery !== undefined) app.get(path, storing(answer));
       app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
     }
   }
@@ -161,6 +161,12 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
     }
     await next();
   };
+}
+
+/** Refuses methods that must not store; a router takes HEAD for GET. */
+function storing(answer: (c: Context<ServerEnv>) => Promise<Response>): typeof answer {
+  const refuse = refuseMethod('GET, POST');
+  return async (c) => (['GET', 'POST'].includes(c.req.method) ? answer(c) : refuse(c));
 }
 
 function refuseMethod(allow: string) {

@@ -339,6 +339,22 @@ describe("OsmAnd's protocol", () => {
     expect([status, json.error]).toEqual([503, expect.stringMatching(/./)]);
   });
 
+  it.each(['/', '/traccar'])('only GET and POST store a position sent to %s', async (path) => {
+    for (const method of ['HEAD', 'PUT']) {
+      expect((await kit.request(`${path}?${query(iso)}`, { method })).status).toBe(503);
+    }
+    expect(await waiting()).toEqual([]);
+  });
+
+  it('a position in the query and one in the body are both stored, and another body is set aside', async () => {
+    const path = `/traccar?${query(iso)}`;
+    expect((await kit.post(path, apps.traccar.body({ ...here, latitude: 38.6 }, token))).status).toBe(200);
+    const found = (await waiting()).flatMap(({ data }) => data.latitude ?? []);
+    expect(found.sort()).toEqual([38.571, 38.6]);
+    expect((await kit.post(path, { device_id: token, loc: 1 })).status).toBe(200);
+    expect(await aside()).toEqual([{ reason: 'format_unknown', entry: { loc: 1 } }]);
+  });
+
   it('a position without a time is set aside, without the token', async () => {
     expect((await kit.request(`/traccar?id=${token}&lat=1&lon=2`)).status).toBe(200);
     expect(await aside()).toEqual([{ reason: 'format_no_time', entry: { lat: '1', lon: '2' } }]);

@@ -53,10 +53,17 @@ export const otherAppRoutes: readonly Route[] = [
       ...{ speed: 'knots', bearing: 'degrees', altitude: 'm', accuracy: 'm', batt: 'battery level in percent' },
     },
     answer: { result: 'ok' },
-    map: ({ query, body: { location, ...others } }) => {
-      if (isPosition(query)) return fromOsmAnd(query);
-      if (location == null) return lacks(restOf(others, new Set(['device_id', 'user'])), 'location');
-      return fromTraccar(Array.isArray(location) ? location : [location]);
+    map: ({ query, body: { location = null, ...others } }) => {
+      const rest = restOf(others, new Set(['device_id', 'user']));
+      const isInQuery = isPosition(query);
+      const parts = isInQuery ? [fromOsmAnd(query)] : [];
+      if (location !== null) parts.push(fromTraccar(Array.isArray(location) ? location : [location]));
+      else if (!isInQuery || Object.keys(rest).length > 0) parts.push(lacks(rest, 'location'));
+      return {
+        ...none,
+        entries: parts.flatMap(({ entries }) => entries),
+        unusable: parts.flatMap(({ unusable: some }) => some),
+      };
     },
   }),
 ];
