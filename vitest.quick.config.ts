@@ -13,16 +13,17 @@ const left = [
   'test/analysis/stretches.test.ts',
   'test/upkeep/migrate/**',
   'test/log/{files,read,scrub}.test.ts',
-  'test/cli/{process,store-servers,commands,migrate,logs}.test.ts',
+  'test/cli/{process,store-servers,commands,migrate,logs,doctor,errors,correct}.test.ts',
+  'test/corrections/**',
   'test/server/{run-server,sockets,fuzz,leaked-link}.test.ts',
   'test/simulate/**',
-  'test/import/{emission,import,round-trip}.test.ts',
+  'test/import/{emission,import,round-trip,zip}.test.ts',
   'test/apps/**',
   'test/report/**',
   'test/{server/erased,server/read-json,pipeline/sources,pipeline/documents,export/tables,intake/take-entry}.test.ts',
   'test/readers/**',
-  'test/pages/in-browser.test.ts',
-  'test/{deploy,examples}.test.ts',
+  'test/{pages,web}/in-browser.test.ts',
+  'test/{deploy,examples,package}.test.ts',
 ];
 
 process.env.MOBILITY_TEST_TRIES ??= '20';
