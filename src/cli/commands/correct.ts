@@ -110,7 +110,8 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   const shown = { user_id: user.uuid, id, day, time_zone: zone, correction, effect, dry_run: options.dryRun === true };
   await context.output.result({ ...shown, before: before.trips, after: after.trips }, () => {
     const { bold, dim } = context.output;
-    const undo = options.dryRun ? 'nothing was changed' : `undo: mobility correct undo --id ${id.slice(0, 8)}`;
+    const command = `mobility correct undo --user ${user.user_email} --id ${id.slice(0, 8)}`;
+    const undo = options.dryRun ? 'nothing was changed' : `undo: ${command}`;
     const end = `${effect ?? 'waiting'}  ${dim(undo)}`;
     return [bold('before'), before.text, '', bold('after'), after.text, '', end].join('\n');
   });
