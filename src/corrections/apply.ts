@@ -115,41 +115,46 @@ class CorrectedStretch {
     return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
   }
 
-  private put(i: number, link: TripLink, trip: Trip): void {
-    const { start_ts, end_ts, start_zone } = trip;
-    this.trips[i] = {
-      ...link,
-      start_ts,
-      end_ts,
-      day: localDay(start_ts, start_zone),
-      trip: { ...trip, corrected: true },
-    };
+  /** Puts other trips in the place of `count`; what followed these at their last place follows at that of the others. */
+  private replace(i: number, count: number, trips: readonly TripLink[]): void {
+    const gone = this.trips.splice(i, count, ...trips);
+    const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
+    this.others.push(...gone.filter(({ chain_ts }) => !kept.has(chain_ts)).map(dropped));
+    const [before, after] = [gone.at(-1)?.trip.end_place, trips.at(-1)?.trip.end_place];
+    const next = this.trips[i + trips.length];
+    if (after === undefined || after === before || next === undefined || next.trip.start_place.id !== before?.id)
+      return;
+    this.trips[i + trips.length] = { ...next, trip: { ...next.trip, start_place: after } };
   }
 
   private setMode(ts: number, mode: string): Effect {
     const i = this.tripAt(ts);
     const link = this.trips[i];
-    const at = link?.trip.sections.findIndex(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts) ?? -1;
-    if (link === undefined || at < 0) return 'without effect';
-    const sections = link.trip.sections.map((section, k): Section => {
-      if (k !== at) return section;
-      const { mode_confidence: _, mode_probabilities: _others, ...rest } = section;
-      return { ...rest, sensed_mode: sensedMode(mode), source };
-    });
-    this.put(i, link, { ...link.trip, sections });
+    const meant = link?.trip.sections.find(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
+    if (link === undefined || meant === undefined) return 'without effect';
+    const { mode_confidence: _, mode_probabilities: _others, ...rest } = meant;
+    const stated = { ...rest, sensed_mode: sensedMode(mode), source };
+    const sections = link.trip.sections.map((section) => (section === meant ? stated : section));
+    this.replace(i, 1, [linkOf(link, { ...link.trip, sections })]);
     return 'applied';
   }
 
   /** Removes trips that follow each other. */
   private remove(i: number, count: number): Effect {
-    const gone = i < 0 ? [] : this.trips.splice(i, count);
-    const [first, last] = [gone[0], gone.at(-1)];
+    const [first, last] = i < 0 ? [] : [this.trips[i], this.trips[i + count - 1]];
     if (first === undefined || last === undefined) return 'without effect';
-    this.others.push(...gone.map(dropped));
+    this.replace(i, count, []);
     const next = this.trips[i];
     if (next === undefined) return 'applied';
     const from = first.untracked?.start_ts ?? first.start_ts;
     return this.relink(i, { from, to: next.untracked?.end_ts ?? last.end_ts }) ? 'applied' : 'contradicted';
+  }
+
+  /** Removes the trips of which most lies in the time. */
+  private clear(from: number, to: number): Effect {
+    const isWithin = ({ start_ts, end_ts }: TripLink): boolean =>
+      Math.min(to, end_ts) - Math.max(from, start_ts) > (end_ts - start_ts) / 2;
+    return this.remove(this.trips.findIndex(isWithin), this.trips.filter(isWithin).length);
   }
 
   /**
@@ -157,72 +162,58 @@ class CorrectedStretch {
    * `unseen`. True: it begins there.
    */
   private relink(i: number, unseen: TimeRange): boolean {
-    const link = this.trips[i]!;
+    const [left, link] = [this.trips[i - 1], this.trips[i]!];
     const { trip } = link;
-    const left = this.trips[i - 1];
-    if (left === undefined) {
-      const place = newPlace(this.userId, null, null, trip.start_loc, trip.source);
-      this.put(i, { ...link, untracked: null }, { ...trip, start_place: place });
+    const place = left?.trip.end_place ?? newPlace(this.userId, null, null, trip.start_loc, trip.source);
+    if (distance(locationOf(place.location), locationOf(trip.start_loc)) <= limits.nearPlace) {
+      this.trips[i] = linkOf({ ...link, untracked: null }, beginAt(trip, place));
       return true;
     }
-    const place = left.trip.end_place;
-    const isNear = distance(locationOf(place.location), locationOf(trip.start_loc)) <= limits.nearPlace;
-    if (isNear) {
-      this.put(i, { ...link, untracked: null }, beginAt(trip, place));
-      return true;
-    }
-    const end_ts = Math.min(Math.max(unseen.to, left.end_ts), link.start_ts);
-    const start_ts = Math.min(Math.max(unseen.from, left.end_ts), end_ts);
+    const end_ts = Math.min(Math.max(unseen.to, left!.end_ts), link.start_ts);
+    const start_ts = Math.min(Math.max(unseen.from, left!.end_ts), end_ts);
     const untracked = { start_ts, end_ts, start_loc: place.location, end_loc: trip.start_loc };
     const start_place = newPlace(this.userId, end_ts, trip.start_zone, trip.start_loc, trip.source);
-    this.put(i, { ...link, untracked }, { ...trip, start_place });
+    this.trips[i] = linkOf({ ...link, untracked }, { ...trip, start_place });
     return false;
-  }
-
-  /** After the end place of a trip got another form: the next trip begins at the same place. */
-  private shareEnd(i: number, before: Place): void {
-    const [link, next] = [this.trips[i]!, this.trips[i + 1]];
-    if (next?.trip.start_place.id !== before.id) return;
-    this.trips[i + 1] = { ...next, trip: { ...next.trip, start_place: link.trip.end_place } };
   }
 
   private split(ts: number): Effect {
     const i = this.tripAt(ts);
     const link = this.trips[i];
-    const parts = link === undefined ? null : this.partsOf(link.trip, ts);
+    const parts = link === undefined ? null : this.cut(link.trip, ts);
     if (link === undefined || parts === null) return 'without effect';
     const [first, second] = parts;
     const chain_ts = this.freeTime(Math.max(ts, justAfter(link.chain_ts)));
-    this.put(i, link, first);
-    this.trips.splice(i + 1, 0, link);
-    this.put(i + 1, { ...link, id: second.id, chain_ts, untracked: null, silences: [] }, second);
-    this.shareEnd(i + 1, link.trip.end_place);
+    const own = { id: second.id, chain_ts, untracked: null, silences: [] };
+    this.replace(i, 1, [linkOf(link, first), linkOf({ ...link, ...own }, second)]);
     return 'applied';
   }
 
   /** The two trips; null if one of them would be nothing. */
-  private partsOf(trip: Trip, ts: number): [Trip, Trip] | null {
+  private cut(trip: Trip, ts: number): [Trip, Trip] | null {
     const { sections, stops, end_zone } = trip;
     const at = sections.findLastIndex((section) => section.start_ts < ts);
     const section = sections[at];
     if (section === undefined || ts >= trip.end_ts) return null;
     const isCut = ts < section.end_ts;
     const cutId = idOf(this.userId, 'section', 'split', ts);
-    const cut: [Section, Section | null] | null = isCut ? cutSection(section, ts, cutId) : [section, null];
+    const cut = isCut ? cutSection(section, ts, cutId) : ([section] as const);
     if (cut === null) return null;
-    const [left, right] = cut;
+    const [left, ...right] = cut;
     const zone = zoneWithin(trip, ts);
     const id = idOf(this.userId, 'trip', 'split', ts);
     const place = this.placeAfter(trip.id, left.end_ts, zone, left.coordinates.at(-1)!);
-    const before = [...sections.slice(0, at), left];
-    const behind = [...(right === null ? [] : [right]), ...sections.slice(at + 1)];
+    const behind = [...right, ...sections.slice(at + 1)];
     const stopsBehind = stops.slice(isCut ? at : at + 1).map((stop, k): Stop => {
       return { ...stop, ending_section: behind[k]!.id, starting_section: behind[k + 1]!.id };
     });
-    const first = built({ ...trip, end_zone: zone, end_place: place, sections: before, stops: stops.slice(0, at) });
+    const before = { sections: [...sections.slice(0, at), left], stops: stops.slice(0, at) };
     const end_place = { ...trip.end_place, ending_trip: id };
     const own = { id, raw_trip: id, start_zone: zone, end_zone, start_place: place, end_place };
-    return [first, beginAt(built({ ...trip, ...own, sections: behind, stops: stopsBehind }), place)];
+    return [
+      built({ ...trip, end_zone: zone, end_place: place, ...before }),
+      beginAt(built({ ...trip, ...own, sections: behind, stops: stopsBehind }), place),
+    ];
   }
 
   private join(ts: number): Effect {
@@ -245,18 +236,8 @@ class CorrectedStretch {
       sections: [...a.trip.sections, ...b.trip.sections],
       stops: [...a.trip.stops, stop, ...b.trip.stops],
     });
-    this.trips.splice(i + 1, 1);
-    this.others.push(dropped(b));
-    this.put(i, a, trip);
-    this.shareEnd(i, b.trip.end_place);
+    this.replace(i, 2, [linkOf(a, trip)]);
     return 'applied';
-  }
-
-  /** Removes the trips of which most lies in the time. */
-  private clear(from: number, to: number): Effect {
-    const isWithin = ({ start_ts, end_ts }: TripLink): boolean =>
-      Math.min(to, end_ts) - Math.max(from, start_ts) > (end_ts - start_ts) / 2;
-    return this.remove(this.trips.findIndex(isWithin), this.trips.filter(isWithin).length);
   }
 
   private add(one: Extract<Stated, { kind: 'add' }>): Effect {
@@ -271,8 +252,9 @@ class CorrectedStretch {
     if (start_loc === undefined || end_loc === undefined || !(end_ts > start_ts)) return 'without effect';
     const zone = before?.trip.end_zone ?? after?.trip.start_zone ?? 'UTC';
     const id = idOf(this.userId, 'trip', 'add', one.write_ts);
-    const ends = { start_ts, end_ts, start_loc, end_loc };
-    const section = straight(idOf(this.userId, 'section', 'add', one.write_ts), one, ends);
+    const section = straight(idOf(this.userId, 'section', 'add', one.write_ts), one, {
+      ...{ start_ts, end_ts, start_loc, end_loc },
+    });
     const end_place = this.placeAfter(id, end_ts, zone, end_loc);
     const start_place = before?.trip.end_place ?? newPlace(this.userId, null, null, start_loc, source);
     const trip = built({
@@ -282,9 +264,7 @@ class CorrectedStretch {
     const chain_ts = this.freeTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
     const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
-    const link: TripLink = { ...about, carry, trip };
-    this.trips.splice(at, 0, link);
-    this.put(at, link, trip);
+    this.replace(at, 0, [linkOf({ ...about, carry, trip }, trip)]);
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
     const isWhole = start_ts === one.start_ts && end_ts === one.end_ts;
     return cleared === 'without effect' && isWhole ? 'applied' : 'contradicted';
@@ -298,31 +278,35 @@ class CorrectedStretch {
 
   /** The first time from `ts` on at which no link stands. */
   private freeTime(ts: number): number {
-    const taken = new Set([...this.trips, ...this.others].map(({ chain_ts }) => chain_ts));
     let free = ts;
-    while (taken.has(free)) free = justAfter(free);
+    while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);
     return free;
   }
 
   private nameStay(ts: number, name: string): Effect {
     const i = this.gapAt(ts);
     const [left, right] = [this.trips[i], this.trips[i + 1]];
-    if ((left === undefined && right === undefined) || (right !== undefined && right.start_ts < ts))
+    const gap = right?.untracked ?? null; // parts the place where the user came from the one where they left
+    const isUnseen = left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts;
+    if ((left ?? right) === undefined || (right !== undefined && right.start_ts < ts) || isUnseen)
       return 'without effect';
-    const gap = right?.untracked ?? null;
-    const isShared = left !== undefined && right?.trip.start_place.id === left.trip.end_place.id;
-    if (!isShared && left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts)
-      return 'without effect';
-    const isRight = left === undefined || (!isShared && gap !== null && ts >= gap.end_ts);
-    if (left !== undefined && !isRight) this.trips[i] = withEnd(left, { ...left.trip.end_place, name });
-    if (right !== undefined && (isRight || isShared)) {
-      this.trips[i + 1] = { ...right, trip: { ...right.trip, start_place: { ...right.trip.start_place, name } } };
+    const isBehind = left === undefined || (gap !== null && ts >= gap.end_ts);
+    const named = (place: Place): Place => ({ ...place, name });
+    if (left !== undefined && !isBehind) {
+      this.trips[i] = { ...left, trip: { ...left.trip, end_place: named(left.trip.end_place) } };
+    }
+    if (right !== undefined && (isBehind || gap === null)) {
+      this.trips[i + 1] = { ...right, trip: { ...right.trip, start_place: named(right.trip.start_place) } };
     }
     return 'applied';
   }
 }
 
-const withEnd = (link: TripLink, end_place: Place): TripLink => ({ ...link, trip: { ...link.trip, end_place } });
+/** The link with a corrected trip in the place of its own. */
+function linkOf(link: TripLink, trip: Trip): TripLink {
+  const { start_ts, end_ts, start_zone } = trip;
+  return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
+}
 
 const sensedMode = (mode: string): string =>
   mode === 'unknown' ? 'MotionTypes.UNKNOWN' : `PredictedModeTypes.${mode.toUpperCase()}`;
@@ -372,13 +356,9 @@ function beginAt(trip: Trip, place: Place): Trip {
 function straight(
   id: string,
   { mode, distance: stated }: { mode: string; distance?: number },
-  {
-    start_ts,
-    end_ts,
-    start_loc,
-    end_loc,
-  }: { start_ts: number; end_ts: number; start_loc: Position; end_loc: Position },
+  ends: Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc'>,
 ): Section {
+  const { start_ts, end_ts, start_loc, end_loc } = ends;
   const length = metres(stated ?? distance(locationOf(start_loc), locationOf(end_loc)));
   const duration = end_ts - start_ts;
   return {
