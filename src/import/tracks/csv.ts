@@ -10,7 +10,6 @@ import { type Fields, fieldsIn, fixFound, isFix } from './fields.ts';
 /** The import format `csv`. */
 export const csv: FileFormat = {
   name: 'csv',
-  title: 'CSV of fixes with a header',
   recognises: (file, reading) => delimiterOf(file.head, reading) !== null && readsHead(readCsv, file, reading),
   read: readCsv,
 };
