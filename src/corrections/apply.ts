@@ -115,7 +115,7 @@ class CorrectedStretch {
     return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
   }
 
-  /** Puts other trips in the place of `count`; what followed these at their last place follows at that of the others. */
+  /** Puts other trips in the place of `count`: the next trip begins where the last of them ends. */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const gone = this.trips.splice(i, count, ...trips);
     const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
