@@ -64,7 +64,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
       for (const name of Object.keys(files)) {
         await open(name);
         const paper = await page.value<string>('getComputedStyle(document.body).backgroundColor');
-        expect(paper).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(20, 20, 20)');
+        expect(paper).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 20, 23)');
         for (const width of [1000, 320]) {
           const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
           await page.send('Emulation.setDeviceMetricsOverride', metrics);
