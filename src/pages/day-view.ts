@@ -33,11 +33,12 @@ export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = 
     return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
   });
   const map = mapOf(day, own, t);
+  const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
   return markup`<p class="lead">${summary(own, items, t)}</p>
 ${legend.length > 0 && markup`<ul class="legend">${legend}</ul>`}${items.length > 0 && dayBar(day, items, t)}
 <p class="small soft">${observedText(day, own, t)}</p>${asked(day, ({ of }) => of === 'day', t, actions)}
-<div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}</h2>${new Markup(map)}</section>`}
-<section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}</h2><ol class="rail">
+<div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
+<section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
 ${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t)))}
 </ol></section></div>`;
 }
