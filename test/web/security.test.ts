@@ -252,7 +252,7 @@ it('the log names neither the person nor the day of a page', async () => {
     kit.log.length = kit.console.length = 0;
     expect((await kit.request(path, { headers: { Cookie: people[who]!.cookie } })).status).toBe(200);
     const lines = [...kit.log, ...kit.console].join('\n');
-    expect(lines).toMatch(/START .*GET \/(study\/sunny\/p\/:id|me\/day\/:day)$/m);
+    expect(lines).toMatch(/START .*GET \/(study\/sunny\/p|me\/day)\/:hidden$/m);
     for (const secret of [person, '2016-05-17']) expect(lines).not.toContain(secret);
   }
 });
