@@ -1,6 +1,7 @@
 // Checks pushed values: valid entries with times in seconds, invalid ones with the reason.
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
+import { firstMilliseconds } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
 /** Why something pushed cannot be an entry: every code with a sentence. Codes stay. */
@@ -29,9 +30,6 @@ export const tooManyKeys = 'too_many_keys';
 
 /** Characters (UTF-16 units) that a key may have. */
 const maxKeyLength = 255;
-
-/** Times from here on are milliseconds: in seconds they would be the year 5138. */
-const firstMilliseconds = 1e11;
 
 interface Flaw {
   reason: UnusableReason;
@@ -120,4 +118,5 @@ function inSeconds({ metadata, data }: Entry): Entry {
   };
 }
 
-const seconds = (ts: number): number => (ts >= firstMilliseconds ? ts / 1000 : ts);
+/** Seconds are never read as ms when an entry is pushed again: what would still count as ms stays as it is. */
+const seconds = (ts: number): number => (ts >= firstMilliseconds && ts / 1000 < firstMilliseconds ? ts / 1000 : ts);
