@@ -25,7 +25,7 @@ export interface Conversion {
   data(): JsonObject;
 }
 
-/** A payload that stays as pushed; checks the `write_ts` of the metadata. */
+/** A payload that stays as pushed, such as a configuration or consent; checks the `write_ts` of the metadata. */
 export function unchanged(entry: Entry): Conversion {
   return converted(entry, () => entry.data);
 }
