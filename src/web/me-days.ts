@@ -78,7 +78,7 @@ export interface ReadDay {
 }
 
 /** What is read for whom. */
-export interface DayOptions {
+export interface WhichDay {
   /** Default: the last of which something is known. */
   day: string | undefined;
   isOwn: boolean;
@@ -90,7 +90,7 @@ export interface DayOptions {
 export async function readDay(
   { store, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
   user: UserRecord,
-  { day: asked, isOwn, href }: DayOptions,
+  { day: asked, isOwn, href }: WhichDay,
 ): Promise<ReadDay> {
   const { zone, today, first, last } = await knownDays(store, user.uuid, now);
   const day = asked ?? last;
