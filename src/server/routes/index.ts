@@ -2,7 +2,6 @@
 import { customLabelRoutes } from './custom-labels.ts';
 import { datastreamRoutes } from './datastreams.ts';
 import { otherAppRoutes } from './other-apps.ts';
-import { pipelineRoutes } from './pipeline.ts';
 import { profileRoutes } from './profile.ts';
 import { resultRoutes } from './result.ts';
 import type { Route } from './route.ts';
@@ -17,7 +16,6 @@ export const routes: readonly Route[] = [
   ...customLabelRoutes,
   ...resultRoutes,
   ...datastreamRoutes,
-  ...pipelineRoutes,
   ...otherAppRoutes,
 ];
 
