@@ -66,8 +66,6 @@ export interface Part {
 export interface FileFormat {
   /** What `--format` takes. */
   name: string;
-  /** What people call it. */
-  title: string;
   /** Default: nobody. */
   names?: Naming | ((file: SourceFile) => Naming);
   /** True for a file that begins as this format does. Its name counts only where the content cannot tell. */
@@ -78,7 +76,6 @@ export interface FileFormat {
 /** A format of folders that are one whole. */
 export interface FolderFormat {
   name: string;
-  title: string;
   /** Default: nobody. */
   names?: Naming;
   recognises(folder: SourceFolder): boolean;

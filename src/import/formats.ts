@@ -4,35 +4,33 @@ import { join } from 'node:path';
 import { MobilityError } from '../model/errors.ts';
 import { overland } from './apps/overland.ts';
 import { ownTracks } from './apps/owntracks.ts';
-import { emissionDump, emissionJson } from './emission/dump.ts';
+import { emissionDump } from './emission/dump.ts';
 import { isDatabaseAddress, openLive } from './emission/live.ts';
-import { bsonFile, entryLines, entryList } from './entries/entry-files.ts';
+import { bsonFile, entryFile } from './entries/entry-files.ts';
 import { exportFolder } from './entries/export-folder.ts';
-import type { FileFormat, FileReading, FolderFormat, Found, Part, SourceReadOptions } from './format.ts';
+import type { FileFormat, FileReading, FolderFormat, Part } from './format.ts';
+import { google } from './google.ts';
 import { withEnd } from './recording-end.ts';
-import { openSource, type SourceFile, type SourceFolder, zippedFile } from './source.ts';
+import { openSource, openSourceFile, type SourceFile, type SourceFolder, zippedFile } from './source.ts';
 import { SourceBroken } from './source-broken.ts';
-import { googleRecords } from './timeline/records.ts';
-import { googleTimeline } from './timeline/segments.ts';
 import { csv } from './tracks/csv.ts';
 import { geojson } from './tracks/geojson.ts';
 import { geolife } from './tracks/geolife.ts';
-import { gpx } from './tracks/gpx.ts';
 import { kml } from './tracks/kml.ts';
-import { tcx } from './tracks/tcx.ts';
+import { gpx, tcx } from './tracks/xml-points.ts';
 import { isZip, zipEntries } from './zip.ts';
 
 /** Formats of folders that are one whole; of two that fit, the first. */
-const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump, emissionJson];
+const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
 
 /** Formats of other programs, whose files end without saying so. */
 const recordings: readonly FileFormat[] = [
-  ...[gpx, tcx, kml, googleTimeline, googleRecords, ownTracks, overland, geolife],
+  ...[gpx, tcx, kml, google, ownTracks, overland, geolife],
   ...[geojson, csv], // families: what is nobody's in particular
 ];
 
 /** Formats of files; of two that fit, the first. */
-const fileFormats: readonly FileFormat[] = [entryList, entryLines, bsonFile, ...recordings];
+const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 
 /** What `--format` takes. */
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
@@ -100,7 +98,7 @@ async function lookInto(path: string, look: Look): Promise<void> {
   const { format, found, folders } = look;
   const source = await openSource(path);
   if ('size' in source) {
-    if (!isZip(source.head)) return lookAt(source, () => fileAgain(path), look);
+    if (!isZip(source.head)) return lookAt(source, () => openSourceFile(path), look);
     const entries = await zipEntries(path).catch((error: unknown) => {
       if (!(error instanceof SourceBroken)) throw error;
       found.parts.push(brokenPart(path, error)); // the other sources go on
@@ -142,35 +140,20 @@ async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: 
     found.parts.push({
       ...{ name, format: one.name, size },
       names: typeof names === 'function' ? names(file) : names,
-      read: (options) => readAgain(again, one, { ...options, ...reading }),
+      // Opens the file again: the bytes read to recognise thousands of files are not kept until the last file is read.
+      read: async function* read(options) {
+        const things = one.read(await again(), { ...options, ...reading });
+        yield* recordings.includes(one) ? withEnd(things) : things;
+      },
     });
     return;
   }
   found.passedOver.push(file.path);
 }
 
-/** Opens a file again: the bytes read to recognise thousands of files are not kept until the last file is read. */
-async function* readAgain(
-  again: () => Promise<SourceFile>,
-  format: FileFormat,
-  options: SourceReadOptions,
-): AsyncGenerator<Found> {
-  const found = format.read(await again(), options);
-  yield* recordings.includes(format) ? withEnd(found) : found;
-}
-
-async function fileAgain(path: string): Promise<SourceFile> {
-  const file = await openSource(path);
-  if (!('size' in file)) throw new SourceBroken('expected a file, found a folder');
-  return file;
-}
-
 async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {
   let size = 0;
-  for (const name of format.files(folder)) {
-    const file = await openSource(join(folder.path, name));
-    if ('size' in file) size += file.size;
-  }
+  for (const name of format.files(folder)) size += (await openSourceFile(join(folder.path, name))).size;
   return {
     name: folder.path,
     format: format.name,
@@ -192,7 +175,7 @@ async function foundAt(path: string): Promise<string> {
   if (head.toString('latin1', 8, 12) === '.FIT') return 'a FIT file (convert it to GPX first)';
   const text = head.toString('utf8');
   if (/"Feature/.test(text)) return 'GeoJSON without a point or line that has a time (name it with --columns time=…)';
-  if (/^\S[^\n]*[,;\t|][^\n]*[,;\t|]/.test(text))
+  if (/^[^\s[{<][^\n]*[,;\t|][^\n]*[,;\t|]/.test(text))
     return 'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)';
   return 'something else';
 }

@@ -4,7 +4,6 @@ import { isEntry, type Taken } from '../intake/take-entry.ts';
 import type { Log } from '../log/log.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
-import type { JsonObject } from '../model/json.ts';
 import { justAfter } from '../model/time.ts';
 import { isUserName, type UserRecord } from '../model/user.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
@@ -138,7 +137,10 @@ async function importPart(part: Part, report: PartReport, people: People, option
         const person = await people.find(found.of, part);
         owner ??= found.of?.uuid;
         if (found.of !== null && found.of.uuid !== owner && part.names === 'uuids' && options.whom !== null) {
-          throw new SourceBroken(otherPerson(options.whom));
+          throw new SourceBroken(
+            `expected entries of one person, to be those of ${options.whom.name}, found a second UUID: ` +
+              'leave out --user to import each person as a user of their own',
+          );
         }
         if (person !== null) await person.take(found, report);
         if (people.isFull()) await people.flush(report);
@@ -155,9 +157,6 @@ async function importPart(part: Part, report: PartReport, people: People, option
   await people.flush(report);
   tell();
 }
-
-const otherPerson = ({ name }: ImportedFor): string =>
-  `expected entries of one person, to be those of ${name}, found a second UUID: leave out --user to import each person as a user of their own`;
 
 /** The users of one import, each with what waits to be stored. */
 class People {
@@ -291,7 +290,7 @@ class Recipient {
     } else if (this.#options.dryRun) {
       return;
     } else if ('profile' in found) {
-      await this.#mergeProfile(found.profile);
+      await this.#options.store.profiles.merge(this.uuid, {}, found.profile);
     } else if ('document' in found) {
       await this.#putDocument(found.document);
     }
@@ -319,8 +318,13 @@ class Recipient {
     const { store, now, log, dryRun } = this.#options;
     const doubled = batch.map((taken) => isEntry(taken) && this.#isDoubled(taken.metadata));
     if (dryRun) {
-      for (const [i, taken] of batch.entries())
-        this.#count(report, { [doubled[i] ? 'doubled' : await this.#verdict(taken)]: 1 });
+      for (const [i, taken] of batch.entries()) {
+        if (!isEntry(taken)) this.#count(report, { set_aside: 1 });
+        else
+          this.#count(report, {
+            [doubled[i] ? 'doubled' : (await this.#isKnown(taken.metadata)) ? 'known' : 'stored']: 1,
+          });
+      }
       return;
     }
     // The profile records the phone's last put: an import is not a phone.
@@ -345,12 +349,6 @@ class Recipient {
     }
   }
 
-  /** What would become of an entry. */
-  async #verdict(taken: Taken): Promise<'stored' | 'known' | 'set_aside'> {
-    if (!isEntry(taken)) return 'set_aside';
-    return (await this.#isKnown(taken.metadata)) ? 'known' : 'stored';
-  }
-
   async #isKnown({ key, write_ts }: Identity): Promise<boolean> {
     const { timeseries, usercache } = this.#options.store;
     if ((await timeseries.get(this.uuid, { key, write_ts })) !== null) return true;
@@ -366,11 +364,6 @@ class Recipient {
     if ((await store.errors.list(this.uuid, { id: row.id, limit: 1 })).length > 0) return { known: 1 };
     if (!dryRun) await store.errors.put(this.uuid, [row]);
     return { set_aside: 1 };
-  }
-
-  async #mergeProfile(profile: JsonObject): Promise<void> {
-    const { store } = this.#options;
-    await store.profiles.merge(this.uuid, {}, profile);
   }
 
   async #putDocument(document: Document): Promise<void> {

@@ -1,6 +1,6 @@
 // Files and folders to import from: their bytes, unpacked where they are gzip, and what they begin with.
 import { readdir, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { errorText, MobilityError } from '../model/errors.ts';
 import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
@@ -46,11 +46,11 @@ export async function openSource(path: string): Promise<SourceFile | SourceFolde
   }
 }
 
-/** A file in a folder. */
-export async function openSourceFile(folder: string, name: string): Promise<SourceFile> {
-  const source = await openSource(join(folder, name));
+/** The file at a path. Throws as `openSource` does, and for a folder. */
+export async function openSourceFile(path: string): Promise<SourceFile> {
+  const source = await openSource(path);
   if ('size' in source) return source;
-  throw new MobilityError('MOBILITY_USAGE', `expected a file at ${source.path}, found a folder`);
+  throw new MobilityError('MOBILITY_USAGE', `expected a file at ${path}, found a folder`);
 }
 
 const reasons: Record<string, string> = {

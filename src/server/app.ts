@@ -2,6 +2,7 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { Everybody } from '../metrics/everybody.ts';
+import { nameless } from '../web/routes.ts';
 import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
 import { AnswerBudget, answerLimits } from './answer-budget.ts';
 import type { AppParts } from './app-parts.ts';
@@ -185,11 +186,5 @@ function pathOf(url: string): string {
   const path = start === -1 ? '/' : url.slice(start);
   return oneSlash(path.replace(/[?#].*$/s, ''));
 }
-
-/** The path of a page without the person and the day that it shows: no log holds them. */
-const nameless = (path: string): string =>
-  path.replace(/^(\/study\/[^/]+\/p)\/.+|^(\/me\/day)\/.+/s, (_, study, own) =>
-    study ? `${study}/:id` : `${own}/:day`,
-  );
 
 const oneSlash = (path: string): string => path.replace(/\/{2,}/g, '/');

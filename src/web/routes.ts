@@ -20,3 +20,7 @@ export const webRoutes: readonly WebRoute[] = [
   ...studyRoutes,
   ...operatorRoutes,
 ];
+
+/** A path as logs may hold it: without the person, the day and the month that a page shows. */
+export const nameless = (path: string): string =>
+  path.replace(/^(\/study\/[^/]+\/p)\/.+|^(\/me\/(?:day|month))\/.+/s, (_, person, own) => `${person ?? own}/:hidden`);

@@ -66,10 +66,10 @@ describe('import of an e-mission database', () => {
   it('imports one person only if asked, and reports a name that does not occur', async () => {
     const { folder, run, withStore } = await freshProgram();
     await writeDump(madeUp, join(folder, 'dump'));
-    expect((await run(['import', folder, '--user', 'ira@example.org', '--json'])).json()).toMatchObject({
+    expect((await run(['import', join(folder, 'dump'), '--user', 'ira@example.org', '--json'])).json()).toMatchObject({
       users: [{ user_email: 'ira@example.org' }],
     });
-    const nobody = await run(['import', folder, '--user', 'eve@example.org']);
+    const nobody = await run(['import', join(folder, 'dump'), '--user', 'eve@example.org']);
     expect([nobody.code, nobody.stderr]).toEqual([
       1,
       expect.stringMatching(/MOBILITY_USER_UNKNOWN: nobody named "eve/),

@@ -170,7 +170,7 @@ it('Google Timeline of Android: paths, visits, movements and raw signals', async
     }),
   );
   const zone = 'Europe/Berlin';
-  expect(format).toBe('google-timeline');
+  expect(format).toBe('google');
   expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
     `${t0 + 300} 52.5,13.4 ${zone}`,
     `${t0 + 1200} 52.6,13.5 ${zone}`,
@@ -201,7 +201,7 @@ it('Google Timeline of iPhones: a list, with geo: places and minutes', async () 
       },
     ]),
   );
-  expect(format).toBe('google-timeline');
+  expect(format).toBe('google');
   expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
     `${t0 + 720} 52.5,13.4 Europe/Berlin`,
     `${t0} 52.5,13.4 Europe/Berlin`,
@@ -233,13 +233,13 @@ it('Records.json of Takeout: fixes and activities, with times of both kinds and 
       ],
     }),
   );
-  expect(format).toBe('google-records');
-  expect(entries.map((one) => entryText(one).replace('google-location-history ', ''))).toEqual([
+  expect(format).toBe('google');
+  expect(entries.map((one) => entryText(one).replace('google-timeline ', ''))).toEqual([
     `${t0} 52.5,13.4 Europe/Berlin accuracy=14 sensed_speed=2`,
     `${t0 + 60.25} -33.5,151.2 Australia/Sydney`,
     `${t0 + 65} motion 1 confidence=90`,
   ]);
-  expect(unread).toEqual([expect.stringMatching(/latitudeE7 and longitudeE7 in the record at byte \d+/)]);
+  expect(unread).toEqual([expect.stringMatching(/latitudeE7 and longitudeE7 at byte \d+/)]);
 });
 
 it('OwnTracks and Overland: the same entries as their endpoints make', async () => {
@@ -324,6 +324,13 @@ it.each([
     'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)',
   ],
   ['<html><body>Log in</body></html>', 'something else'],
+  // Near misses: what has the marks of a format and none of its content is nobody's.
+  ['[{"startTime":"2024-03-12T08:00:00Z","activity":"lunch"}]', 'something else'],
+  ['[{"metadata":{"name":"a pod"},"data":{"ca.crt":"x"}}]', 'something else'],
+  ['{"metadata":{"kernelspec":{"name":"python3"}},"cells":[]}', 'something else'],
+  ['{"_type":"post","title":"52.5, 13.4"}', 'something else'],
+  ['{"locations":[{"name":"a shop","latitude":52.5,"longitude":13.4}]}', 'something else'],
+  ['{"locations":[{"lat":52.5,"lng":13.4}],"motion":true}', 'something else'],
 ])('%j is refused with what it is', async (content, found) => {
   await expect(read(content)).rejects.toThrow(`found ${found}; see docs/import.md`);
 });

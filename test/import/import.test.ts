@@ -173,7 +173,7 @@ it('an own export with errors, imported twice, ends with 0 the second time: they
     join(from.folder, 'a.jsonl'),
     `${JSON.stringify(entry(0, { latitude: 'nowhere' }))}\n{"data":{}}\n${JSON.stringify(entry(1))}\n`,
   );
-  await from.run(['import', join(from.folder, 'a.jsonl'), '--format', 'entries-lines', '--user', 'ada', '--create']);
+  await from.run(['import', join(from.folder, 'a.jsonl'), '--format', 'entries', '--user', 'ada', '--create']);
   await from.run(['pipeline', '--all']);
   const out = join(from.folder, 'out');
   await from.run(['export', '--user', 'ada', '--out', out]);

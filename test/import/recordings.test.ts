@@ -43,7 +43,7 @@ function entryLine(entry: Entry): string {
 const expected: Record<string, { reading?: FileReading; lines: string[] }> = {
   '2019_MARCH.json': {
     lines: [
-      'google-timeline',
+      'google',
       '0 38.5714,-7.9065',
       '3600 38.5714,-7.9065',
       '0 motion 3',
@@ -53,10 +53,10 @@ const expected: Record<string, { reading?: FileReading; lines: string[] }> = {
       '3600 motion 0',
     ],
   },
-  '2023_MARCH.json': { lines: ['google-timeline', '0 38.5714,-7.9065', '3600.5 38.5714,-7.9065', '0 motion 3'] },
+  '2023_MARCH.json': { lines: ['google', '0 38.5714,-7.9065', '3600.5 38.5714,-7.9065', '0 motion 3'] },
   'Timeline Edits.json': {
     lines: [
-      'google-timeline',
+      'google',
       '0 38.5714,-7.9065 accuracy=9 altitude=300 sensed_speed=0.5',
       'left: a signal that tells no place, such as a scan for networks',
       '10 motion 3',
@@ -134,19 +134,19 @@ const expected: Record<string, { reading?: FileReading; lines: string[] }> = {
     lines: ['csv', '-3600 38.5714,-7.9065', '10533600 38.5715,-7.9066'],
   },
   'milliseconds.csv': { lines: ['csv', '0.123 38.5714,-7.9065 altitude=300.5 accuracy=12'] },
-  'month-byte-order-mark.json': { lines: ['google-timeline', '0 38.5714,-7.9065', '0 motion 3'] },
+  'month-byte-order-mark.json': { lines: ['google', '0 38.5714,-7.9065', '0 motion 3'] },
   'month-candidates.json': {
-    lines: ['google-timeline', '0 38.5714,-7.9065', '0 motion 3', '60 38.5714,-7.9065', '60 motion 3'],
+    lines: ['google', '0 38.5714,-7.9065', '0 motion 3', '60 38.5714,-7.9065', '60 motion 3'],
   },
   'month-nowhere.json': {
     lines: [
-      'google-timeline',
+      'google',
       '0 38.5714,-7.9065',
       '0 motion 3',
-      'unread: expected a place such as "12.3°, 45.6°" or "geo:12.3,45.6" at byte 285, found something else',
+      'unread: expected a place such as "12.3°, 45.6°" or latitudeE7 and longitudeE7 at byte 285, found something else',
     ],
   },
-  'month-waypoints.json': { lines: ['google-timeline', '0 38.5714,-7.9065', '600 38.58,-7.91', '0 motion 7'] },
+  'month-waypoints.json': { lines: ['google', '0 38.5714,-7.9065', '600 38.58,-7.91', '0 motion 7'] },
   'moving-point.json': { lines: ['geojson', '0 38.5714,-7.9065', '10 38.5715,-7.9066'] },
   'names-of-time.geojson': {
     lines: [
@@ -189,7 +189,7 @@ const expected: Record<string, { reading?: FileReading; lines: string[] }> = {
   },
   'takeout.zip': {
     lines: [
-      'google-records google-timeline',
+      'google google',
       '0 38.5714,-7.9065 accuracy=14',
       '0 38.5714,-7.9065',
       '3600.5 38.5714,-7.9065',

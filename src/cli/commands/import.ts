@@ -22,7 +22,7 @@ interface Options {
 
 /** Formats as `--format` takes them; test/cli/import.test.ts compares them with the table. */
 const formats =
-  'export, emission-dump, emission-json, entries-json, entries-lines, bson, gpx, tcx, kml, google-timeline, google-records, owntracks, overland, geolife, geojson, csv';
+  'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 
 /** Imports data. */
 export function importCommand(context: CommandContext): Command {

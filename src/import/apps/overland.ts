@@ -2,7 +2,7 @@
 import { fromOverland } from '../../formats/overland.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
-import { jsonElements } from '../read/json-elements.ts';
+import { jsonRecords } from '../read/json-records.ts';
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { mappedFound } from './owntracks.ts';
@@ -10,7 +10,6 @@ import { mappedFound } from './owntracks.ts';
 /** The import format `overland`. */
 export const overland: FileFormat = {
   name: 'overland',
-  title: 'Overland, batches and GeoJSON',
   // GeoJSON of any other program has other names of properties, and is read by them.
   recognises: (file, reading) =>
     /"(locations|horizontal_accuracy|motion|locations_in_payload)"\s*:/.test(file.head.toString('utf8')) &&
@@ -28,16 +27,11 @@ const batchLength = 1024 * 1024;
 async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   let batch: JsonValue[] = [];
   let length = 0;
-  for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
-    if (!listed || (of !== 'locations' && of !== 'features')) continue; // such as where the phone is now, which comes again
-    try {
-      if (text === null) yield { unread: `the feature at byte ${offset} is ${reason}` };
-      else {
-        batch.push(JSON.parse(text) as JsonValue);
-        length += text.length;
-      }
-    } catch {
-      yield { unread: `expected a GeoJSON feature at byte ${offset}, found something else` };
+  for await (const record of jsonRecords(file, onBytes)) {
+    if ('unread' in record) yield record;
+    else if (record.of === 'locations' || record.of === 'features') {
+      batch.push(record.value);
+      length += record.length;
     }
     if (batch.length < batchSize && length < batchLength) continue;
     yield* mappedFound(fromOverland(batch));

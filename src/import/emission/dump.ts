@@ -1,9 +1,10 @@
 // Folders that `mongodump` or `mongoexport` left of an e-mission database: `.bson` or `.json`, packed or not.
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
+import { isJsonObject } from '../../model/json.ts';
 import type { FolderFormat, Found, SourceReadOptions } from '../format.ts';
-import { jsonElements, maxElementBytes } from '../read/json-elements.ts';
-import { fileLines } from '../read/lines.ts';
+import { maxElementBytes } from '../read/json-elements.ts';
+import { isJsonList, jsonLines, jsonRecords } from '../read/json-records.ts';
 import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-broken.ts';
 import {
@@ -14,64 +15,47 @@ import {
   type Unreadable,
 } from './database.ts';
 
-/** What `mongodump` writes. */
+/** What `mongodump` or `mongoexport` writes, a file per collection. */
 export const emissionDump: FolderFormat = {
   name: 'emission-dump',
-  title: 'a database of e-mission, dumped by mongodump',
   names: 'people',
-  recognises: (folder) => collectionFiles(folder, 'bson').size > 0,
-  files: (folder) => [...collectionFiles(folder, 'bson').values()],
-  read: (folder, options) => readFolder(folder, 'bson', options),
+  recognises: (folder) => collectionFiles(folder).size > 0,
+  files: (folder) => [...collectionFiles(folder).values()],
+  read: readFolder,
 };
 
-/** What `mongoexport` writes, a file per collection. */
-export const emissionJson: FolderFormat = {
-  name: 'emission-json',
-  title: 'a database of e-mission, as JSON by mongoexport',
-  names: 'people',
-  recognises: (folder) => collectionFiles(folder, 'json').size > 0,
-  files: (folder) => [...collectionFiles(folder, 'json').values()],
-  read: (folder, options) => readFolder(folder, 'json', options),
-};
-
-function collectionFiles({ names }: SourceFolder, ending: 'bson' | 'json'): Map<CollectionName, string> {
+/** A file for each collection; of two, the BSON. */
+function collectionFiles({ names }: SourceFolder): Map<CollectionName, string> {
   const files = new Map<CollectionName, string>();
   for (const name of names) {
-    const [, collection, found] = /^(\w+)\.(bson|json)(?:\.gz)?$/.exec(name) ?? [];
-    if (found === ending && collection !== undefined && isCollectionName(collection)) files.set(collection, name);
+    const [, collection = '', ending] = /^(\w+)\.(bson|json)(?:\.gz)?$/.exec(name) ?? [];
+    if (isCollectionName(collection) && (ending === 'bson' || !files.has(collection))) files.set(collection, name);
   }
   return files;
 }
 
-async function* readFolder(
-  folder: SourceFolder,
-  ending: 'bson' | 'json',
-  { onBytes }: SourceReadOptions,
-): AsyncGenerator<Found> {
-  const files = collectionFiles(folder, ending);
+async function* readFolder(folder: SourceFolder, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
+  const files = collectionFiles(folder);
   const broken: string[] = [];
-  const open = (collection: CollectionName): AsyncIterable<EmissionDocument | Unreadable> | null => {
+  yield* readDatabase((collection) => {
     const name = files.get(collection);
-    return name === undefined ? null : documentsOf(folder, name, ending, onBytes, broken);
-  };
-  yield* readDatabase(open);
+    return name === undefined ? null : documentsOf(join(folder.path, name), onBytes, broken);
+  });
   if (broken.length > 0) throw new SourceBroken(broken.join('; '));
 }
 
 /** Documents of one file. One that breaks off does not keep the other files from being read. */
 async function* documentsOf(
-  folder: SourceFolder,
-  name: string,
-  ending: 'bson' | 'json',
+  path: string,
   onBytes: (count: number) => void,
   broken: string[],
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   try {
-    const file = await openSourceFile(folder.path, name);
-    yield* ending === 'bson' ? bsonDocuments(file, onBytes) : jsonDocuments(file, onBytes);
+    const file = await openSourceFile(path);
+    yield* file.name.endsWith('.bson') ? bsonDocuments(file, onBytes) : jsonDocuments(file, onBytes);
   } catch (error) {
     if (!(error instanceof SourceBroken)) throw error;
-    broken.push(`${join(folder.path, name)}: ${error.message}`);
+    broken.push(`${path}: ${error.message}`);
   }
 }
 
@@ -130,23 +114,8 @@ async function* jsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,
 ): AsyncGenerator<EmissionDocument | Unreadable> {
-  if (/^\s*\[/.test(file.head.toString('latin1'))) {
-    for await (const { text, reason, offset } of jsonElements(file.bytes(onBytes))) {
-      yield text === null ? `the document at byte ${offset} is ${reason}` : parsedDocument(text, `byte ${offset}`);
-    }
-    return;
+  for await (const record of isJsonList(file) ? jsonRecords(file, onBytes) : jsonLines(file, onBytes)) {
+    if ('unread' in record) yield record.unread;
+    else yield isJsonObject(record.value) ? record.value : `expected a JSON object at ${record.where}`;
   }
-  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
-    if (text.trim() !== '') yield parsedDocument(text, `line ${number}`);
-  }
-}
-
-function parsedDocument(text: string, where: string): EmissionDocument | Unreadable {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as EmissionDocument;
-  } catch {
-    // Told below, without a piece of it: it may say where somebody was.
-  }
-  return `expected a JSON object at ${where}, found something else`;
 }

@@ -4,38 +4,54 @@ import { isUuid } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
 import type { ErrorRow } from '../../store/store.ts';
 import type { FolderFormat, Found, Owner, SourceReadOptions } from '../format.ts';
-import { fileLines } from '../read/lines.ts';
+import { jsonLines } from '../read/json-records.ts';
 import { openSourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-broken.ts';
+
+/** What a value in each file of the folder is; null for what `export` does not write. */
+const valueIn: Record<string, (value: JsonValue, of: Owner) => Found | null> = {
+  'entries.jsonl': (entry, of) => {
+    const { received_ts } = isJsonObject(entry) ? entry : {};
+    return { of, entry, ...(typeof received_ts === 'number' && { received_ts }) };
+  },
+  'errors.jsonl': (value, of) => {
+    const error = errorRowOf(value);
+    return error && { of, error };
+  },
+  'documents.jsonl': (value, of) => {
+    const { key, write_ts, data } = isJsonObject(value) ? value : {};
+    const isDocument = typeof key === 'string' && typeof write_ts === 'number' && data !== undefined;
+    return isDocument ? { of, document: { key, write_ts, data } } : null;
+  },
+};
 
 /** What `export` wrote. Trips are not read: the pipeline makes the same ones. */
 export const exportFolder: FolderFormat = {
   name: 'export',
-  title: 'a folder of `mobility export`',
   names: 'people',
   recognises: ({ names }) => names.includes('user.json') && names.includes('entries.jsonl'),
-  files: ({ names }) => ['entries.jsonl', 'errors.jsonl', 'documents.jsonl'].filter((name) => names.includes(name)),
+  files: ({ names }) => Object.keys(valueIn).filter((name) => names.includes(name)),
   read: readExport,
 };
 
-async function* readExport(folder: SourceFolder, options: SourceReadOptions): AsyncGenerator<Found> {
+async function* readExport(folder: SourceFolder, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   const { of, profile } = await readUser(folder);
   yield { of, person: true };
   if (profile !== null) yield { of, profile };
-  for await (const line of jsonLines(folder, 'entries.jsonl', options)) yield entryOf(line, of);
-  for await (const { value, where } of jsonLines(folder, 'errors.jsonl', options)) {
-    const row = errorRowOf(value);
-    yield row === null ? { unread: `expected an error as export writes it at ${where}` } : { of, error: row };
-  }
-  for await (const { value } of jsonLines(folder, 'documents.jsonl', options)) {
-    const { key, write_ts, data } = isJsonObject(value) ? value : {};
-    if (typeof key === 'string' && typeof write_ts === 'number' && data !== undefined)
-      yield { of, document: { key, write_ts, data } };
+  for (const name of exportFolder.files(folder)) {
+    const path = join(folder.path, name);
+    for await (const record of jsonLines(await openSourceFile(path), onBytes)) {
+      if ('unread' in record) yield { unread: `${path}: ${record.unread}` };
+      else
+        yield valueIn[name]!(record.value, of) ?? {
+          unread: `expected a line as export writes it in ${path}, ${record.where}`,
+        };
+    }
   }
 }
 
 async function readUser(folder: SourceFolder): Promise<{ of: Exclude<Owner, null>; profile: JsonObject | null }> {
-  const { path, size, head } = await openSourceFile(folder.path, 'user.json');
+  const { path, size, head } = await openSourceFile(join(folder.path, 'user.json'));
   const { uuid, user_email, update_ts, profile } = parseJsonObject(head.toString('utf8')) ?? {};
   if (typeof uuid !== 'string' || !isUuid(uuid) || typeof user_email !== 'string') {
     const found = size > head.length ? `${size} bytes` : 'something else';
@@ -47,39 +63,7 @@ async function readUser(folder: SourceFolder): Promise<{ of: Exclude<Owner, null
   };
 }
 
-interface JsonLine {
-  text: string;
-  value: JsonValue | undefined;
-  where: string;
-}
-
-/** Lines of a file of the folder; none if it does not exist. */
-async function* jsonLines(
-  folder: SourceFolder,
-  name: string,
-  { onBytes }: SourceReadOptions,
-): AsyncGenerator<JsonLine> {
-  if (!folder.names.includes(name)) return;
-  const file = await openSourceFile(folder.path, name);
-  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
-    if (text === '') continue;
-    let value: JsonValue | undefined;
-    try {
-      value = JSON.parse(text) as JsonValue;
-    } catch {
-      value = undefined;
-    }
-    yield { text, value, where: `${join(folder.path, name)}, line ${number}` };
-  }
-}
-
-function entryOf({ text, value, where }: JsonLine, of: Owner): Found {
-  if (value === undefined) return { unread: `expected a JSON object at ${where}, found something else` };
-  const { received_ts } = isJsonObject(value) ? value : {};
-  return { of, entry: text, ...(typeof received_ts === 'number' && { received_ts }) };
-}
-
-function errorRowOf(value: JsonValue | undefined): ErrorRow | null {
+function errorRowOf(value: JsonValue): ErrorRow | null {
   if (!isJsonObject(value)) return null;
   const { id, entry, identity, reason, message, first_ts, last_ts, tries, received_ts = first_ts } = value;
   const isRow =

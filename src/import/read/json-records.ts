@@ -9,6 +9,8 @@ import { fileLines } from './lines.ts';
 export type JsonRecord =
   | {
       value: JsonValue;
+      /** Characters of its text. */
+      length: number;
       /** The member of the outermost object that is the list it stands in; null: no such member. */
       of: string | null;
       /** The place in the file, for messages. */
@@ -16,15 +18,18 @@ export type JsonRecord =
     }
   | { unread: string };
 
+/** The JSON of a line; null for a line that holds none. */
+const textOfLine = (line: string): string | null => (line.trim() === '' ? null : line);
+
 /**
  * The records of a file. `isRecord` tells lines of records, and a record over several lines, from a value that holds
- * lists of them. `textOf`: the JSON of a line; null for a line that holds none.
+ * lists of them; without it, there are lists only. `textOf`: as `textOfLine`.
  */
 export async function* jsonRecords(
   file: SourceFile,
   onBytes: (count: number) => void,
-  isRecord: (value: JsonObject) => boolean,
-  textOf = (line: string): string | null => (line.trim() === '' ? null : line),
+  isRecord: (value: JsonObject) => boolean = () => false,
+  textOf = textOfLine,
 ): AsyncGenerator<JsonRecord> {
   const lines = file.head
     .toString('utf8')
@@ -32,13 +37,7 @@ export async function* jsonRecords(
     .split('\n');
   const first = lines.find((line) => textOf(line.trimEnd()) !== null);
   const value = first === undefined ? undefined : jsonIn(textOf(first.trimEnd())!);
-  if (isJsonObject(value) && isRecord(value)) {
-    for await (const { text, number } of fileLines(file.bytes(onBytes))) {
-      const line = textOf(text);
-      if (line !== null) yield recordIn(line, null, `line ${number}`);
-    }
-    return;
-  }
+  if (isJsonObject(value) && isRecord(value)) return yield* jsonLines(file, onBytes, textOf);
   const single: JsonObject = {};
   let length = 0;
   for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
@@ -50,18 +49,34 @@ export async function* jsonRecords(
       single[of] = jsonIn(text) ?? null;
     }
   }
-  if (isRecord(single)) yield { value: single, of: null, where: 'byte 0' };
+  if (isRecord(single)) yield { value: single, length, of: null, where: 'byte 0' };
 }
+
+/** The records of a file that has one on each line. */
+export async function* jsonLines(
+  file: SourceFile,
+  onBytes: (count: number) => void,
+  textOf = textOfLine,
+): AsyncGenerator<JsonRecord> {
+  for await (const { text, number } of fileLines(file.bytes(onBytes))) {
+    const line = textOf(text);
+    if (line !== null) yield recordIn(line, null, `line ${number}`);
+  }
+}
+
+/** True for a file that is one list. */
+export const isJsonList = ({ head }: SourceFile): boolean => /^\ufeff?\s*\[/.test(head.toString('utf8'));
 
 function recordIn(text: string, of: string | null, where: string): JsonRecord {
   const value = jsonIn(text);
-  return value === undefined ? { unread: `expected JSON at ${where}, found something else` } : { value, of, where };
+  if (value === undefined) return { unread: `expected JSON at ${where}, found something else` };
+  return { value, length: text.length, of, where };
 }
 
 function jsonIn(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    return undefined;
+    return undefined; // told without a piece of it, which may say where somebody was
   }
 }

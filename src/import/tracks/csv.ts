@@ -10,15 +10,12 @@ import { type Fields, fieldsIn, fixFound, isFix } from './fields.ts';
 /** The import format `csv`. */
 export const csv: FileFormat = {
   name: 'csv',
-  title: 'CSV of fixes with a header',
   recognises: (file, reading) => delimiterOf(file.head, reading) !== null && readsHead(readCsv, file, reading),
   read: readCsv,
 };
 
 const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
-
-const maxRecordBytes = 1024 * 1024;
 
 /** The delimiter with which the first line names time and place; null if none does. */
 function delimiterOf(head: Buffer, { columns }: FileReading): string | null {
@@ -65,7 +62,7 @@ async function* recordsOf(
   let records: { record: string[]; line: number }[] = [];
   const parser = parse({
     ...{ bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true },
-    ...{ delimiter, max_record_size: maxRecordBytes },
+    ...{ delimiter, max_record_size: 1024 * 1024 },
     on_record: (record: string[], { lines }) => {
       records.push({ record, line: lines });
       return null; // nothing comes out of the stream itself

@@ -1,11 +1,11 @@
 // The one table of names that programs give to the parts of a fix, and how they write times and numbers.
 import { locationEntry, type OtherFix } from '../../formats/other-entry.ts';
-import type { Origin } from '../../model/entry.ts';
+import { zoneAt } from '../../geo/zone.ts';
+import type { Entry, Origin } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { timeOnClocks } from '../../model/time.ts';
 import type { FileReading, Found } from '../format.ts';
 import { SourceBroken } from '../source-broken.ts';
-import { zoned } from './point.ts';
 
 /** Parts of a fix, as `--columns` names them. */
 export const columnNames = ['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const;
@@ -20,9 +20,9 @@ const table: readonly [field: Field, factor: number, names: string][] = [
   ['time', 1, 'starttime startedat starttimestamp begin start createdat date day'],
   ['date', 1, 'date day'],
   ['end', 1, 'endtime endedat finishedat endtimestamp stoptime end'],
-  ['lat', 1, 'latitude lat latitudedeg latdeg latitudens latns gpslatitude'],
+  ['lat', 1, 'latitude lat latitudedeg latitudedegrees latdeg latitudens latns gpslatitude'],
   ['lat', 1e-7, 'latitudee7 late7'],
-  ['lon', 1, 'longitude lon lng long longitudedeg londeg lngdeg longitudeew lonew gpslongitude'],
+  ['lon', 1, 'longitude lon lng long longitudedeg longitudedegrees londeg lngdeg longitudeew lonew gpslongitude'],
   ['lon', 1e-7, 'longitudee7 lnge7 lone7'],
   ['accuracy', 1, 'horizontalaccuracy accuracy acc hacc accuracym accuracymeters precision'],
   ['accuracy', 1e-3, 'accuracymm'],
@@ -74,11 +74,22 @@ export interface Spot {
   time?: JsonValue | undefined;
 }
 
-/** The fix of a record, or the reason why there is none. `where`: the place in the file, for the message. */
+/** What a fix comes from. */
+interface FixOf {
+  origin: Origin;
+  /** The place in the file, for messages. */
+  where: string;
+  /** Of times that have no offset. */
+  zone: FileReading['zone'];
+  /** Other values of the fix. */
+  reported?: JsonObject;
+}
+
+/** The fix of a record, or the reason why there is none. */
 export function fixFound(
   record: JsonObject,
   fields: Fields,
-  { origin, where, zone }: { origin: Origin; where: string; zone: FileReading['zone'] },
+  { origin, where, zone, reported }: FixOf,
   spot?: Spot,
 ): Found {
   const number = (field: Field, min?: number): number | undefined => {
@@ -103,7 +114,13 @@ export function fixFound(
     bearing: number('bearing', 0),
   };
   const fix = { ts, latitude, longitude, ...known };
-  return { of: null, entry: zoned(locationEntry(fix, origin), fix) };
+  return { of: null, entry: zoned(locationEntry(fix, origin, reported), fix) };
+}
+
+/** The entry with the zone at its coordinate: a file does not name one, and other entries may be from elsewhere. */
+export function zoned(entry: Entry, { latitude, longitude }: Pick<OtherFix, 'latitude' | 'longitude'>): Entry {
+  const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
+  return { ...entry, metadata: { ...entry.metadata, time_zone } };
 }
 
 /** The time of a record: where date and time of day are apart, both. */
@@ -158,7 +175,7 @@ export function instantIn(value: JsonValue | undefined, zone?: string): number |
 }
 
 /** A number, or a text of one: with a decimal comma, or a coordinate with the letter of its hemisphere. */
-export function numberIn(value: JsonValue | undefined): number | undefined {
+function numberIn(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;
   const [, number, letter = ''] = /^([+-]?[\d.]+(?:,\d+)?(?:e[+-]?\d+)?) ?°? ?([NSEW])?$/i.exec(value.trim()) ?? [];

@@ -9,7 +9,6 @@ import { fieldsIn, fixFound, isFix, type Spot } from './fields.ts';
 /** The import format `geojson`. */
 export const geojson: FileFormat = {
   name: 'geojson',
-  title: 'GeoJSON of points or lines with times, and JSON lists of points',
   recognises: (file, reading) =>
     /^\ufeff?\s*[[{]/.test(file.head.toString('utf8')) && readsHead(readGeoJson, file, reading),
   read: readGeoJson,

@@ -4,7 +4,7 @@ import { keys } from '../../model/keys.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
-import { pointFound, timeIn } from './point.ts';
+import { fixFound, instantIn } from './fields.ts';
 
 const headerLines = 6;
 const metresPerFoot = 0.3048;
@@ -15,7 +15,6 @@ const origin = { program: 'geolife' };
 /** The import format `geolife`. */
 export const geolife: FileFormat = {
   name: 'geolife',
-  title: 'GeoLife trajectories (.plt) and labels.txt of one person',
   recognises: ({ head }) => isTrajectory(head) || isLabels(head),
   read: (file, options) => (isLabels(file.head) ? readLabels(file, options) : readTrajectory(file, options)),
 };
@@ -29,8 +28,9 @@ async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions)
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number <= headerLines || text.trim() === '') continue;
     const [latitude, longitude, , feet, , day, time] = text.split(',', 7);
-    const altitude = Number(feet) === unknownAltitude ? undefined : String(Number(feet) * metresPerFoot);
-    yield pointFound({ latitude, longitude, altitude, time: `${day}T${time}` }, origin, `line ${number}`);
+    const altitude = Number(feet) === unknownAltitude ? undefined : Number(feet) * metresPerFoot;
+    const spot = { latitude, longitude, altitude, time: `${day}T${time}` };
+    yield fixFound({}, {}, { origin, where: `line ${number}`, zone: 'UTC' }, spot);
   }
 }
 
@@ -39,8 +39,7 @@ async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): As
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number === 1 || text.trim() === '') continue;
     const [start, end, label = ''] = text.split('\t', 3).map((one) => one.trim());
-    const start_ts = timeIn(start?.replaceAll('/', '-').replace(' ', 'T'));
-    const end_ts = timeIn(end?.replaceAll('/', '-').replace(' ', 'T'));
+    const [start_ts, end_ts] = [instantIn(start, 'UTC'), instantIn(end, 'UTC')];
     if (start_ts === null || end_ts === null || label === '') {
       yield { unread: `expected start, end and mode at line ${number}, found something else` };
       continue;

@@ -2,17 +2,14 @@
 import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
-import { pointFound } from './point.ts';
+import { fixFound } from './fields.ts';
 
 /** The import format `kml`. */
 export const kml: FileFormat = {
   name: 'kml',
-  title: 'KML tracks',
   recognises: ({ head }) => rootName(head) === 'kml',
   read: readKml,
 };
-
-const origin = { program: 'kml' };
 
 /** Times of one track that wait for their positions: they come before them, all at once or in turn. */
 const maxWaiting = 500_000;
@@ -39,34 +36,23 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
     if (track !== null && name === 'when') {
       if (track.times.length < maxWaiting) track.times.push(text);
     } else if (track !== null && name === 'coord') {
-      const [longitude, latitude, altitude] = text.split(/\s+/);
       const time = track.times[track.next++];
-      if (text !== '') yield pointFound({ longitude, latitude, altitude, time }, origin, `line ${line}`);
+      if (text !== '') yield placeFound(text.split(/\s+/), time, line);
     } else if (name === 'Track') {
       track = null;
     } else if (placemark !== null) {
       if (name === 'begin' || name === 'when') placemark.begin ??= text;
       if (name === 'end') placemark.end ??= text;
       if (name === 'coordinates' && text !== '') {
-        placemark.first ??= text.slice(0, endOfWord(text));
-        placemark.last = text.slice(startOfLastWord(text));
+        const places = text.split(/\s+/);
+        placemark.first ??= places[0]!;
+        placemark.last = places.at(-1)!;
       }
       if (name !== 'Placemark') continue;
       yield* placesOf(placemark);
       placemark = null;
     }
   }
-}
-
-function endOfWord(text: string): number {
-  const blank = text.search(/\s/);
-  return blank === -1 ? text.length : blank;
-}
-
-function startOfLastWord(text: string): number {
-  let start = text.length;
-  while (start > 0 && text[start - 1]!.trim() !== '') start -= 1;
-  return start;
 }
 
 /** The begin and end of a place, or the first and last point of a line: KML has no times between them. */
@@ -76,10 +62,11 @@ function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Foun
     yield { unread: `expected a time or a span of time for the placemark at line ${line}, found none` };
     return;
   }
-  const at = (place: string, time: string): Found => {
-    const [longitude, latitude, altitude] = place.split(',');
-    return pointFound({ longitude, latitude, altitude, time }, origin, `line ${line}`);
-  };
-  yield at(first, begin);
-  if (end !== undefined && end !== begin) yield at(last, end);
+  yield placeFound(first.split(','), begin, line);
+  if (end !== undefined && end !== begin) yield placeFound(last.split(','), end, line);
+}
+
+function placeFound([longitude, latitude, altitude]: readonly string[], time: string | undefined, line: number): Found {
+  const spot = { longitude, latitude, altitude, time };
+  return fixFound({}, {}, { origin: { program: 'kml' }, where: `line ${line}`, zone: 'UTC' }, spot);
 }

@@ -1,44 +1,45 @@
-// Google Timeline as phones export it since 2024: segments (visits, movements, paths) and, from Android, raw signals;
-// and as Takeout had it before: the monthly files `Semantic Location History`, and `Timeline Edits`.
-import { locationEntry, motionEntry, numberFrom, type OtherFix, secondsFrom } from '../../formats/other-entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
-import { type MotionType, motionTypes } from '../../model/payloads.ts';
-import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
-import { jsonElements } from '../read/json-elements.ts';
-import type { SourceFile } from '../source.ts';
-import { instantIn } from '../tracks/fields.ts';
-import { zoned } from '../tracks/point.ts';
-import { motionOf } from './activities.ts';
+// Google's location history: as phones export it since 2024 (segments, and raw signals from Android), and as Takeout
+// had it before: `Records.json`, the monthly files `Semantic Location History`, and `Timeline Edits`.
+import { locationEntry, motionEntry, numberFrom, type OtherFix } from '../formats/other-entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { type MotionType, motionTypes } from '../model/payloads.ts';
+import type { FileFormat, Found, SourceReadOptions } from './format.ts';
+import { isJsonList, jsonRecords } from './read/json-records.ts';
+import { readsHead } from './recognise.ts';
+import type { SourceFile } from './source.ts';
+import { instantIn, zoned } from './tracks/fields.ts';
 
-/** The import format `google-timeline`. */
-export const googleTimeline: FileFormat = {
-  name: 'google-timeline',
-  title: 'Google Timeline, exported on an Android phone or an iPhone, or by the month from Takeout',
-  recognises: ({ head }) => {
-    const text = head.toString('utf8').replace(/^\ufeff/, '');
-    if (/^\s*\{/.test(text)) return lists.some((name) => new RegExp(`"${name}"\\s*:\\s*\\[`).test(text));
-    return (
-      /^\s*\[/.test(text) &&
-      /"startTime"\s*:/.test(text) &&
-      /"(visit|activity|timelinePath|timelineMemory)"\s*:/.test(text)
-    );
+/** The import format `google`. */
+export const google: FileFormat = {
+  name: 'google',
+  recognises: (file, reading) => {
+    const text = file.head.toString('utf8');
+    // A list has no name: calendars have lists of things with a startTime, too.
+    if (isJsonList(file)) return /"startTime"\s*:/.test(text) && readsHead(readGoogle, file, reading);
+    const [, list = ''] = new RegExp(`"(${Object.keys(readers).join('|')})"\\s*:\\s*\\[`).exec(text) ?? [];
+    return /^\ufeff?\s*\{/.test(text) && list !== '' && (list !== 'locations' || text.includes('"latitudeE7"'));
   },
-  read: readTimeline,
+  read: readGoogle,
 };
 
 const origin = { program: 'google-timeline' };
-const lists = ['semanticSegments', 'rawSignals', 'timelineObjects', 'timelineEdits'];
 
-async function* readTimeline(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
-  for await (const { of, listed, text, reason, offset } of jsonElements(file.bytes(onBytes))) {
-    const where = `byte ${offset}`;
-    if (!listed || !(of === null || lists.includes(of))) continue; // such as what Google makes of it all
-    const value = text === null ? null : parseJsonObject(text);
-    if (value === null) yield { unread: `expected a JSON object at ${where}, found ${reason ?? 'something else'}` };
-    else if (of === 'rawSignals') yield* signalFound(value, where);
-    else if (of === 'timelineEdits') yield* signalFound(within(within(value, 'rawSignal'), 'signal'), where);
-    else if (of === 'timelineObjects') yield* monthFound(value, where);
-    else yield* segmentFound(value, where);
+/** The lists of its files, and what is in an element of each. */
+const readers: Record<string, (value: JsonObject, where: string) => Generator<Found>> = {
+  semanticSegments: segmentFound,
+  rawSignals: signalFound,
+  timelineObjects: monthFound,
+  timelineEdits: (value, where) => signalFound(within(within(value, 'rawSignal'), 'signal'), where),
+  locations: recordFound,
+};
+
+async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
+  for await (const record of jsonRecords(file, onBytes)) {
+    const reader = 'unread' in record || record.of === null ? segmentFound : readers[record.of];
+    if (reader === undefined) continue; // such as what Google makes of it all
+    if ('unread' in record) yield record;
+    else if (isJsonObject(record.value)) yield* reader(record.value, record.where);
+    else yield { unread: `expected a JSON object at ${record.where}, found something else` };
   }
 }
 
@@ -53,13 +54,13 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   const isVisit = value.placeVisit !== undefined;
   const part = isVisit ? visit : movement;
   const { startTimestamp, startTimestampMs, endTimestamp, endTimestampMs } = within(part, 'duration');
-  const start = instantIn(startTimestamp ?? startTimestampMs, 'UTC');
-  const end = instantIn(endTimestamp ?? endTimestampMs, 'UTC');
+  const start = timeOf(startTimestamp ?? startTimestampMs);
+  const end = timeOf(endTimestamp ?? endTimestampMs);
   const path = within(part, 'simplifiedRawPath').points;
   for (const point of Array.isArray(path) ? path : []) {
     const { timestamp, timestampMs, accuracyMeters } = isJsonObject(point) ? point : {};
     const more = { accuracy: numberFrom(accuracyMeters, 0) };
-    yield fixFound(point, instantIn(timestamp ?? timestampMs, 'UTC'), where, more);
+    yield fixFound(point, timeOf(timestamp ?? timestampMs), where, more);
   }
   const { waypoints } = within(movement, 'waypointPath');
   const [first, last] = Array.isArray(waypoints) ? [waypoints[0], waypoints.at(-1)] : [];
@@ -74,9 +75,25 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
     yield { of: null, entry: motionEntry(start, type, origin) };
 }
 
+/** Every fix of every phone, with what it believed to be doing. Times are texts of milliseconds until 2022. */
+function* recordFound(record: JsonObject, where: string): Generator<Found> {
+  yield fixFound(record, timeOf(record.timestamp ?? record.timestampMs), where, {
+    altitude: numberFrom(record.altitude),
+    accuracy: numberFrom(record.accuracy, 0),
+    vaccuracy: numberFrom(record.verticalAccuracy, 0),
+    sensed_speed: numberFrom(record.velocity, 0),
+    bearing: numberFrom(record.heading, 0),
+  });
+  for (const reading of Array.isArray(record.activity) ? record.activity : []) {
+    const { timestamp, timestampMs, activity } = isJsonObject(reading) ? reading : {};
+    const [at, found] = [timeOf(timestamp ?? timestampMs), surest(activity)];
+    if (at !== null && found !== null) yield { of: null, entry: motionEntry(at, found.type, origin, found.percent) };
+  }
+}
+
 function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
-  const start = secondsFrom(segment.startTime);
-  const end = secondsFrom(segment.endTime);
+  const start = timeOf(segment.startTime);
+  const end = timeOf(segment.endTime);
   const { visit, activity, timelinePath } = segment;
   if (start === null || end === null) {
     yield { unread: `expected startTime and endTime of a segment at ${where}, found something else` };
@@ -97,7 +114,7 @@ function pathPoint(
   start: number,
   where: string,
 ): Found {
-  const ts = time === undefined ? start + 60 * Number(minutes) : secondsFrom(time);
+  const ts = time === undefined ? start + 60 * Number(minutes) : timeOf(time);
   return fixFound(point, ts, where);
 }
 
@@ -140,7 +157,7 @@ function* activityFound(
 function* signalFound({ position, activityRecord }: JsonObject, where: string): Generator<Found> {
   if (isJsonObject(position)) {
     const { LatLng, point, timestamp, accuracyMeters, accuracyMm, altitudeMeters, speedMetersPerSecond } = position;
-    yield fixFound(LatLng ?? point, secondsFrom(timestamp), where, {
+    yield fixFound(LatLng ?? point, timeOf(timestamp), where, {
       accuracy: numberFrom(accuracyMeters, 0) ?? (Number(accuracyMm) >= 0 ? Number(accuracyMm) / 1000 : undefined),
       altitude: numberFrom(altitudeMeters),
       sensed_speed: numberFrom(speedMetersPerSecond, 0),
@@ -148,7 +165,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
   } else if (isJsonObject(activityRecord)) {
     const { probableActivities, detectedActivities, timestamp } = activityRecord;
     const found = surest(probableActivities ?? detectedActivities);
-    const ts = secondsFrom(timestamp);
+    const ts = timeOf(timestamp);
     if (found === null || ts === null) yield { left: 'an activity that is not known' };
     else yield { of: null, entry: motionEntry(ts, found.type, origin, found.percent) };
   } else {
@@ -160,7 +177,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
  * The surest of several activities, `confidence` as a share or in percent; the first of equals. Null where none is
  * known.
  */
-export function surest(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
+function surest(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof surest> = null;
   for (const one of Array.isArray(activities) ? activities : []) {
     if (!isJsonObject(one)) continue;
@@ -176,15 +193,44 @@ export function surest(activities: JsonValue | undefined): { type: MotionType; p
 function fixFound(place: JsonValue | undefined, ts: number | null, where: string, more: Partial<OtherFix> = {}): Found {
   const spot = spotOf(place);
   if (spot === null)
-    return { unread: `expected a place such as "12.3°, 45.6°" or "geo:12.3,45.6" at ${where}, found something else` };
+    return {
+      unread: `expected a place such as "12.3°, 45.6°" or latitudeE7 and longitudeE7 at ${where}, found something else`,
+    };
   if (ts === null || !Number.isFinite(ts))
     return { unread: `expected a time with its offset at ${where}, found something else` };
   const fix = { ts, ...spot, ...more };
   return { of: null, entry: zoned(locationEntry(fix, origin), fix) };
 }
 
+const timeOf = (value: JsonValue | undefined): number | null => instantIn(value, 'UTC');
+
+const motions: Readonly<Record<string, MotionType>> = {
+  CYCLING: motionTypes.BICYCLING,
+  EXITING_VEHICLE: motionTypes.UNKNOWN,
+  FLYING: motionTypes.AIR_OR_HSR,
+  MOTORCYCLING: motionTypes.IN_VEHICLE,
+  ON_BICYCLE: motionTypes.BICYCLING,
+  ON_FOOT: motionTypes.ON_FOOT,
+  RUNNING: motionTypes.RUNNING,
+  STILL: motionTypes.STILL,
+  TILTING: motionTypes.TILTING,
+  UNKNOWN: motionTypes.UNKNOWN,
+  WALKING: motionTypes.WALKING,
+};
+
+/**
+ * The code of a way of moving; null for a word that is not known. Buses, trains and ferries are vehicles here, as with
+ * phones.
+ */
+function motionOf(word: unknown): MotionType | null {
+  if (typeof word !== 'string') return null;
+  const name = word.trim().toUpperCase().replaceAll(' ', '_');
+  if (Object.hasOwn(motions, name)) return motions[name]!;
+  return name.startsWith('IN_') ? motionTypes.IN_VEHICLE : null;
+}
+
 /** Some exports have numbers that ran over 32 bits: no coordinate lies beyond 180 degrees. */
-export function degreesFrom(value: JsonValue | undefined): number | undefined {
+function degreesFrom(value: JsonValue | undefined): number | undefined {
   const number = numberFrom(value);
   if (number === undefined) return undefined;
   return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
