@@ -117,6 +117,16 @@ describe('the window', () => {
     expect(documentWindow({ ...last!, trip })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
   });
 
+  it('shows a trip that comes late to a day that had a document without it', async () => {
+    const user = await newUser(store);
+    await put(store, user, [...commute(0), ...commute(3)]);
+    await pipeline(store, user);
+    await putDocument(store, user, { key: 'diary/trips-2023-11-15', write_ts: 1, data: [] });
+    await put(store, user, commute(1));
+    await pipeline(store, user);
+    expect((await store.documents.get(user, 'diary/trips-2023-11-15'))!.data).toHaveLength(2);
+  });
+
   it('has a document again of a day that lost its own', async () => {
     const user = await newUser(store);
     await put(store, user, [...commute(0), ...commute(1)]);
