@@ -66,7 +66,7 @@ export const rideLimits = {
    * turned back, by a share of the way. Each speaks by its share. s of any stop that says as much (by hand).
    */
   walked: 60,
-  away: 60,
+  away: 80,
   turnedBack: 0.3,
   stayed: 900,
 };
