@@ -1,9 +1,11 @@
 // Epoch seconds, local days and their texts. The one place that knows calendars and time zones.
 import dayjs from 'dayjs';
+import isoWeek from 'dayjs/plugin/isoWeek.js';
 import utc from 'dayjs/plugin/utc.js';
 import type { Entry } from './entry.ts';
 
 dayjs.extend(utc);
+dayjs.extend(isoWeek);
 
 /** Local calendar fields of an instant, as clients read them. `weekday`: 0 is Monday. */
 export type LocalDateTime = {
@@ -143,21 +145,10 @@ interface CivilDate {
   day: number;
 }
 
-/**
- * The calendar date (proleptic Gregorian) that many days after 1970-01-01, after Howard Hinnant's `civil_from_days`.
- */
+/** The calendar date (proleptic Gregorian) that many days after 1970-01-01. */
 function civilFromDays(days: number): CivilDate {
-  const z = days + 719_468;
-  const era = Math.floor(z / 146_097);
-  const dayOfEra = z - era * 146_097;
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
-  );
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const shifted = Math.floor((5 * dayOfYear + 2) / 153);
-  const month = shifted < 10 ? shifted + 3 : shifted - 9;
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
-  return { year, month, day: dayOfYear - Math.floor((153 * shifted + 2) / 5) + 1 };
+  const date = new Date(days * secondsOfDay * 1000);
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
 /** Days from 1970-01-01 to a calendar date. A month of 13 or a day of 32 runs over into the next. */
@@ -319,8 +310,6 @@ export function formatForPeople(ts: number, zone: string, pattern: string): stri
 
 // ---------------------------------------------------------------- periods of UTC
 
-const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
-
 type Unit = 'day' | 'week' | 'month' | 'year';
 
 /**
@@ -328,28 +317,14 @@ type Unit = 'day' | 'week' | 'month' | 'year';
  * short.
  */
 export function addUtc(ts: number, count: number, unit: Unit): number {
-  const days = dayOf(ts);
-  if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
-  const { year, month, day } = civilFromDays(days);
-  const months = month + count * (unit === 'year' ? 12 : 1);
-  const first = daysFromCivil({ year, month: months, day: 1 });
-  const length = daysFromCivil({ year, month: months + 1, day: 1 }) - first;
-  return (first + Math.min(day, length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
+  const whole = Math.floor(ts);
+  return dayjs.utc(whole * 1000).add(count, unit).unix() + (ts - whole);
 }
 
 /** The start, and the first instant of the last day, of the UTC period around `ts`. Weeks run Monday to Sunday. */
 export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
-  const days = dayOf(ts);
-  const { year, month } = civilFromDays(days);
-  let range: [start: number, next: number];
-  if (unit === 'day') range = [days, days + 1];
-  else if (unit === 'week') range = [days - weekdayOf(days), days - weekdayOf(days) + 7];
-  else {
-    const from = unit === 'month' ? month : 1;
-    const length = unit === 'month' ? 1 : 12;
-    range = [daysFromCivil({ year, month: from, day: 1 }), daysFromCivil({ year, month: from + length, day: 1 })];
-  }
-  return { start: range[0] * secondsOfDay, lastDay: (range[1] - 1) * secondsOfDay };
+  const start = dayjs.utc(Math.floor(ts) * 1000).startOf(unit === 'week' ? 'isoWeek' : unit);
+  return { start: start.unix(), lastDay: start.add(1, unit).unix() - secondsOfDay };
 }
 
 // ---------------------------------------------------------------- numbers

@@ -262,8 +262,6 @@ async function compare({ store, user, model, now }: Sides): Promise<void> {
   const ahead = waiting.filter(({ entry: { metadata }, received_ts }) => {
     return metadata.write_ts > received_ts + day && metadata.write_ts > now;
   });
-  const first = ahead.map(({ entry }) => entry.metadata.write_ts).sort((a, b) => a - b)[0] ?? null;
-  same(await store.usercache.ahead(user.id, now), { count: ahead.length, first_ts: first });
 
   const { changed, documents_due } = await store.pipeline.get(user.id);
   same({ changed, documents_due }, { changed: model.changed, documents_due: model.due });

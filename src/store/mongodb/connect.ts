@@ -35,7 +35,7 @@ export interface Connection {
 }
 
 /** The application that the driver names to the server. */
-export const appName = 'mobility';
+const appName = 'mobility';
 
 const defaultDatabase = 'mobility';
 const defaultRetrySeconds = 20;
