@@ -29,6 +29,8 @@ export interface TimeRange {
 export const minTime = -62_135_596_800;
 /** The end of the year 9999, s since the epoch: later times cannot be written as dates. */
 export const maxTime = 253_402_300_799;
+/** A time that a device wrote counts as ms from here on: as s it would lie after 5138-11-16. */
+export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
 const firstDay = -719_162; // 0001-01-01
