@@ -1,11 +1,9 @@
 // Epoch seconds, local days and their texts. The one place that knows calendars and time zones.
 import dayjs from 'dayjs';
-import isoWeek from 'dayjs/plugin/isoWeek.js';
 import utc from 'dayjs/plugin/utc.js';
 import type { Entry } from './entry.ts';
 
 dayjs.extend(utc);
-dayjs.extend(isoWeek);
 
 /** Local calendar fields of an instant, as clients read them. `weekday`: 0 is Monday. */
 export type LocalDateTime = {
@@ -312,6 +310,8 @@ export function formatForPeople(ts: number, zone: string, pattern: string): stri
 
 // ---------------------------------------------------------------- periods of UTC
 
+const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
+
 type Unit = 'day' | 'week' | 'month' | 'year';
 
 /**
@@ -319,14 +319,28 @@ type Unit = 'day' | 'week' | 'month' | 'year';
  * short.
  */
 export function addUtc(ts: number, count: number, unit: Unit): number {
-  const whole = Math.floor(ts);
-  return dayjs.utc(whole * 1000).add(count, unit).unix() + (ts - whole);
+  const days = dayOf(ts);
+  if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
+  const { year, month, day } = civilFromDays(days);
+  const months = month + count * (unit === 'year' ? 12 : 1);
+  const first = daysFromCivil({ year, month: months, day: 1 });
+  const length = daysFromCivil({ year, month: months + 1, day: 1 }) - first;
+  return (first + Math.min(day, length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
 }
 
 /** The start, and the first instant of the last day, of the UTC period around `ts`. Weeks run Monday to Sunday. */
 export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
-  const start = dayjs.utc(Math.floor(ts) * 1000).startOf(unit === 'week' ? 'isoWeek' : unit);
-  return { start: start.unix(), lastDay: start.add(1, unit).unix() - secondsOfDay };
+  const days = dayOf(ts);
+  const { year, month } = civilFromDays(days);
+  let range: [start: number, next: number];
+  if (unit === 'day') range = [days, days + 1];
+  else if (unit === 'week') range = [days - weekdayOf(days), days - weekdayOf(days) + 7];
+  else {
+    const from = unit === 'month' ? month : 1;
+    const length = unit === 'month' ? 1 : 12;
+    range = [daysFromCivil({ year, month: from, day: 1 }), daysFromCivil({ year, month: from + length, day: 1 })];
+  }
+  return { start: range[0] * secondsOfDay, lastDay: (range[1] - 1) * secondsOfDay };
 }
 
 // ---------------------------------------------------------------- numbers

@@ -35,7 +35,7 @@ export interface Connection {
 }
 
 /** The application that the driver names to the server. */
-const appName = 'mobility';
+export const appName = 'mobility';
 
 const defaultDatabase = 'mobility';
 const defaultRetrySeconds = 20;

@@ -1,8 +1,8 @@
 // Transactions and retries: a call runs again after passing failures until its time limit.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientSession, ReadConcern } from 'mongodb';
-import type { Connection } from './connect.ts';
-import { isPassing, isUnknownCommit, isUnreachable, toStoreError } from './failures.ts';
+import { appName, type Connection } from './connect.ts';
+import { isConflict, isPassing, isUnknownCommit, isUnreachable, toStoreError } from './failures.ts';
 
 const leastPause = 20; // ms
 const longestPause = 1000; // ms
@@ -11,12 +11,17 @@ const longestPause = 1000; // ms
 export async function retry<T>(connection: Connection, work: (deadline: number) => Promise<T>): Promise<T> {
   const { address, retryMs } = connection;
   const deadline = Date.now() + retryMs;
+  let nextSearch = Date.now() + searchPause;
   for (let tries = 1; ; tries++) {
     try {
       return await work(deadline);
     } catch (error) {
       const pause = Math.min(leastPause * 2 ** tries, longestPause) * (0.5 + Math.random() / 2);
       if (!isPassing(error) || Date.now() + pause > deadline) throw toStoreError(error, address);
+      if (isConflict(error) && Date.now() > nextSearch) {
+        nextSearch = Date.now() + searchPause;
+        await endAbandonedTransactions(connection).catch(() => {}); // the server's own limit ends them too
+      }
       await sleep(pause);
     }
   }
@@ -84,4 +89,19 @@ export function userQueue(longestMs: number): <T>(user: string, write: () => Pro
     void ended.then(() => lastOf.get(user) === ended && lastOf.delete(user));
     return result;
   };
+}
+
+const searchPause = 5_000; // ms
+const abandonedMicros = 10_000_000; // 10 s
+
+/**
+ * Ends transactions of this program whose process seems to be gone: they did nothing for 10 s, and would block a user
+ * until the server's own limit (a minute and more). A process that was only slow runs its transaction again.
+ */
+async function endAbandonedTransactions({ client }: Connection): Promise<void> {
+  const admin = client.db('admin');
+  const idle = { type: 'idleSession', appName, 'transaction.timeInactiveMicros': { $gte: abandonedMicros } };
+  const stages = [{ $currentOp: { idleSessions: true } }, { $match: idle }, { $project: { lsid: 1 } }];
+  const sessions = await admin.aggregate(stages).toArray();
+  if (sessions.length > 0) await admin.command({ killSessions: sessions.map(({ lsid }) => ({ id: lsid.id })) });
 }

@@ -1,5 +1,4 @@
 // Rows of the error timeseries: how entries get there.
-import type { Identity } from '../../model/entry.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';

@@ -93,12 +93,7 @@ const headsAtOnce = 200;
  * Heads of chunks with times in the range of the query: ascending by their first time, or descending by their last. A
  * chunk spans a limited time, so that an index over first times serves both.
  */
-async function* headPages(
-  rows: Rows,
-  user: string,
-  query: EntryQuery,
-  which: Where<ChunkRow>,
-): AsyncGenerator<Head[]> {
+async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Where<ChunkRow>): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
   const [low, high] = spanColumns[time];
   const { from, to } = rangeOf(query);

@@ -11,7 +11,7 @@ import { admitted, stateIn } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
-import { IdentityMap, type Known, knownOf } from './identities.ts';
+import { type IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { noteFirst } from './people.ts';
 import { mergeProfile } from './profiles.ts';
@@ -146,7 +146,9 @@ async function setAside(
   for (const one of unusable) {
     const id = errorId(one);
     const before = failed.get(id);
-    const history = before ? { received_ts: before.received_ts, failed: before } : one.identity && known.get(one.identity);
+    const history = before
+      ? { received_ts: before.received_ts, failed: before }
+      : one.identity && known.get(one.identity);
     failed.set(id, failedRow(user, one, history, now));
   }
   await takeOut(rows, user, known, identities);
