@@ -90,7 +90,13 @@ export function ridesOf(
     const metres = metresBetween(track, leg.start, leg.end);
     rides.push({
       leg,
-      features: [...figures.own, around.boarded, waitFigure((1 - left) * around.waited), ...around.walks, ...figures.shape],
+      features: [
+        ...figures.own,
+        around.boarded,
+        waitFigure((1 - left) * around.waited),
+        ...around.walks,
+        ...figures.shape,
+      ],
       possible: rideLimits.limits.map((limit) => metres < rideLimits.least || metres <= limit * (leg.end - leg.start)),
       fastest: figures.fastest,
       before: linked ? last : null,
