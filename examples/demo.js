@@ -100,7 +100,7 @@ async function startServer() {
       const found = /listens on (http\S+)/.exec(said);
       if (found) resolve(found[1]);
     });
-    closed.then((code) => reject(new Error(`the server ended with ${code}: ${said}`)));
+    void closed.then((code) => reject(new Error(`the server ended with ${code}: ${said}`)));
   });
   console.log(`it listens on ${url}`);
   return {

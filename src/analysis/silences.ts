@@ -7,20 +7,19 @@ import { firstAtOrAfter } from './in-time.ts';
 import type { Location, Motion, PhoneEvent } from './observations.ts';
 import { locationOf, positionOf } from './places.ts';
 
-/** Thresholds of silences, all set by hand. */
-export interface SilenceOptions {
+/** Thresholds, all set by hand. */
+export const silenceLimits = {
   /** s; phones on the way, and those that report at rest, send something more often than this */
-  longest: number;
+  longest: 900,
+  /** s; most people have moved within this time, so a phone that waits for longer was deaf */
+  stay: 86_400,
   /** m; farther away than this after a silence, the user has moved in it: phones notice an exit late */
-  near: number;
+  near: 1000,
   /** s after which a silence that seemed to be a stay is one, unless the phone's next word says that it moved */
-  settled: number;
+  settled: 2700,
   /** A phone that sent so many locations at rest, none later than `longest` after the one before, reports at rest. */
-  reports: number;
-}
-
-/** The thresholds in use. */
-export const silenceDefaults: SilenceOptions = { longest: 900, near: 1000, settled: 2700, reports: 3 };
+  reports: 3,
+};
 
 /** What a phone sent, each list ascending by `ts`. */
 export interface Signs {
@@ -37,7 +36,6 @@ export function silencesUntil(
   signs: Signs,
   seen: LastSeen | null,
   until: number,
-  options = silenceDefaults,
 ): { silences: Silence[]; seen: LastSeen | null } {
   const { locations, motions, events } = signs;
   const from = seen?.ts ?? Number.NEGATIVE_INFINITY;
@@ -49,12 +47,12 @@ export function silencesUntil(
     const ts = Math.min(location?.ts ?? Infinity, motion?.ts ?? Infinity, event?.ts ?? Infinity);
     if (ts > until || ts === Infinity) return { silences, seen: state };
     let now: LastSeen = { ...(state ?? { phone: 'unknown', at: null, reports: 0, stay: null }), ts };
-    if (state !== null && ts - state.ts > options.longest) {
-      const reason = reasonOf(state, location, event?.ts === ts ? event : undefined, options);
+    if (state !== null && ts - state.ts > silenceLimits.longest) {
+      const reason = reasonOf(state, ts, location, event?.ts === ts ? event : undefined);
       if (reason !== null) silences.push({ from: state.ts, to: ts, reason });
       now = { ...now, reports: 0, stay: reason === null ? { from: state.ts, to: ts } : null };
     }
-    if (now.stay && ts - now.stay.to > options.settled) now.stay = null;
+    if (now.stay && ts - now.stay.to > silenceLimits.settled) now.stay = null;
     for (; events[e]?.ts === ts; e += 1) {
       // It was on the way again: it left the place, and came back or not, without a word.
       if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
@@ -75,18 +73,21 @@ const after = (sorted: readonly { ts: number }[], ts: number): number => {
 };
 
 /**
- * Why a silence was no stay; null: it was. `next`: the first location after it; `event`: the phone's word that ends it.
+ * Why a silence up to `to` was no stay; null: it was. `next`: the first location after it; `event`: the phone's word
+ * that ends it.
  */
 function reasonOf(
-  { phone, at, reports }: LastSeen,
+  { phone, at, reports, ts: from }: LastSeen,
+  to: number,
   next: Location | undefined,
   event: PhoneEvent | undefined,
-  options: SilenceOptions,
 ): SilenceReason | null {
   if (phone === 'off' || phone === 'error') return phone === 'off' ? 'tracking off' : 'no permission';
   if (event?.transition === transitions.BOOTED) return 'phone off';
-  const isThere = at !== null && next !== undefined && distance(locationOf(at), next) <= options.near;
-  return phone === 'waits' && isThere && reports < options.reports ? null : 'silent';
+  if (event !== undefined && isAnew(event)) return 'silent';
+  const isThere = at !== null && next !== undefined && distance(locationOf(at), next) <= silenceLimits.near;
+  const isStay = phone === 'waits' && isThere && reports < silenceLimits.reports && to - from <= silenceLimits.stay;
+  return isStay ? null : 'silent';
 }
 
 const waits = new Set<number | null>([
@@ -102,19 +103,25 @@ const moves = new Set<number | null>([
   transitions.VISIT_ENDED,
 ]);
 const stops = new Set<number | null>([transitions.STOP_TRACKING, transitions.TRACKING_STOPPED]);
-const begins = new Set<number | null>([transitions.INITIALIZE, transitions.BOOTED, transitions.START_TRACKING]);
+const begins = new Set<number | null>([transitions.BOOTED, transitions.START_TRACKING]);
+
+/** True where the app, which did not run before, starts. One that says `INITIALIZE` in another state goes on in it. */
+const isAnew = ({ transition, state }: PhoneEvent): boolean =>
+  transition === transitions.INITIALIZE && state === states.START;
 
 /** What the phone does after a step of its state machine. */
-function phoneAfter({ transition, state }: PhoneEvent, before: LastSeen): Pick<LastSeen, 'phone' | 'reports'> {
-  const phone = phoneOf(transition, state) ?? before.phone;
-  return { phone, reports: phone === before.phone ? before.reports : 0 };
+function phoneAfter(event: PhoneEvent, before: LastSeen): Pick<LastSeen, 'phone' | 'reports'> {
+  const phone = phoneOf(event) ?? before.phone;
+  const goesOn = phone === before.phone && event.state !== states.ONGOING_TRIP;
+  return { phone, reports: goesOn ? before.reports : 0 };
 }
 
-function phoneOf(transition: number | null, state: number | null): LastSeen['phone'] | null {
+function phoneOf(event: PhoneEvent): LastSeen['phone'] | null {
+  const { transition, state } = event;
   if (waits.has(transition)) return 'waits';
   if (moves.has(transition)) return 'moves';
   if (stops.has(transition)) return 'off';
-  if (begins.has(transition)) return 'unknown';
+  if (begins.has(transition) || isAnew(event)) return 'unknown';
   if (transition === transitions.TRACKING_ERROR) return 'error';
   if (state === states.WAITING_FOR_TRIP_START) return 'waits';
   if (state === states.ONGOING_TRIP) return 'moves';

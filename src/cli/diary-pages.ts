@@ -1,50 +1,66 @@
-// All days of a user as HTML pages with links to their neighbours, and an index.
+// Days of a user as HTML: one page, or all days as pages with links to their neighbours, and an index.
 import { join } from 'node:path';
-import { type Day, dayFigures, everyDay } from '../diary/days.ts';
-import { readPlaces } from '../diary/places.ts';
 import { MobilityError } from '../model/errors.ts';
 import type { UserRecord } from '../model/user.ts';
-import { diaryPage } from '../pages/day-page.ts';
-import { diaryIndex, fileOfDay, type IndexDay, indexDay } from '../pages/diary-index.ts';
+import type { ShownDay } from '../pages/day-items.ts';
+import { dayFile, daysFile, fileOfDay, indexFile } from '../pages/diary-file.ts';
+import { type DayRow, dayRow, type Step } from '../pages/overview.ts';
+import { shownDays } from '../pages/shown-days.ts';
+import { textsFor } from '../pages/texts/texts.ts';
 import type { CommandContext } from './context.ts';
-import { makeFolder, writeNewFile } from './files.ts';
+import { makeFolder, writeNewFile, writeResult } from './files.ts';
 import { counted } from './output.ts';
+
+/** Writes days as one page; returns the number of their trips. */
+export async function writeDiaryPage(
+  context: CommandContext,
+  user: UserRecord,
+  file: string,
+  range: { from: string; to: string },
+): Promise<number> {
+  const reader = { t: textsFor(), now: context.now() };
+  const days: ShownDay[] = [];
+  for await (const day of shownDays(await context.store(), user, range, reader)) days.push(day);
+  const [only, ...others] = days;
+  const isOne = only !== undefined && others.length === 0;
+  const { user_email: name } = user;
+  const text = isOne ? dayFile(name, only, reader.t, [null, null]) : daysFile(name, days, reader.t);
+  const trips = days.reduce((sum, { began }) => sum + began.length, 0);
+  await writeResult(context.output, file, text, counted(trips, 'trip'));
+  return trips;
+}
 
 /** Writes a page for every day with trips, and the index. Throws `MOBILITY_USAGE` if the folder cannot be written. */
 export async function writeDiaryPages(context: CommandContext, user: UserRecord, folder: string): Promise<void> {
   if (folder === '-') throw new MobilityError('MOBILITY_USAGE', 'expected a folder as --html with --all-days, found -');
-  const store = await context.store();
-  const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const places = await readPlaces(store, user.uuid);
+  const reader = { t: textsFor(), now: context.now() };
+  const { t } = reader;
   const progress = context.output.progress('writing pages');
   const signal = context.interruptible();
-  const index: IndexDay[] = [];
-  const write = async (day: Day, next: string | undefined): Promise<void> => {
+  const rows: DayRow[] = [];
+  const stepTo = (day?: string): Step | null =>
+    day === undefined ? null : { href: fileOfDay(day), words: t.day(day) };
+  const write = async (shown: ShownDay, next?: string): Promise<void> => {
     signal.throwIfAborted();
-    const before = index.at(-1)?.day;
-    const beside = [
-      { href: 'index.html', words: 'All days' },
-      ...(before === undefined ? [] : [{ href: fileOfDay(before), words: `← ${before}` }]),
-      ...(next === undefined ? [] : [{ href: fileOfDay(next), words: `${next} →` }]),
-    ];
-    const text = diaryPage({ name: user.user_email, days: [day], completeUntil, places, beside });
-    await writeNewFile(join(folder, fileOfDay(day.day)), text);
-    const trips = day.records.flatMap(({ trip }) => (trip === null ? [] : [trip]));
-    index.push(indexDay(day.day, trips));
-    progress.update(`${counted(index.length, 'page')}: ${day.day}`);
+    const { day } = shown.observed;
+    const beside: [Step | null, Step | null] = [stepTo(rows.at(-1)?.day), stepTo(next)];
+    const text = dayFile(user.user_email, shown, t, beside, { href: 'index.html', words: t.me.allDays });
+    await writeNewFile(join(folder, fileOfDay(day)), text);
+    rows.push(dayRow(shown, fileOfDay(day), t));
+    progress.update(`${counted(rows.length, 'page')}: ${day}`);
   };
   try {
     makeFolder(folder);
-    let last: Day | null = null;
-    for await (const day of everyDay(store, user, {}, context.now())) {
-      if (dayFigures(day).trips === 0) continue;
-      if (last !== null) await write(last, day.day);
-      last = day;
+    let last: ShownDay | null = null;
+    for await (const shown of shownDays(await context.store(), user, {}, reader, false)) {
+      if (shown.began.length === 0) continue;
+      if (last !== null) await write(last, shown.observed.day);
+      last = shown;
     }
-    if (last !== null) await write(last, undefined);
-    await writeNewFile(join(folder, 'index.html'), diaryIndex(user.user_email, index));
+    if (last !== null) await write(last);
+    await writeNewFile(join(folder, 'index.html'), indexFile(user.user_email, rows, t));
   } finally {
     progress.done();
   }
-  context.output.note(`${counted(index.length, 'page')} written to ${folder}, and index.html`);
+  context.output.note(`${counted(rows.length, 'page')} written to ${folder}, and index.html`);
 }

@@ -21,14 +21,11 @@ export interface Converter {
 export interface Conversion {
   /** The `dataTime` of the payload. */
   ts: number | null;
-  /**
-   * The payload; may share parts with the entry. `wanted`: the fields of it that are read, others may be missing: to
-   * make all of them takes longer than to check the entry.
-   */
-  data(wanted?: readonly string[]): JsonObject;
+  /** The payload; may share parts with the entry. */
+  data(): JsonObject;
 }
 
-/** A payload that stays as pushed; checks the `write_ts` of the metadata. */
+/** A payload that stays as pushed, such as a configuration or consent; checks the `write_ts` of the metadata. */
 export function unchanged(entry: Entry): Conversion {
   return converted(entry, () => entry.data);
 }
@@ -40,112 +37,13 @@ export function converted(entry: Entry, data: () => JsonObject): Conversion {
 }
 
 /**
- * A copy of the payload without the fields `gone`, with those of `added`, which is the conversion's own, and `ts`;
- * checks `ts` and the `write_ts` of the metadata. What the phone says about local time goes: `withLocalTimes` adds it
- * again.
+ * A copy of the payload without the fields `gone`, with those of `added` and `ts`; checks `ts` and the `write_ts` of
+ * the metadata. What the phone says about local time goes: `withLocalTimes` adds it again.
  */
-export function withTime(
-  entry: Entry,
-  ts: number,
-  added: JsonObject = {},
-  gone: readonly string[] | (() => readonly string[]) = nothing,
-): Conversion {
+export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
   checkWriteTime(entry);
-  return new TimedConversion(entry.data, ts, added, gone);
-}
-
-const nothing: readonly string[] = [];
-
-class TimedConversion implements Conversion {
-  readonly ts: number;
-  private readonly pushed: JsonObject;
-  private readonly added: JsonObject;
-  private readonly gone: readonly string[] | (() => readonly string[]);
-
-  constructor(pushed: JsonObject, ts: number, added: JsonObject, gone: TimedConversion['gone']) {
-    this.ts = ts;
-    this.pushed = pushed;
-    this.added = added;
-    this.gone = gone;
-  }
-
-  data(wanted?: readonly string[]): JsonObject {
-    const { ts, pushed, added, gone } = this;
-    if (wanted !== undefined && hasAll(added, wanted)) {
-      added.ts = ts;
-      return added;
-    }
-    return changed(pushed, ts, added, typeof gone === 'function' ? gone() : gone, wanted);
-  }
-}
-
-/** True where all of these fields are there, apart from the time. */
-function hasAll(fields: JsonObject, wanted: readonly string[]): boolean {
-  for (const name of wanted) if (name !== 'ts' && fields[name] === undefined) return false;
-  return true;
-}
-
-/** How the payloads of a key change, told once for all of them. */
-export interface Changes {
-  /** Every field that may come, go or get another value, apart from `ts` and what phones say about local time. */
-  fields: readonly string[];
-  added(entry: Entry): JsonObject;
-  gone: readonly string[];
-}
-
-const touches = ({ fields }: Changes, wanted: readonly string[]): boolean =>
-  wanted.some((name) => fields.includes(name) || localTexts.includes(name));
-
-/** As `withTime`, for payloads of which mostly fields are read that do not change: then nothing is copied. */
-export function withChanges(entry: Entry, ts: number, changes: Changes): Conversion {
-  checkLocalTime(entry, ts, 'data.ts');
-  checkWriteTime(entry);
-  return new ChangedConversion(entry, ts, changes);
-}
-
-class ChangedConversion implements Conversion {
-  readonly ts: number;
-  private readonly entry: Entry;
-  private readonly changes: Changes;
-
-  constructor(entry: Entry, ts: number, changes: Changes) {
-    this.ts = ts;
-    this.entry = entry;
-    this.changes = changes;
-  }
-
-  data(wanted?: readonly string[]): JsonObject {
-    const { ts, entry, changes } = this;
-    const pushed = entry.data;
-    if (wanted !== undefined && pushed.ts === ts && !touches(changes, wanted)) return pushed;
-    return changed(pushed, ts, changes.added(entry), changes.gone, wanted);
-  }
-}
-
-/** A copy of the payload, of `wanted` fields only where they are given. */
-function changed(
-  pushed: JsonObject,
-  ts: number,
-  added: JsonObject,
-  gone: readonly string[],
-  wanted?: readonly string[],
-): JsonObject {
-  if (wanted === undefined) {
-    const copy = copyWithout(pushed, localTexts, gone);
-    Object.assign(copy, added);
-    copy.ts = ts;
-    return copy;
-  }
-  const fields: JsonObject = {};
-  for (const name of wanted) {
-    if (name === 'ts') fields.ts = ts;
-    else if (Object.hasOwn(added, name)) fields[name] = added[name]!;
-    else if (pushed[name] !== undefined && !gone.includes(name) && !localTexts.includes(name)) {
-      fields[name] = pushed[name];
-    }
-  }
-  return fields;
+  return { ts, data: () => Object.assign(copyWithout(entry.data, localTexts, gone), added, { ts }) };
 }
 
 const localTexts: readonly string[] = ['local_dt', 'fmt_time'];

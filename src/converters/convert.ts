@@ -37,14 +37,14 @@ function conversionOf(entry: Entry): Conversion | null {
 
 /**
  * What a kept entry means; an entry that its converter refuses, such as one that an earlier version took, as it is
- * kept. `wanted`: the fields of the payload that are read; others may be missing, or as pushed.
+ * kept. `wanted`: the fields of the payload that are read; others may be as pushed.
  */
 export function meaningOf(entry: Entry, wanted?: readonly string[]): Entry {
   try {
     const asPushed = wanted && converterOf(entry)?.asPushed?.(entry);
     if (asPushed && isWithin(wanted, asPushed)) return entry;
     const found = conversionOf(entry);
-    return found === null ? entry : { metadata: entry.metadata, data: found.data(wanted) };
+    return found === null ? entry : { metadata: entry.metadata, data: found.data() };
   } catch {
     return entry;
   }

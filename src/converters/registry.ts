@@ -3,9 +3,8 @@ import { keys } from '../model/keys.ts';
 import { convertAndroidBattery } from './android/battery.ts';
 import { convertAndroidMotionActivity } from './android/motion-activity.ts';
 import { convertAndroidTransition } from './android/transition.ts';
-import type { Converter, LocalTimes } from './common.ts';
+import { type Converter, type LocalTimes, unchanged } from './common.ts';
 import { convertBluetooth } from './generic/bluetooth.ts';
-import { convertConfig } from './generic/config.ts';
 import { convertCorrection } from './generic/correction.ts';
 import { convertLocation } from './generic/location.ts';
 import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput } from './generic/manual.ts';
@@ -13,9 +12,7 @@ import { convertStats } from './generic/stats.ts';
 import { convertIosBattery } from './ios/battery.ts';
 import { convertIosMotionActivity } from './ios/motion-activity.ts';
 import { convertIosTransition } from './ios/transition.ts';
-import { convertOtherBattery } from './other/battery.ts';
-import { convertOtherMotionActivity } from './other/motion-activity.ts';
-import { convertOtherTransition } from './other/transition.ts';
+import { convertOtherBattery, convertOtherMotionActivity, convertOtherTransition } from './other.ts';
 
 /**
  * The platforms, as `metadata.platform` names them in any case of letters. `other`: apps beside e-mission, trackers,
@@ -40,12 +37,7 @@ export interface ConverterRow {
  */
 export const converterTable: readonly ConverterRow[] = [
   { key: keys.activity, android: convertAndroidMotionActivity },
-  {
-    key: keys.battery,
-    android: convertAndroidBattery,
-    ios: convertIosBattery,
-    other: convertOtherBattery,
-  },
+  { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery, other: convertOtherBattery },
   { key: 'background/bluetooth_ble', generic: convertBluetooth },
   { key: keys.filteredLocation, generic: convertLocation },
   { key: keys.location, generic: convertLocation },
@@ -55,10 +47,10 @@ export const converterTable: readonly ConverterRow[] = [
     ios: convertIosMotionActivity,
     other: convertOtherMotionActivity,
   },
-  { key: 'config/app_ui_config', generic: convertConfig, localTimes: 'none' },
-  { key: keys.consent, generic: convertConfig, localTimes: 'none' },
-  { key: keys.sensorConfig, generic: convertConfig, localTimes: 'none' },
-  { key: keys.syncConfig, generic: convertConfig, localTimes: 'none' },
+  { key: 'config/app_ui_config', generic: unchanged, localTimes: 'none' },
+  { key: keys.consent, generic: unchanged, localTimes: 'none' },
+  { key: keys.sensorConfig, generic: unchanged, localTimes: 'none' },
+  { key: keys.syncConfig, generic: unchanged, localTimes: 'none' },
   { key: keys.correction, generic: convertCorrection, localTimes: 'none' },
   { key: 'manual/demographic_survey', generic: convertSurvey },
   { key: 'manual/destination_confirm', generic: convertUserInput, localTimes: 'range' },

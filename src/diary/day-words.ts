@@ -135,7 +135,7 @@ const saidNames: Record<string, string> = {
 };
 
 /** What the user said about a trip, each thing with its name: `mode e_bike`. */
-export const saidWords = (labels: Labels | undefined, trip: Trip): string[] =>
+const saidWords = (labels: Labels | undefined, trip: Trip): string[] =>
   Object.entries(saidTexts((labels ?? noLabels).ofTrip(trip.start_ts))).map(
     ([name, text]) => `${saidNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
   );

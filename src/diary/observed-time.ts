@@ -155,11 +155,14 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
     const isMoving = moves.some(isAround);
     const isHome = atHome.some(isAround);
-    const gap = isHome ? undefined : gaps.find(isAround);
+    const cause = isHome ? undefined : causes.find(isAround);
+    // What a phone with a wrong clock sent is not where it belongs: without it nothing shows a stay.
+    const isAstray = !isMoving && cause?.reason === 'clock wrong';
+    const gap = isHome ? undefined : (gaps.find(isAround) ?? (isAstray ? cause : undefined));
     const taken = isHome ? undefined : out.find(isAround);
     // Where only one of several sources was taken out, the others say whether the user stayed.
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source));
-    const reason = isTaken ? 'taken out' : gap ? (causes.find(isAround) ?? gap).reason : null;
+    const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const last = spans.at(-1);
     if (last?.kind === kind && last.reason === reason) last.to = end;

@@ -5,7 +5,7 @@ import { linkLimits } from '../analysis/links.ts';
 import { type BoundaryRule, boundLimits } from '../analysis/sequence/bounds.ts';
 import { type RawTrip, limits as rests } from '../analysis/sequence/candidates.ts';
 import { journeyLimits, type StopReason } from '../analysis/sequence/journeys.ts';
-import { silenceDefaults } from '../analysis/silences.ts';
+import { silenceLimits } from '../analysis/silences.ts';
 import { clockText, distanceText, durationText, modeText } from '../diary/day-words.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../diary/observed-time.ts';
 import { formatForPeople } from '../model/time.ts';
@@ -232,7 +232,7 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'tracking off': 'the phone had said that tracking was switched off',
   'no permission': 'the phone had reported an error of tracking, such as a permission that was taken away',
   'phone off': 'the phone was started after it: it had been off',
-  silent: `nothing for more than ${durationText(silenceDefaults.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${silenceDefaults.near} m away afterwards or on the way`,
+  silent: `nothing for more than ${durationText(silenceLimits.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${silenceLimits.near} m away afterwards or on the way, or it lasted for more than a day`,
   'nothing received': 'nothing came after it yet',
   'before the first location': 'the first location of all came after it',
   'before joining': 'the person joined the study after it',
@@ -250,7 +250,7 @@ function spanParts(span: TimeSpan, zone: string, readings: ExplainSource['readin
 }
 
 function stayReason({ from, to }: TimeSpan, readings: ExplainSource['readings']): Reason {
-  const text = `no trip, and at no time more than ${durationText(silenceDefaults.longest)} without a word of the phone, unless it had said that it waits for the user to leave and was there when it spoke again`;
+  const text = `no trip, and at no time more than ${durationText(silenceLimits.longest)} without a word of the phone, unless it had said that it waits for the user to leave and was there when it spoke again`;
   if (readings === undefined) return reason('why', 'stay', text);
   const own = readings.filter(({ ts }) => ts >= from && ts <= to);
   const times = [from, ...own.map(({ ts }) => ts), to];

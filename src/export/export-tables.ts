@@ -163,8 +163,7 @@ async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): A
 }
 
 function personOf(user: UserRecord): Person {
-  const { subgroup } = user as UserRecord & { subgroup?: string | null };
-  const { uuid, user_email: name, joined_ts } = user;
+  const { uuid, user_email: name, subgroup, joined_ts } = user;
   return { uuid, id: uuid, name, subgroup: subgroup ?? null, ...(joined_ts !== undefined && { joined_ts }) };
 }
 

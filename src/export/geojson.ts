@@ -3,6 +3,7 @@ import type { Feature, FeatureCollection, Position as JsonPosition, LineString, 
 import type { SectionCollection, TripFeatureCollection } from '../diary/trip-features.ts';
 import type { Said } from '../labels/said.ts';
 import { saidTexts } from '../labels/said-text.ts';
+import { round } from './geometry.ts';
 
 /**
  * Features of all trips, flat: places (shared ones once), stops and sections. A section that crosses the antimeridian
@@ -74,8 +75,6 @@ function cutAtAntimeridian(coordinates: readonly JsonPosition[]): JsonPosition[]
   });
   return lines;
 }
-
-const round = (x: number): number => Math.round(x * 1e7) / 1e7;
 
 function rounded<T extends { coordinates: unknown }>(geometry: T): T {
   const deep = (c: unknown): unknown => (typeof c === 'number' ? round(c) : (c as unknown[]).map(deep));

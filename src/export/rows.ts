@@ -202,8 +202,7 @@ function mainMode({ sections }: ShownTrip): string | null {
 }
 
 function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, i: number): Row {
-  const { start_ts, end_ts } = section;
-  const { mode_confidence } = section as Section & { mode_confidence?: number | null };
+  const { start_ts, end_ts, mode_confidence } = section;
   return {
     section_id: section.id,
     trip_id: trip.id,

@@ -5,7 +5,7 @@ import type { Entry, Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import type { BatteryStatus, MotionType } from '../model/payloads.ts';
-import { maxTime } from '../model/time.ts';
+import { firstMilliseconds } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
 /** Why something another app sent cannot become an entry: every code with a sentence. Codes stay. */
@@ -15,7 +15,7 @@ export const formatReasons = {
   format_encrypted: 'The app encrypted the message with a key that this service does not have.',
   format_no_time: 'What was sent names no time.',
   format_bad_time:
-    'The time of what was sent is before 2010 or after 9999: the app counts from another year, or its clock is wrong.',
+    'The time of what was sent is before 2010 or after 5138: the app counts from another year, or its clock is wrong.',
 } as const;
 
 /** A code of `formatReasons`. */
@@ -50,10 +50,10 @@ export interface OtherFix {
 }
 
 /** Nothing that people carry recorded anything for this service before 2010, seconds since the epoch. */
-export const firstTime = Date.UTC(2010, 0) / 1000;
+const firstTime = Date.UTC(2010, 0) / 1000;
 
-/** False for seconds since the epoch at which nothing was recorded: before `firstTime`, or after the year 9999. */
-export const isPossible = (ts: number): boolean => ts >= firstTime && ts <= maxTime;
+/** False for seconds since the epoch at which nothing was recorded, or that an entry could not tell from ms. */
+export const isPossible = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
 
 /** A location of another program. `reported`: its other values of the fix, stored beside it. */
 export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObject = {}): Entry {

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../model/payloads.ts';
 import {
   batteryEntry,
-  firstTime,
+  isPossible,
   keyPart,
   locationEntry,
   type Mapped,
@@ -65,7 +65,7 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
       continue;
     }
     const ts = secondsFrom(properties.timestamp);
-    if (ts === null || ts < firstTime) {
+    if (ts === null || !isPossible(ts)) {
       mapped.unusable.push(badTime(feature, ts, properties.timestamp));
       continue;
     }
@@ -90,7 +90,7 @@ function badTime(feature: JsonObject, ts: number | null, found: JsonValue | unde
     const text = `expected properties.timestamp as ISO 8601 with an offset, found ${kindOf(found)}`;
     return unusable(feature, 'format_no_time', text);
   }
-  return unusable(feature, 'format_bad_time', 'expected properties.timestamp to be after 2010, found one before');
+  return unusable(feature, 'format_bad_time', 'expected properties.timestamp of the years 2010 to 5138, found another');
 }
 
 /** Negative numbers mean "unknown" in all fields but the altitude. */

@@ -67,7 +67,7 @@ export function fromOwnTracks(message: JsonValue): Mapped {
   }
   if (!isPossible(ts)) {
     const text =
-      'expected tst in seconds since 1970, found a time before 2010 or after 9999; Overland in its OwnTracks mode counts from 2001: ' +
+      'expected tst in seconds since 1970, found a time before 2010 or after 5138; Overland in its OwnTracks mode counts from 2001: ' +
       'use its own mode with the address /overland';
     return aside(unusable(message, 'format_bad_time', text));
   }

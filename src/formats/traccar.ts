@@ -2,9 +2,9 @@
 import type { Origin } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../model/payloads.ts';
+import { firstMilliseconds } from '../model/time.ts';
 import {
   batteryEntry,
-  firstTime,
   isPossible,
   locationEntry,
   type Mapped,
@@ -43,8 +43,8 @@ export function fromTraccar(locations: readonly JsonValue[]): Mapped {
     if (ts === null) {
       const text = `expected timestamp as ISO 8601 with an offset, found ${kindOf(location.timestamp)}`;
       mapped.unusable.push(unusable(shown(location), 'format_no_time', text));
-    } else if (ts < firstTime) {
-      const text = 'expected timestamp to be after 2010, found one before';
+    } else if (!isPossible(ts)) {
+      const text = 'expected timestamp of the years 2010 to 5138, found another';
       mapped.unusable.push(unusable(shown(location), 'format_bad_time', text));
     } else if (!isJsonObject(location.coords)) {
       const text = `expected coords to be an object, found ${kindOf(location.coords)}`;
@@ -73,7 +73,7 @@ export function fromOsmAnd(query: Readonly<Record<string, string>>): Mapped {
   if (ts === null || !isPossible(ts)) {
     const [reason, found] =
       ts === null ? (['format_no_time', 'none'] as const) : (['format_bad_time', 'another'] as const);
-    const text = `expected timestamp of the years 2010 to 9999, in seconds, milliseconds or ISO 8601, found ${found}`;
+    const text = `expected timestamp of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found ${found}`;
     const sent = { ...rest, ...(timestamp !== undefined && { timestamp }), lat: lat ?? null, lon: lon ?? null };
     return { entries: [], unusable: [unusable(sent, reason, text)], passedOver: 0 };
   }
@@ -97,7 +97,7 @@ export function fromOsmAnd(query: Readonly<Record<string, string>>): Mapped {
 
 /** Seconds since the epoch; an ISO time without an offset is UTC. */
 function timeOf(text = ''): number | null {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) >= 1e11 ? Number(text) / 1000 : Number(text);
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) >= firstMilliseconds ? Number(text) / 1000 : Number(text);
   return secondsFrom(text) ?? secondsFrom(`${text}Z`);
 }
 

@@ -175,7 +175,7 @@ async function foundAt(path: string): Promise<string> {
   if (head.toString('latin1', 8, 12) === '.FIT') return 'a FIT file (convert it to GPX first)';
   const text = head.toString('utf8');
   if (/"Feature/.test(text)) return 'GeoJSON without a point or line that has a time (name it with --columns time=…)';
-  if (/^\S[^\n]*[,;\t|][^\n]*[,;\t|]/.test(text))
+  if (/^[^\s[{<][^\n]*[,;\t|][^\n]*[,;\t|]/.test(text))
     return 'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)';
   return 'something else';
 }

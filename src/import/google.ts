@@ -5,16 +5,17 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts'
 import { type MotionType, motionTypes } from '../model/payloads.ts';
 import type { FileFormat, Found, SourceReadOptions } from './format.ts';
 import { isJsonList, jsonRecords } from './read/json-records.ts';
+import { readsHead } from './recognise.ts';
 import type { SourceFile } from './source.ts';
 import { instantIn, zoned } from './tracks/fields.ts';
 
 /** The import format `google`. */
 export const google: FileFormat = {
   name: 'google',
-  recognises: (file) => {
+  recognises: (file, reading) => {
     const text = file.head.toString('utf8');
-    if (isJsonList(file))
-      return /"startTime"\s*:/.test(text) && /"(visit|activity|timelinePath|timelineMemory)"\s*:/.test(text);
+    // A list has no name: calendars have lists of things with a startTime, too.
+    if (isJsonList(file)) return /"startTime"\s*:/.test(text) && readsHead(readGoogle, file, reading);
     const [, list = ''] = new RegExp(`"(${Object.keys(readers).join('|')})"\\s*:\\s*\\[`).exec(text) ?? [];
     return /^\ufeff?\s*\{/.test(text) && list !== '' && (list !== 'locations' || text.includes('"latitudeE7"'));
   },

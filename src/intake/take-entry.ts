@@ -1,6 +1,7 @@
 // Checks pushed values: valid entries with times in seconds, invalid ones with the reason.
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
+import { firstMilliseconds } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
 /** Why something pushed cannot be an entry: every code with a sentence. Codes stay. */
@@ -29,9 +30,6 @@ export const tooManyKeys = 'too_many_keys';
 
 /** Characters (UTF-16 units) that a key may have. */
 const maxKeyLength = 255;
-
-/** Times from here on are milliseconds: in seconds they would be the year 5138. */
-const firstMilliseconds = 1e11;
 
 interface Flaw {
   reason: UnusableReason;
@@ -79,18 +77,10 @@ function keyFlaw(key: JsonValue | undefined): Flaw | null {
   if (key === undefined) return flaw('key_missing', 'metadata.key', key);
   if (typeof key !== 'string') return flaw('key_not_text', 'metadata.key to be a text', key);
   if (key === '') return flaw('key_empty', 'metadata.key to name the kind of entry', key);
-  if (key.length > maxKeyLength) {
-    return {
-      reason: 'key_too_long',
-      message: `expected metadata.key to have at most ${maxKeyLength} characters, found ${key.length}`,
-    };
-  }
-  if (/[\s\p{Z}\p{Cc}\p{Surrogate}]/u.test(key)) {
-    return {
-      reason: 'key_characters',
-      message: 'expected metadata.key without blanks, control characters and half characters, found some',
-    };
-  }
+  if (key.length > maxKeyLength)
+    return flaw('key_too_long', `metadata.key to have at most ${maxKeyLength} characters`, key, String(key.length));
+  if (/[\s\p{Z}\p{Cc}\p{Surrogate}]/u.test(key))
+    return flaw('key_characters', 'metadata.key without blanks, control characters and half characters', key, 'some');
   return null;
 }
 
@@ -107,8 +97,8 @@ function dataFlaw(data: JsonValue | undefined): Flaw | null {
   return isJsonObject(data) ? null : flaw('data_not_an_object', 'data to be an object', data);
 }
 
-function flaw(reason: UnusableReason, expected: string, found: unknown): Flaw {
-  return { reason, message: `expected ${expected}, found ${kindOf(found)}` };
+function flaw(reason: UnusableReason, expected: string, value: unknown, found = kindOf(value)): Flaw {
+  return { reason, message: `expected ${expected}, found ${found}` };
 }
 
 function inSeconds({ metadata, data }: Entry): Entry {
@@ -120,4 +110,5 @@ function inSeconds({ metadata, data }: Entry): Entry {
   };
 }
 
-const seconds = (ts: number): number => (ts >= firstMilliseconds ? ts / 1000 : ts);
+/** Seconds are never read as ms when an entry is pushed again: what would still count as ms stays as it is. */
+const seconds = (ts: number): number => (ts >= firstMilliseconds && ts / 1000 < firstMilliseconds ? ts / 1000 : ts);

@@ -66,12 +66,7 @@ export function isMetric(name: string): boolean {
 export function metricByMode(metric: string, sections: readonly SectionFigures[]): Record<string, number> {
   const formula = formulas.get(metric);
   if (formula === undefined) throw new TypeError(`expected one of ${metricNames.join(', ')}, found ${metric}`);
-  const byMode = new Map<string, SectionFigures[]>();
-  for (const section of sections) {
-    const ofMode = byMode.get(section.mode);
-    if (ofMode === undefined) byMode.set(section.mode, [section]);
-    else ofMode.push(section);
-  }
+  const byMode = groupBy(sections, ({ mode }) => mode);
   const modes = [...byMode.keys()].sort();
   return Object.fromEntries(
     modes.flatMap((mode) => {
@@ -79,4 +74,19 @@ export function metricByMode(metric: string, sections: readonly SectionFigures[]
       return value === null ? [] : [[mode, value]];
     }),
   );
+}
+
+/** The sections by what `keyOf` gives for each, in their order. */
+export function groupBy<Key>(
+  sections: readonly SectionFigures[],
+  keyOf: (section: SectionFigures) => Key,
+): Map<Key, SectionFigures[]> {
+  const groups = new Map<Key, SectionFigures[]>();
+  for (const section of sections) {
+    const key = keyOf(section);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [section]);
+    else group.push(section);
+  }
+  return groups;
 }

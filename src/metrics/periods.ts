@@ -8,7 +8,7 @@ import {
   startOfDay,
   utcPeriod,
 } from '../model/time.ts';
-import { metricByMode, type SectionFigures } from './metrics.ts';
+import { groupBy, metricByMode, type SectionFigures } from './metrics.ts';
 
 /** Sections of one period, and how the period is named in an answer. */
 export interface Period {
@@ -136,18 +136,4 @@ export function localPeriods(sections: readonly SectionFigures[], frequency: Loc
 /** The local day on which a section starts, `YYYY-MM-DD`. */
 export function localDayOf(section: SectionFigures): string {
   return localDay(section.start_ts, section.zone);
-}
-
-function groupBy<Key>(
-  sections: readonly SectionFigures[],
-  keyOf: (section: SectionFigures) => Key,
-): Map<Key, SectionFigures[]> {
-  const groups = new Map<Key, SectionFigures[]>();
-  for (const section of sections) {
-    const key = keyOf(section);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [section]);
-    else group.push(section);
-  }
-  return groups;
 }

@@ -35,11 +35,7 @@ export const keys = {
   commonTrips: 'common-trips',
 } as const;
 
-const pushed = (key: string, affects: Affects = 'nothing'): KeyRow => ({
-  key,
-  kind: 'pushed',
-  affects,
-});
+const pushed = (key: string, affects: Affects = 'nothing'): KeyRow => ({ key, kind: 'pushed', affects });
 
 const derived = (key: string): KeyRow => ({ key, kind: 'derived', affects: 'nothing' });
 

@@ -27,6 +27,8 @@ export interface TimeRange {
 export const minTime = -62_135_596_800;
 /** The end of the year 9999, s since the epoch: later times cannot be written as dates. */
 export const maxTime = 253_402_300_799;
+/** A time that a device wrote counts as ms from here on: as s it would lie after 5138-11-16. */
+export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
 const firstDay = -719_162; // 0001-01-01
@@ -143,21 +145,10 @@ interface CivilDate {
   day: number;
 }
 
-/**
- * The calendar date (proleptic Gregorian) that many days after 1970-01-01, after Howard Hinnant's `civil_from_days`.
- */
+/** The calendar date (proleptic Gregorian) that many days after 1970-01-01. */
 function civilFromDays(days: number): CivilDate {
-  const z = days + 719_468;
-  const era = Math.floor(z / 146_097);
-  const dayOfEra = z - era * 146_097;
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
-  );
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const shifted = Math.floor((5 * dayOfYear + 2) / 153);
-  const month = shifted < 10 ? shifted + 3 : shifted - 9;
-  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
-  return { year, month, day: dayOfYear - Math.floor((153 * shifted + 2) / 5) + 1 };
+  const date = new Date(days * secondsOfDay * 1000);
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
 /** Days from 1970-01-01 to a calendar date. A month of 13 or a day of 32 runs over into the next. */

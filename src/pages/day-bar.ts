@@ -1,13 +1,16 @@
 // The 24 hours of a local day as one line: places are bands, trips stand out of it, what is not known is empty.
 import { localDateTime } from '../model/time.ts';
-import { type DayItem, mainMode, type ShownDay, zoneOfDay } from './day-items.ts';
+import { type DayItem, mainMode, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
 import { html } from './html.ts';
 import { Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** The bar of a day, as long as the day is; positions are in per cent, so that no text is stretched. */
-export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts): Markup {
+/**
+ * The bar of a day, as long as the day is; positions are in per cent, so that no text is stretched. `isRow`: without
+ * hours and words, which stand beside it.
+ */
+export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow = false): Markup {
   const { from, to } = day.observed;
   const x = (ts: number): number => Math.round(((ts - from) / (to - from)) * 10_000) / 100;
   const bands: string[] = [];
@@ -15,12 +18,14 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts): Mark
   for (const item of items) {
     const [left, wide] = [x(item.from), x(item.to) - x(item.from)];
     const at = `x="${left}%" width="${wide.toFixed(2)}%"`;
-    if (item.kind === 'gap') bands.push(`<rect class="hole" ${at} y="8.5" height="19"/>`);
+    if (item.kind === 'gap') {
+      bands.push(`<rect class="hole" ${at} y="8.5" height="19"/>`);
+      if (wide > 50) bands.push(nameAt(left + wide / 2, t.me.inBar.not));
+    }
     if (item.kind === 'stay') {
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
       const name = wide > Math.max(8, item.place.name.length * 2) ? item.place.name : wide > 4 ? item.place.mark : '';
-      if (name !== '')
-        bands.push(`<text x="${(left + wide / 2).toFixed(2)}%" y="22" text-anchor="middle">${html(name)}</text>`);
+      if (name !== '') bands.push(nameAt(left + wide / 2, name));
     }
     if (item.kind !== 'trip') continue;
     for (const { start_ts, end_ts, sensed_mode } of item.trip.sections) {
@@ -33,15 +38,20 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts): Mark
     }
   }
   const last = items.at(-1)?.to ?? from;
-  const settled = Math.max(from, Math.min(day.completeUntil ?? from, last));
+  const settled = Math.min(settledUntil(day), last);
   const draft =
     settled < last
       ? `<rect fill="url(#draft)" x="${x(settled)}%" y="4" width="${(x(last) - x(settled)).toFixed(2)}%" height="28"/>`
       : '';
+  const drawn = `${bands.join('')}${trips.join('')}${draft}`;
+  if (isRow) return new Markup(`<svg width="100%" height="36" aria-hidden="true">${drawn}</svg>`);
   return new Markup(
-    `<svg width="100%" height="54" role="img" aria-label="${html(t.me.bar(words(day, items, t)))}">${bands.join('')}${trips.join('')}${draft}${hours(day, x)}</svg>`,
+    `<svg width="100%" height="54" role="img" aria-label="${html(t.me.bar(words(day, items, t)))}">${drawn}${hours(day, x)}</svg>`,
   );
 }
+
+const nameAt = (x: number, name: string): string =>
+  `<text x="${x.toFixed(2)}%" y="22" text-anchor="middle">${html(name)}</text>`;
 
 /** Ticks every three hours, numbers every six, by the clock of the place where the user was. */
 function hours(day: ShownDay, x: (ts: number) => number): string {

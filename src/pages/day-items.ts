@@ -1,5 +1,5 @@
 // What a day consists of, in order: stays, trips, and time of which nothing is known. Pages list and draw these.
-
+import type { Flagged } from '../diary/flags.ts';
 import type { ObservedDay, UnobservedReason } from '../diary/observed-time.ts';
 import type { Places } from '../diary/places.ts';
 import type { Labels } from '../labels/labels-of.ts';
@@ -21,11 +21,14 @@ export interface ShownDay {
   observed: ObservedDay;
   /** Trips that touch the day, in order, and the ones right before and after it. */
   trips: readonly Trip[];
+  /** Those of them that began on the day. */
+  began: readonly Trip[];
   before: Trip | null;
   after: Trip | null;
   /** Data time up to which the diary is final; null: nothing is yet. */
   completeUntil: number | null;
   labels: Labels;
+  flagged: readonly Flagged[];
   placeAt: (position: Position) => ShownPlace;
   /** Seconds since the epoch: nothing is shown that is still to come. */
   now: number;
@@ -114,6 +117,17 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 
 /** A place is shown as a home from this chance on. */
 const surelyHome = 0.8;
+
+/** How much of the day was recorded, 0 to 1; of today: of the time until now. */
+export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: ObservedDay, now: number): number => {
+  const ahead = Math.max(0, to - now);
+  const past = moving_s + staying_s + Math.max(0, unobserved_s - ahead);
+  return past <= 0 ? 0 : Math.min(1, (moving_s + staying_s) / past);
+};
+
+/** Up to when the day is final; its start where nothing of it is. */
+export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
+  completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 
 /** The mode of most of a trip's length. */
 export const mainMode = ({ sections }: Trip): string =>

@@ -1,16 +1,17 @@
 // One day as people see it: what it came to, its bar, a map, and a list of stays, trips and what is not known.
 import { modeTotals, zonesText } from '../diary/day-words.ts';
-import type { ObservedDay } from '../diary/observed-time.ts';
+import type { Flag, Flagged } from '../diary/flags.ts';
 import { saidTexts } from '../labels/said-text.ts';
 import { formatTime } from '../model/time.ts';
 import type { Position, Section, Trip } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { dayBar } from './day-bar.ts';
-import { type DayItem, dayItems, type ShownDay, zoneOfDay } from './day-items.ts';
+import { type DayItem, dayItems, recordedShare, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
 import { dayMap, type MapPlace } from './day-map.ts';
+import { html } from './html.ts';
 import { icon } from './icons.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
-import { modeLine, modePatterns, styleOf } from './mode-styles.ts';
+import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
 /** What a page adds to the list of a day. */
@@ -19,10 +20,12 @@ export interface DayActions {
   ofTrip?: (trip: Trip) => MarkupValue;
   /** The last row of a stay. */
   ofStay?: (stay: Extract<DayItem, { kind: 'stay' }>) => MarkupValue;
+  /** What answers the question of a flag. */
+  ofFlag?: (flag: Flagged) => MarkupValue;
 }
 
 /** The day. `id`: how the ids of its headings begin, where a page shows several. */
-export function dayView(day: ShownDay, t: Texts, { ofTrip, ofStay }: DayActions = {}, id = ''): Markup {
+export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = ''): Markup {
   const items = dayItems(day);
   const own = items.flatMap((item) => (item.kind === 'trip' ? [item.trip] : []));
   const legend = modeTotals(own).map(({ sensed_mode, metres }) => {
@@ -30,19 +33,33 @@ export function dayView(day: ShownDay, t: Texts, { ofTrip, ofStay }: DayActions 
     return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
   });
   const map = mapOf(day, own, t);
+  const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
   return markup`<p class="lead">${summary(own, items, t)}</p>
 ${legend.length > 0 && markup`<ul class="legend">${legend}</ul>`}${items.length > 0 && dayBar(day, items, t)}
-<p class="small soft">${observedText(day, own, t)}</p>
-<div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}</h2>${new Markup(map)}</section>`}
-<section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}</h2><ol class="rail">
-${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, ofTrip?.(item.trip)) : item.kind === 'stay' ? stayItem(day, item, t, ofStay?.(item)) : gapItem(day, item, t)))}
+<p class="small soft">${observedText(day, own, t)}</p>${asked(day, ({ of }) => of === 'day', t, actions)}
+<div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
+<section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
+${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t)))}
 </ol></section></div>`;
 }
 
-/** The patterns of the bars of these trips, once a page. */
-export function barPatterns(trips: readonly Trip[]): Markup {
-  const used = new Set(trips.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name)));
-  return new Markup(modePatterns(used));
+/** Flags of stretches of time are asked once, of the day, and not of all that they touch. */
+const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
+
+/** What is doubtful, each with its question and what answers it. */
+function asked(day: ShownDay, isMeant: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
+  return day.flagged
+    .filter((one) => isMeant(one) && (one.of === 'day' || !ofTime.has(one.flag)))
+    .map((one) => {
+      const [fact, question] = t.me.flags[one.flag];
+      return markup`<div class="note"><b>${fact}</b> ${question}${ofFlag?.(one)}</div>`;
+    });
+}
+
+/** The patterns of the bars of these trips, once a page; null: of any. */
+export function barPatterns(trips: readonly Trip[] | null): Markup {
+  const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
+  return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
 }
 
 function summary(trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
@@ -56,23 +73,15 @@ function summary(trips: readonly Trip[], items: readonly DayItem[], t: Texts): M
   return markup`<b>${total}</b>${t.me.spentOnTheWay(t.span(sum(({ duration }) => duration)))}`;
 }
 
-/** How much of the day was recorded, 0 to 1; of today: of the time until now. */
-export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: ObservedDay, now: number): number => {
-  const ahead = Math.max(0, to - now);
-  const past = moving_s + staying_s + Math.max(0, unobserved_s - ahead);
-  return past <= 0 ? 0 : Math.min(1, (moving_s + staying_s) / past);
-};
-
 function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
-  const { observed, now, completeUntil } = day;
+  const { observed, now } = day;
   if (observed.from > now) return t.me.future;
   const past = Math.min(observed.to, now) - observed.from;
   const seen = recordedShare(observed, now) * past;
-  const isFinal = completeUntil !== null && completeUntil >= observed.to - 1;
   return [
     t.me.recorded(t.span(seen), t.span(past), t.share(seen / past)),
     ...(trips.length > 0 ? [t.me.zone(zonesText(trips))] : []),
-    isFinal ? t.me.final : t.me.draft,
+    settledUntil(day) >= observed.to ? t.me.final : t.me.draft,
   ].join(' ');
 }
 
@@ -91,7 +100,7 @@ function mapOf(day: ShownDay, trips: readonly Trip[], t: Texts): string {
     return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, first.name);
   });
   const title = t.me.mapInWords(told.join(' '));
-  return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength })}<p class="small soft">${t.me.ringsOf(first.name)}</p>`;
+  return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength })}<p class="small soft">${html(t.me.ringsOf(first.name))}</p>`;
 }
 
 /** m and degrees from north; good for a town. */
@@ -115,11 +124,12 @@ function timeTag(ts: number, zone: string, t: Texts): Markup {
 
 type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
 
-function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, last: MarkupValue): Markup {
+function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayActions): Markup {
   const { from, to, place, since } = item;
+  const isHere = (flag: Flagged): boolean => flag.of === 'place' && flag.from < to && flag.to > from;
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
   const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
-  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${last}`;
+  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${asked(day, isHere, t, actions)}${actions.ofStay?.(item)}`;
   return markup`<li>${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
 }
 
@@ -129,7 +139,7 @@ function gapItem(day: ShownDay, { from, to, reason, place }: ItemOf<'gap'>, t: T
   return markup`<li>${row('gap', timeTag(from, zoneOfDay(day, from), t), '', content)}</li>`;
 }
 
-function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: MarkupValue): Markup {
+function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: DayActions): Markup {
   const { start_ts, end_ts, start_zone, start_loc, end_loc, sections, stops, duration, distance } = trip;
   const [from, to] = [day.placeAt(start_loc).name, day.placeAt(end_loc).name];
   const figures = (seconds: number, metres: number): string => `${t.span(seconds)} · ${t.length(metres)}`;
@@ -143,7 +153,10 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: Marku
     said.length > 0 && t.me.yourLabel(said.join(', ')),
     estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
   ].filter((one) => one !== false);
-  const note = notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`;
+  // What somebody stated ends the questions.
+  const asks = (id: string): MarkupValue => trip.corrected !== true && asked(day, (one) => one.id === id, t, actions);
+  const note = markup`${notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`}${asks(trip.id)}`;
+  const last = actions.ofTrip?.(trip);
   const foot = row(last ? 'foot' : 'foot bare', null, 'thin', last);
   const id = markup`${`trip-${trip.id}`}`;
   const [only] = sections;
@@ -154,7 +167,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: Marku
       'head sec',
       timeTag(start_ts, start_zone, t),
       look,
-      markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${note}`,
+      markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${note}${asks(only.id)}`,
     );
     return markup`<li class="trip" id="${id}" tabindex="-1">${head}${foot}</li>`;
   }
@@ -164,7 +177,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, last: Marku
       'sec',
       timeTag(section.start_ts, start_zone, t),
       look,
-      markup`<span class="m">${icon(look)}${t.me.section(section.sensed_mode)}</span><span class="d">${figures(section.end_ts - section.start_ts, section.distance)}</span>`,
+      markup`<span class="m">${icon(look)}${t.me.section(section.sensed_mode)}</span><span class="d">${figures(section.end_ts - section.start_ts, section.distance)}</span>${asks(section.id)}`,
     );
     const stop = stops[i];
     if (stop === undefined || stop.duration < 60) return [part];

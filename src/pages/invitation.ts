@@ -2,6 +2,7 @@
 import type { StudyTexts } from '../model/study-texts.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { qrSvg } from './qr.ts';
+import { document } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
 /** One person who is invited. */
@@ -41,11 +42,7 @@ code{font:9pt/1.3 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}@
 export function invitationSheets(shared: Invitations, t: Texts): string {
   const words = t.invite;
   const sheets = shared.people.map((person, i) => sheet(shared, person, i + 1, t));
-  return markup`<!doctype html>
-<html lang="${t.language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>${words.title} – ${shared.study.name}</title><style>${new Markup(sheetStyle)}</style></head>
-<body>${sheets}</body></html>
-`.text;
+  return document(t, `${words.title} – ${shared.study.name}`, sheetStyle, sheets).text;
 }
 
 function sheet(

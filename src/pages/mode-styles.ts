@@ -121,11 +121,3 @@ export const modeFill = ({ name, pattern }: ModeStyle): string => (pattern === '
 /** A line of the mode on a map, with what runs within it. `d`: the path. */
 export const modeLine = ({ name, core }: ModeStyle, d: string): string =>
   `<path class="way ${name}" d="${d}"/>${core === undefined ? '' : `<path class="core ${name}" d="${d}"/>`}`;
-
-/** What stands for a mode in a legend: its bar, and its line on the map. */
-export function modeKey(style: ModeStyle): string {
-  return (
-    `<span class="key"><svg viewBox="0 0 60 12" aria-hidden="true"><rect class="on ${style.name}" fill="${modeFill(style)}" width="24" height="12"/>` +
-    `${modeLine(style, 'M29 6h30')}</svg>${style.words}</span>`
-  );
-}

@@ -2,8 +2,10 @@
 import type { DisclosedCell } from '../report/disclose.ts';
 import type { MonthReport } from '../report/month-report.ts';
 import { html } from './html.ts';
+import { Markup } from './markup.ts';
 import { modeFill, modePatterns, modeStyles, styleOfMode } from './mode-styles.ts';
-import { page } from './page-frame.ts';
+import { shell } from './shell.ts';
+import { textsFor } from './texts/texts.ts';
 
 /** What the lines of a table are, in words. */
 const dimensions: Record<MonthReport['by'], string> = {
@@ -24,14 +26,11 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
       ? ''
       : `<nav aria-label="Months">${months.map(({ month }) => `<a href="#m${month}">${month}</a>`).join('')}</nav>`;
   const patterns = first.by === 'mode' ? modePatterns(new Set(modeStyles.map(({ name }) => name))) : '';
-  return page(
-    title,
-    `<header><h1>${title}</h1><p>No figure stands for fewer than ${least} people, nor for one who makes up more than half of it; what
+  const body = `<header><h1>${title}</h1><p>No figure stands for fewer than ${least} people, nor for one who makes up more than half of it; what
 is too small alone stands in the rest. Each figure is moved by chance, by up to what its busiest person adds, and rounded: parts do not
-add up exactly.</p>${links}</header>${patterns}<main>
-${months.map(monthSection).join('\n')}
-</main>`,
-  );
+add up exactly.</p>${links}</header>${patterns}
+${months.map(monthSection).join('\n')}`;
+  return shell({ t: textsFor(), title, isFile: true, body: new Markup(body) }).text;
 }
 
 function monthSection(report: MonthReport): string {

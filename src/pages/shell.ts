@@ -1,5 +1,6 @@
 // What every page of the server has around its content: head, links, skip link, foot.
 import { Markup, type MarkupValue, markup } from './markup.ts';
+import { pagesStyle } from './style.ts';
 import type { Texts } from './texts/texts.ts';
 
 /** A link of the head. */
@@ -20,6 +21,8 @@ export interface Shell {
   signOut?: Markup;
   /** True: as wide as forms and prose. */
   isNarrow?: boolean;
+  /** True: a file of its own, which may fetch nothing. */
+  isFile?: boolean;
   foot?: MarkupValue;
   body: MarkupValue;
 }
@@ -28,18 +31,44 @@ export interface Shell {
 export const stylePath = '/assets/pages.css';
 
 /** The page as HTML. */
-export function shell({ t, title, brand = t.service, links = [], signOut, isNarrow, foot, body }: Shell): Markup {
+export function shell({
+  t,
+  title,
+  brand = t.service,
+  links = [],
+  signOut,
+  isNarrow,
+  isFile,
+  foot,
+  body,
+}: Shell): Markup {
   const items = links.map(
     ({ href, words, isCurrent }) => markup`<a href="${href}"${isCurrent && CURRENT}>${words}</a>`,
   );
   const nav = items.length > 0 || signOut ? markup`<nav aria-label="${t.pages}">${items}${signOut}</nav>` : null;
-  return markup`<!doctype html>
-<html lang="${t.language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="robots" content="noindex"><title>${title}${title === brand ? '' : ` – ${brand}`}</title><link rel="stylesheet" href="${stylePath}"></head>
-<body><a class="skip" href="#content">${t.skip}</a>
+  if (isFile) return document(t, title, pagesStyle, markup`<main>${body}</main>`);
+  const name = title === brand ? title : `${title} – ${brand}`;
+  return document(
+    t,
+    name,
+    null,
+    markup`<a class="skip" href="#content">${t.skip}</a>
 <header class="top"><div class="in"><span class="brand">${brand}</span>${nav}</div></header>
 <main id="content"${isNarrow && NARROW}>${body}</main>
-${foot ? markup`<footer class="bottom">${foot}</footer>` : null}</body></html>
+${foot ? markup`<footer class="bottom">${foot}</footer>` : null}`,
+  );
+}
+
+/** A page as HTML. `style`: of a file, which may fetch nothing; null: of the server. */
+export function document(t: Texts, title: string, style: string | null, body: MarkupValue): Markup {
+  const look =
+    style === null
+      ? markup`<meta name="robots" content="noindex"><link rel="stylesheet" href="${stylePath}">`
+      : markup`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><style>${new Markup(style)}</style>`;
+  return markup`<!doctype html>
+<html lang="${t.language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${title}</title>${look}</head>
+<body>${body}</body></html>
 `;
 }
 

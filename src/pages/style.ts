@@ -64,6 +64,9 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 .week a>span:last-child,.week li>span{display:grid;justify-items:center}.week i,.week em{font-style:normal;font-size:.8125rem;line-height:1.3;color:var(--soft)}
 .week b{font-weight:500;font-size:1.0625rem;line-height:1.4}.week li>span b{color:var(--soft)}.week svg{margin:2px 0 3px}
 .week [aria-current]{box-shadow:inset 0 -3px var(--ink)}.week [aria-current] b{font-weight:700}.week [aria-current] i,.week [aria-current] em{color:var(--ink)}
+.rows a,.hours{display:grid;grid-template-columns:6rem minmax(0,1fr) 3rem 3.25rem;gap:.5rem;align-items:center;text-decoration:none;font-size:.875rem}
+.rows li{border-bottom:1px solid var(--line);min-height:2.75rem}.rows a:hover{background:var(--wash)}.rows h2{font-size:1rem;margin:1rem 0 .25rem;display:flex;justify-content:space-between}
+.hours{position:sticky;top:0;background:var(--paper);padding-top:.5rem;z-index:1;color:var(--soft)}.rows .mk{margin:0}
 .o0{fill:none;stroke:var(--edge);stroke-dasharray:2 2}.o1{fill:var(--edge)}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:.25rem 0 .75rem}.legend li{display:flex;align-items:center;gap:.5rem}.key{width:2.125rem;height:.625rem}
 .map{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--paper)}
@@ -76,7 +79,7 @@ summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}det
 .rail{margin-top:1rem}.row{display:grid;grid-template-columns:2.75rem 1.75rem minmax(0,1fr);min-height:2.25rem}
 .row .t{font-size:.875rem;line-height:1.5rem;padding-top:.375rem}
 .row .c{padding:.375rem 0;display:flex;flex-wrap:wrap;column-gap:.5rem;align-items:baseline;justify-content:space-between}
-.row p,.row details[open],.row form{flex-basis:100%;margin:0}.row .d{white-space:nowrap;margin-left:auto;font-size:.9375rem}.row .m{display:inline-flex;gap:.5rem;align-items:center}
+.row p,.row details[open],.row form,.row .note{flex-basis:100%;margin:0}.note form{border:0!important}.note label{margin:.5rem 0}.row .d{white-space:nowrap;margin-left:auto;font-size:.9375rem}.row .m{display:inline-flex;gap:.5rem;align-items:center}
 .ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
 .stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
 .stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
@@ -107,7 +110,7 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 .chain li{position:relative;padding:.25rem 0 .25rem 1.75rem;border-left:3px solid var(--ink);margin-left:.5rem}.chain li:before{content:"";position:absolute;left:-9px;top:.5rem;width:15px;height:15px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
 .chain .after{border-left-style:dotted;color:var(--soft)}.chain .after:before{border-color:var(--edge)}.chain .broken:before{border-color:var(--bad);background:var(--bad)}.chain .broken{font-weight:650;border-left-style:dotted}
 @media(min-width:56rem){.nums{grid-template-columns:repeat(4,1fr);gap:.75rem}}
-@media(max-width:55.99rem){.asof{display:block;margin:0}.above .btn{width:100%}.wide{overflow:visible}table,tbody,tr,th,td{display:block;border:0;padding:0}thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}thead th{border:0}thead .ns{display:none}
+@media(max-width:55.99rem){.rows a,.hours{grid-template-columns:4rem minmax(0,1fr) 2.25rem 2.75rem;gap:.25rem;font-size:.8125rem}.asof{display:block;margin:0}.above .btn{width:100%}.wide{overflow:visible}table,tbody,tr,th,td{display:block;border:0;padding:0}thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}thead th{border:0}thead .ns{display:none}
 tbody tr{display:grid;grid-template-columns:minmax(0,1fr) 7rem;column-gap:.75rem;border-bottom:1px solid var(--line);padding:.625rem 0}tbody th{grid-column:1}td.c{grid-column:2;grid-row:1;justify-self:end}td.w{grid-column:1;grid-row:2}.x{display:none}
 td.loc{grid-column:2;grid-row:2;font-size:.8125rem;line-height:1.125rem;color:var(--soft);white-space:normal}.lab{display:block}}
 .points li{display:flex;gap:.75rem;padding:.375rem 0}.points .ic{margin-top:.125rem}

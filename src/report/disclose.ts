@@ -1,6 +1,6 @@
 // Withholds figures that could reveal a person: of too few people, dominated by one person, or found by subtraction.
 import { createHash } from 'node:crypto';
-import { compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
+import { add, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /**
  * Published figures of a cell, with noise of at most what the busiest person adds. Trips are rounded to the least
@@ -61,8 +61,8 @@ export function disclose(
     for (const [name, figures] of tally) {
       const cell = cells.get(name) ?? { name, people: new Map() };
       cells.set(name, cell);
-      add(cell, person, figures);
-      if (everybody === undefined) add(all, person, figures);
+      add(cell.people, person, figures);
+      if (everybody === undefined) add(all.people, person, figures);
     }
   }
   const sorted = [...cells.values()].sort((a, b) => b.people.size - a.people.size || (a.name < b.name ? -1 : 1));
@@ -84,14 +84,8 @@ export function disclose(
   };
 }
 
-function add(cell: Cell, person: string, { trips, metres, seconds }: Figures): void {
-  const before = cell.people.get(person) ?? { trips: 0, metres: 0, seconds: 0 };
-  const sum = { trips: before.trips + trips, metres: before.metres + metres, seconds: before.seconds + seconds };
-  cell.people.set(person, sum);
-}
-
 function merge(into: Cell, from: Cell): void {
-  for (const [person, figures] of from.people) add(into, person, figures);
+  for (const [person, figures] of from.people) add(into.people, person, figures);
 }
 
 const figureNames = ['trips', 'metres', 'seconds'] as const;

@@ -3,7 +3,7 @@ import { addDays } from '../model/time.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { type Disclosed, disclose } from './disclose.ts';
-import { addTrip, type Dimension, type Figures, type PersonTally } from './tally.ts';
+import { add, addTrip, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /** One month by one dimension. */
 export interface MonthReport extends Disclosed {
@@ -33,20 +33,16 @@ export async function monthReport(store: Store, month: string, by: Dimension, le
   const after = `${addDays(first, 31).slice(0, 7)}-01`;
   for await (const { uuid } of everyUser(store)) {
     const tally: PersonTally = new Map();
-    const whole = { trips: 0, metres: 0, seconds: 0 };
     for (let from = first; from < after; from = addDays(from, daysAtOnce)) {
       const to = [addDays(from, daysAtOnce - 1), addDays(after, -1)].sort()[0]!;
       for (const record of await store.trips.byDay(uuid, { from, to })) {
         addTrip(tally, record, by);
         if (record.trip === null) continue;
-        whole.trips += 1; // once, also where it counts to several modes
-        whole.metres += record.trip.distance;
-        whole.seconds += record.trip.duration;
+        const { distance: metres, duration: seconds } = record.trip;
+        add(everybody, uuid, { trips: 1, metres, seconds }); // once, also where it counts to several modes
       }
     }
-    if (tally.size === 0) continue;
-    tallies.set(uuid, tally);
-    everybody.set(uuid, whole);
+    if (tally.size > 0) tallies.set(uuid, tally);
   }
   return { month, by, ...disclose(tallies, { by, least, occasion: month, everybody }) };
 }

@@ -125,31 +125,3 @@ export function tokenOf(body: JsonObject, { field, inHeader, missing }: TokenPla
   if (token === '') throw missing();
   return token;
 }
-
-/** The account of a token. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
-export async function findCaller(
-  method: AuthMethod,
-  users: Pick<Store['users'], 'byEmail' | 'byUuid'>,
-  token: string,
-): Promise<UserRecord> {
-  const named = await method.identify(token);
-  const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
-  if (user === null) throw forbidden('no user is registered for this token; ask the operator for an account');
-  return user;
-}
-
-/**
- * The account of a token, for `/profile/create`: created if there is none and the method allows it; else as
- * `findCaller`. Its `update_ts` becomes `now`.
- */
-export async function registerCaller(
-  method: AuthMethod,
-  users: Store['users'],
-  token: string,
-  { now, ...from }: JoinedFrom & { now: number },
-): Promise<UserRecord> {
-  const named = method.registers ? await method.identify(token) : null;
-  const known = named !== null && 'email' in named ? named.email : null;
-  const email = known ?? ((await method.join?.(token, from)) ?? (await findCaller(method, users, token))).user_email;
-  return (await users.register(email, { now })).user;
-}

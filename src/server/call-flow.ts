@@ -8,7 +8,7 @@ import { networksOf } from '../model/networks.ts';
 import { jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
-import { Authenticator, type AuthParts } from './authenticator.ts';
+import { type AuthParts, authenticator } from './authenticator.ts';
 import type { ServerEnv } from './call.ts';
 import { reportFailure } from './failures.ts';
 import { countingStore } from './metrics.ts';
@@ -66,18 +66,18 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
 
     // 1. The caller, if the headers name them.
     const origin = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
-    const authenticator = new Authenticator(auth, route, call, origin);
+    const sender = authenticator(auth, route, call, origin);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
     const outside = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
-    if (outside !== null) await authenticator.admit(outside);
-    else if (basic !== null) await authenticator.admitIfKnown(basic);
+    if (outside !== null) await sender.admit(outside);
+    else if (basic !== null) await sender.admitIfKnown(basic);
 
     // 2. The body, within limits; the caller, if the body names them.
     const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       ...{ limit, json, tokenField, takesAnything, share: call.share },
       ...(route.list !== undefined && { list: route.list }),
       isKnown: () => call.caller !== null,
-      admit: async (token) => void (await authenticator.admit(token)),
+      admit: async (token) => void (await sender.admit(token)),
     });
     for (const note of notes) call.log.write('WARNING', note);
 
@@ -86,12 +86,10 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     if (answerStranger !== undefined && call.caller === null && isCallOfStranger(body)) {
       return jsonAnswer(call, answerStranger(body), () => {});
     }
-    const { token: inHeader, refusal } = authenticator;
+    const { token: inHeader, refusal } = sender;
     const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
     const isDone = takesAnything && inHeader !== null;
-    const caller = await authenticator.admit(
-      isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }),
-    );
+    const caller = await sender.admit(isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }));
     auth.counts.bytes(caller, size);
     await auth.counts.entries(caller, list.length, store);
     const allowed = await auth.counts.keys(caller, list, store);

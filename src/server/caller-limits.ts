@@ -9,6 +9,7 @@ import { keyTable } from '../model/keys.ts';
 import { isNewMember } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { WindowCounts } from '../window-counts.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
 
 /** Limits of one caller; 0: none. */
@@ -17,6 +18,8 @@ export interface CallerLimits {
   callsPerDay: number;
   bytesPerMinute: number;
   bytesPerDay: number;
+  /** Calls whose body is refused: they cost most and bring nothing. */
+  refusedPerMinute: number;
   /** Entries that the pipeline has not moved yet, and entries that were set aside. */
   waitingEntries: number;
   /** Different keys that the service does not know. */
@@ -33,7 +36,7 @@ const mebibyte = 1024 * 1024;
  */
 export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
   return {
-    ...{ callsPerMinute: 3_000, callsPerDay: 100_000 },
+    ...{ callsPerMinute: 3_000, callsPerDay: 100_000, refusedPerMinute: 30 },
     ...{ bytesPerMinute: 512 * mebibyte, bytesPerDay: config.mibPerDay * mebibyte },
     ...{ waitingEntries: config.waitingEntries, unknownKeys: 1_000 },
     studyBytesPerDay: 2_048 * mebibyte, // 5,000 phones on their first day, and no more than a disk can take
@@ -55,20 +58,24 @@ export interface CountedStore {
 /** s for which a count of the store is good enough: counting costs by the number of entries. */
 const countSeconds = 10;
 
-/** The use by a caller in one window of time. */
-interface Used {
-  /** Number of the window since the epoch. */
-  window: number;
-  calls: number;
-  bytes: number;
-  /** Calls whose body was refused. */
-  refused: number;
-}
-
-/** Calls of a caller a minute whose body may be refused, before all calls are: they cost most and bring nothing. */
-const mostRefused = 30;
-
 const [minute, day] = [60, 86_400]; // s
+
+/** What is counted of each caller: the name of the limit, where it is set, and its window. */
+const counted = [
+  { name: 'calls_per_minute', limit: 'callsPerMinute', what: 'calls a minute of one caller', seconds: minute },
+  { name: 'calls_per_day', limit: 'callsPerDay', what: 'calls a day of one caller', seconds: day },
+  { name: 'bytes_per_minute', limit: 'bytesPerMinute', what: 'bytes a minute of one caller', seconds: minute },
+  { name: 'bytes_per_day', limit: 'bytesPerDay', what: 'bytes a day of one caller', seconds: day },
+  {
+    name: 'refused_per_minute',
+    limit: 'refusedPerMinute',
+    what: 'refused bodies a minute of one caller',
+    seconds: minute,
+  },
+] as const;
+
+type CountedName = (typeof counted)[number]['name'];
+
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
@@ -76,8 +83,6 @@ const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 const mostOpen = { calls: 64, streams: 8 };
 
 interface Caller {
-  minute: Used;
-  day: Used;
   /** Open calls, and answers that are being sent in pieces. */
   open: Record<keyof typeof mostOpen, number>;
   /** Entries that wait or are set aside: the count of the store, and what was pushed since. */
@@ -95,33 +100,26 @@ export class CallerCounts {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
+  readonly #counts: Readonly<Record<CountedName, WindowCounts>>;
   /** Bytes that new members of a study sent today, by its name. */
-  readonly #studies = new Map<string, Used>();
+  readonly #studies: WindowCounts;
 
   /** `now`: seconds since the epoch. */
   constructor(limits: CallerLimits, now: () => number) {
     this.#limits = limits;
     this.#now = now;
+    const counts = counted.map(({ name, seconds }) => [name, new WindowCounts(seconds, now)]);
+    this.#counts = Object.fromEntries(counts);
+    this.#studies = new WindowCounts(day, now);
   }
 
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
   call(user: UserRecord): void {
-    const { callsPerMinute, callsPerDay, bytesPerMinute, bytesPerDay } = this.#limitsOf(user);
-    const caller = this.#of(user.uuid);
-    this.#check('calls_per_minute', caller.minute.calls, callsPerMinute, 'calls a minute of one caller', minute);
-    this.#check('calls_per_day', caller.day.calls, callsPerDay, 'calls a day of one caller', day);
-    this.#check('bytes_per_minute', caller.minute.bytes, bytesPerMinute, 'bytes a minute of one caller', minute);
-    this.#check('bytes_per_day', caller.day.bytes, bytesPerDay, 'bytes a day of one caller', day);
-    const refused = callsPerMinute === 0 ? 0 : caller.minute.refused;
-    this.#check(
-      'refused_per_minute',
-      refused,
-      mostRefused,
-      'calls a minute whose body is refused of one caller',
-      minute,
-    );
-    caller.minute.calls += 1;
-    caller.day.calls += 1;
+    const limits = this.#limitsOf(user);
+    for (const { name, limit, what } of counted)
+      check(name, this.#counts[name].of(user.uuid), limits[limit], what, this.#counts[name]);
+    this.#counts.calls_per_minute.add(user.uuid);
+    this.#counts.calls_per_day.add(user.uuid);
   }
 
   /** Counts an open call or answer until the returned function is called. Throws a 429 `Problem` beyond `mostOpen`. */
@@ -141,27 +139,22 @@ export class CallerCounts {
 
   /** Counts a call whose body was refused. */
   refused(userId: string): void {
-    this.#of(userId).minute.refused += 1;
+    this.#counts.refused_per_minute.add(userId);
   }
 
   /** Counts the bytes of a body. Throws a 429 `Problem` if new members of a study may not send as many. */
   bytes(user: UserRecord, bytes: number): void {
-    const caller = this.#of(user.uuid);
-    caller.minute.bytes += bytes;
-    if (isNewMember(user, this.#now())) this.#newBytes(user, caller.day.bytes, bytes);
-    caller.day.bytes += bytes;
-  }
-
-  #newBytes({ study = '' }: UserRecord, used: number, more: number): void {
-    const { studyBytesPerDay } = this.#limits;
-    const window = Math.floor(this.#now() / day);
-    let all = this.#studies.get(study);
-    if (all?.window !== window) all = unused(window);
-    this.#studies.set(study, all);
-    const ofOne = used + more - 1;
-    this.#check('new_member_bytes_per_day', ofOne, newMemberLimits.bytesPerDay, 'bytes a day of a new member', day);
-    this.#check('study_bytes_per_day', all.bytes + more - 1, studyBytesPerDay, 'bytes a day of new members', day);
-    all.bytes += more;
+    const ofDay = this.#counts.bytes_per_day;
+    this.#counts.bytes_per_minute.add(user.uuid, bytes);
+    if (isNewMember(user, this.#now())) {
+      const { study = '' } = user;
+      const most = newMemberLimits.bytesPerDay;
+      const [ofOne, ofStudy] = [ofDay.of(user.uuid), this.#studies.of(study)].map((used) => used + bytes - 1);
+      check('new_member_bytes_per_day', ofOne!, most, 'bytes a day of a new member', ofDay);
+      check('study_bytes_per_day', ofStudy!, this.#limits.studyBytesPerDay, 'bytes a day of new members', ofDay);
+      this.#studies.add(study, bytes);
+    }
+    ofDay.add(user.uuid, bytes);
   }
 
   #limitsOf(user: UserRecord): CallerLimits {
@@ -230,13 +223,7 @@ export class CallerCounts {
     return true;
   }
 
-  #check(name: string, used: number, limit: number, what: string, length: number): void {
-    if (limit === 0 || used < limit) return;
-    throw met(name, `expected at most ${limit} ${what}`, limit, length - (this.#now() % length));
-  }
-
   #of(userId: string): Caller {
-    const windows = { minute: Math.floor(this.#now() / minute), day: Math.floor(this.#now() / day) };
     let caller = this.#callers.get(userId);
     if (caller === undefined) {
       const [oldest] = this.#callers.keys();
@@ -244,21 +231,19 @@ export class CallerCounts {
       caller = newCaller();
       this.#callers.set(userId, caller);
     }
-    if (caller.minute.window !== windows.minute) caller.minute = unused(windows.minute);
-    if (caller.day.window !== windows.day) {
-      caller.day = unused(windows.day);
-      caller.waiting = null;
-    }
     return caller;
   }
 }
 
-const unused = (window = 0): Used => ({ window, calls: 0, bytes: 0, refused: 0 });
-
 const newCaller = (): Caller => ({
-  ...{ minute: unused(), day: unused(), open: { calls: 0, streams: 0 } },
-  ...{ waiting: null, counted_ts: Number.NEGATIVE_INFINITY, keys: new Set(), noted: new Map() },
+  ...{ open: { calls: 0, streams: 0 }, waiting: null, counted_ts: Number.NEGATIVE_INFINITY },
+  ...{ keys: new Set(), noted: new Map() },
 });
+
+/** Throws a 429 `Problem` if as many as `most`, unless it is 0, were used in the current window. */
+function check(name: string, used: number, most: number, what: string, window: WindowCounts): void {
+  if (most > 0 && used >= most) throw met(name, `expected at most ${most} ${what}`, most, window.left());
+}
 
 function met(limit: string, detail: string, most: number, seconds: number): Problem {
   const text = `${detail}; nothing was stored by this call, send it again later`;

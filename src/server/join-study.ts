@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { type EnrolResult, type JoinRefusal, joinWindow, readStudyToken } from '../model/study.ts';
+import { type EnrolResult, joinWindow, readStudyToken } from '../model/study.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { WindowCounts } from '../window-counts.ts';
 import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
 /** Where a call to join comes from. */
@@ -25,12 +26,15 @@ const joinsPerOrigin = 30;
  * It throws a `Problem` if the study does not admit its owner.
  */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
-  const origins = new OriginCount(now);
+  const joins = new WindowCounts(joinWindow, now);
   return async function join(token: string, from: JoinedFrom): Promise<UserRecord | null> {
     const says = readStudyToken(token);
     const hash = tokenHash(token);
     if (says === null || (await store.tokens.byHash(hash)) !== null) return null;
-    origins.add(from.origin);
+    const { origin } = from;
+    if (origin !== null && joins.of(origin) >= joinsPerOrigin)
+      throw tooMany('from this network', joins.left(), 'joins_per_origin');
+    if (origin !== null) joins.add(origin);
     const record = { hash, created_ts: now(), expires_ts: null, kind: 'study' as const };
     for (;;) {
       const email = `${says.study}_${says.subgroup}_${shortId()}`;
@@ -41,17 +45,16 @@ export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => 
         return result.enrolled;
       }
       if (result.refused === 'name_taken') continue;
-      origins.remove(from.origin);
-      throw refusalOf(result.refused);
+      if (origin !== null) joins.add(origin, -1);
+      throw result.refused === 'hour_full'
+        ? tooMany('this study', joinWindow, 'joins_per_hour')
+        : forbidden(unknownToken);
     }
   };
 }
 
-function refusalOf(refused: JoinRefusal | 'token_taken'): Problem {
-  if (refused !== 'hour_full') return forbidden(unknownToken);
-  const text = 'too many people joined this study within the hour; try again later';
-  return tooManyCalls(text, joinWindow, { limit: 'joins_per_hour' });
-}
+const tooMany = (where: string, seconds: number, limit: string): Problem =>
+  tooManyCalls(`too many people joined ${where} within the hour; try again later`, seconds, { limit });
 
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
 
@@ -73,31 +76,4 @@ function report({ study, lastHour, expired }: Enrolled, log: Log): void {
   for (const { uuid } of expired) log.write('INFO', line.accountExpired(uuid, study.name));
   if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
   log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));
-}
-
-/** Counts joins by their network, hour by hour. */
-class OriginCount {
-  readonly #now: () => number;
-  #hour = 0;
-  #joins = new Map<string, number>();
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /** Counts a join. Throws a 429 `Problem` if as many as may have joined from there. */
-  add(origin: string | null): void {
-    if (origin === null) return;
-    const hour = Math.floor(this.#now() / joinWindow);
-    if (hour !== this.#hour) [this.#hour, this.#joins] = [hour, new Map()];
-    const joins = this.#joins.get(origin) ?? 0;
-    if (joins < joinsPerOrigin) return void this.#joins.set(origin, joins + 1);
-    const detail = 'too many people joined from this network within the hour; try again later';
-    throw tooManyCalls(detail, joinWindow - (this.#now() % joinWindow), { limit: 'joins_per_origin' });
-  }
-
-  /** A join that was counted was refused. */
-  remove(origin: string | null): void {
-    if (origin !== null) this.#joins.set(origin, Math.max(0, (this.#joins.get(origin) ?? 0) - 1));
-  }
 }

@@ -1,9 +1,8 @@
 // An Android phone's day: a fix every 30 seconds while it believes in a trip, which ends five minutes after arrival.
 import type { Entry } from '../model/entry.ts';
-import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { formatForPeople } from '../model/time.ts';
-import { type Notebook, openNotebook } from './notebook.ts';
+import { type Notebook, openNotebook, writeSettings } from './notebook.ts';
 import { type DayPlan, stepAt, whereAt } from './plan-day.ts';
 import { type Random, seededRandom } from './random.ts';
 import { type Reading, receiver, rounded } from './receiver.ts';
@@ -51,25 +50,13 @@ class AndroidPhone {
   /** What a phone has from its set-up and sends with every push, and the check of the night. */
   settle(): void {
     const at = this.#plan.from + 2;
-    this.#notes.write('rw-document', keys.consent, at, {
-      category: 'emSensorDataCollectionProtocol',
-      protocol_id: 'simulated-study',
-      approval_date: '2016-07-14',
-    });
-    this.#notes.write('rw-document', keys.sensorConfig, at + 0.01, {
-      is_duty_cycling: true,
-      simulate_user_interaction: false,
+    writeSettings(this.#notes, at, {
       accuracy: 100,
-      accuracy_threshold: 200,
       filter_distance: -1,
       filter_time: 30_000,
-      geofence_radius: fence,
       trip_end_stationary_mins: 5,
       android_geofence_responsiveness: 5000,
-      ios_use_visit_notifications_for_detection: true,
-      ios_use_remote_push_for_sync: true,
     });
-    this.#notes.write('rw-document', keys.syncConfig, at + 0.02, { sync_interval: 3600, ios_use_remote_push: true });
     this.#transition('waiting_for_trip_start', 'initialize', at + 1);
   }
 
@@ -164,16 +151,18 @@ class AndroidPhone {
 
   #sync(ts: number): void {
     const event = (key: string, name: string, at: number, reading: number): void =>
-      this.#notes.write('message', key, at, { name, ts: rounded(at, 3), reading, ...this.#app() });
+      this.#notes.write('message', key, at, {
+        name,
+        ts: rounded(at, 3),
+        reading,
+        client_app_version: '1.0.0',
+        client_os_version: '6.0.1',
+      });
     event('stats/client_nav_event', 'sync_launched', ts, -1);
     this.#readBattery(ts + 0.3);
     event('stats/client_time', 'pull_duration', ts + 2, rounded(this.#random.between(0.2, 1.8), 3));
     event('stats/client_time', 'sync_duration', ts + 2.1, rounded(this.#random.between(0.6, 4), 3));
     this.#nextSync = ts + 3600 + this.#random.between(-120, 900);
-  }
-
-  #app(): JsonObject {
-    return { client_app_version: '1.0.0', client_os_version: '6.0.1' };
   }
 }
 

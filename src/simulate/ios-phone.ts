@@ -3,7 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { formatTime } from '../model/time.ts';
-import { type Notebook, openNotebook } from './notebook.ts';
+import { type Notebook, openNotebook, writeSettings } from './notebook.ts';
 import { type DayPlan, type PlannedLeg, type PlannedStay, stepAt, whereAt } from './plan-day.ts';
 import { type Random, seededRandom } from './random.ts';
 import { type Reading, receiver, rounded } from './receiver.ts';
@@ -51,24 +51,12 @@ class Iphone {
   /** What a phone has from its set-up and sends with every push. */
   settle(): void {
     const at = this.#plan.from + 2;
-    this.#notes.write('rw-document', keys.consent, at, {
-      category: 'emSensorDataCollectionProtocol',
-      protocol_id: 'simulated-study',
-      approval_date: '2016-07-14',
-    });
-    this.#notes.write('rw-document', keys.sensorConfig, at + 0.01, {
-      is_duty_cycling: true,
-      simulate_user_interaction: false,
+    writeSettings(this.#notes, at, {
       accuracy: -1,
-      accuracy_threshold: 200,
       filter_distance: filterDistance,
       filter_time: -1,
-      geofence_radius: fence,
       trip_end_stationary_mins: 10,
-      ios_use_visit_notifications_for_detection: true,
-      ios_use_remote_push_for_sync: true,
     });
-    this.#notes.write('rw-document', keys.syncConfig, at + 0.02, { sync_interval: 3600, ios_use_remote_push: true });
     this.#readBattery(at + 1);
   }
 

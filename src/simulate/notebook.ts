@@ -1,6 +1,7 @@
 // The local store of a simulated phone: rows written one after the other, each with the metadata of its platform.
 import type { Entry, Metadata } from '../model/entry.ts';
 import type { JsonObject } from '../model/json.ts';
+import { keys } from '../model/keys.ts';
 import { rounded } from './receiver.ts';
 
 /** Kinds of rows of a phone's store. */
@@ -29,4 +30,23 @@ export function openNotebook(platform: 'android' | 'ios', zone: string): Noteboo
     },
     entries: () => written.toSorted((a, b) => a.metadata.write_ts - b.metadata.write_ts),
   };
+}
+
+/** Writes what a phone has from its set-up and sends with every push. `sensing`: how the platform senses. */
+export function writeSettings(notes: Notebook, at: number, sensing: JsonObject): void {
+  notes.write('rw-document', keys.consent, at, {
+    category: 'emSensorDataCollectionProtocol',
+    protocol_id: 'simulated-study',
+    approval_date: '2016-07-14',
+  });
+  notes.write('rw-document', keys.sensorConfig, at + 0.01, {
+    is_duty_cycling: true,
+    simulate_user_interaction: false,
+    accuracy_threshold: 200,
+    geofence_radius: 100,
+    ios_use_visit_notifications_for_detection: true,
+    ios_use_remote_push_for_sync: true,
+    ...sensing,
+  });
+  notes.write('rw-document', keys.syncConfig, at + 0.02, { sync_interval: 3600, ios_use_remote_push: true });
 }

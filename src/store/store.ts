@@ -260,8 +260,6 @@ export interface Usercache {
   summary(userId: string): Promise<{ count: number; oldest_ts: number | null; newest_ts: number | null }>;
   /** Keys of the waiting entries, in any order. */
   keys(userId: string): Promise<string[]>;
-  /** Number of waiting entries that are processed only after time `at`, and when the first of them is due. */
-  ahead(userId: string, at: number): Promise<{ count: number; first_ts: number | null }>;
 }
 
 /** Decides on a waiting entry: accepts it, to be found by data time `ts`, or sets it aside. Must be pure. */

@@ -1,17 +1,20 @@
-// What people state about their days: a trip that did not happen, was two or was one with another, the name of a place;
-// and taking it back. Each becomes an entry, which counts from the next run of the pipeline on.
+// What people state about their days: the mode of a section, a trip that did not happen, was two or was one with
+// another, time that does not count, the name of a place; and taking it back. Each becomes an entry, which counts from
+// the next run of the pipeline on.
 import { correctionEntry } from '../corrections/entry.ts';
+import type { Flagged } from '../diary/flags.ts';
 import { putBatch } from '../intake/put-batch.ts';
-import type { Correction, CorrectionStanding } from '../model/correction.ts';
+import { type Correction, type CorrectionStanding, statedModes } from '../model/correction.ts';
+import { plainMode } from '../model/plain-mode.ts';
 import { maxTime } from '../model/time.ts';
-import type { Trip } from '../model/trip.ts';
+import type { Section, Trip } from '../model/trip.ts';
 import { type DayItem, type ShownDay, zoneOfDay } from '../pages/day-items.ts';
-import { type MarkupValue, markup } from '../pages/markup.ts';
+import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import {
-  csrfField,
   faultPage,
   formButton,
+  formOf,
   isShownDay,
   type PersonCall,
   redirect,
@@ -21,28 +24,59 @@ import {
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The buttons below a trip. `before`: the trip before it, where both could be one. */
+/** The form that says in which mode a section was. */
+function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, zone: string, day: string): Markup {
+  const { t } = call;
+  const own = plainMode(sensed_mode);
+  const options = statedModes.map(
+    (mode) => markup`<option value="${mode}"${plainMode(mode) === own && SELECTED}>${t.me.mode(mode)}</option>`,
+  );
+  const other = !statedModes.some((mode) => plainMode(mode) === own);
+  const content = markup`<label><span>${t.me.howBetween(t.clock(start_ts, zone), t.clock(end_ts, zone))}</span><select name="mode" required>${other && markup`<option value="">${t.me.mode(sensed_mode)}</option>`}${options}</select></label><button>${t.me.save}</button>`;
+  return formOf(call, '/me/correct', { day, kind: 'mode', ts: (start_ts + end_ts) / 2 }, content);
+}
+
+const SELECTED = new Markup(' selected');
+
+const dropButton = (call: PersonCall, { start_ts, end_ts }: Trip, day: string): Markup =>
+  formButton(call, '/me/correct', call.t.me.drop, { day, kind: 'drop', ts: middle(start_ts, end_ts) });
+
+/** The forms below a trip. `before`: the trip before it, where both could be one. */
 export function tripCorrections(call: PersonCall, trip: Trip, before: Trip | null, day: string): MarkupValue {
   const { t } = call;
-  const ts = String(middle(trip.start_ts, trip.end_ts));
+  const ts = middle(trip.start_ts, trip.end_ts);
   const stop = [...trip.stops].sort((a, b) => b.duration - a.duration)[0];
-  const proposed = t.clock(stop === undefined ? Number(ts) : middle(stop.enter_ts, stop.exit_ts), trip.start_zone);
+  const proposed = t.clock(stop === undefined ? ts : middle(stop.enter_ts, stop.exit_ts), trip.start_zone);
   const join =
     before !== null &&
-    formButton(call, '/me/correct', t.me.join, { day, kind: 'join', ts: String(middle(before.end_ts, trip.start_ts)) });
-  return markup`<p class="small soft">${t.me.changeTrip}</p><div class="acts">${formButton(call, '/me/correct', t.me.drop, { day, kind: 'drop', ts })}${join}</div>
-<form method="post" action="/me/correct">${csrfField(call)}<input type="hidden" name="day" value="${day}"><input type="hidden" name="kind" value="split"><input type="hidden" name="trip_ts" value="${ts}">
-<label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${proposed}"></label><button>${t.me.split}</button></form>`;
+    formButton(call, '/me/correct', t.me.join, { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) });
+  const split = markup`<label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${proposed}"></label><button>${t.me.split}</button>`;
+  return markup`<p class="small soft">${t.me.changeTrip}</p>${trip.sections.map((one) => modeForm(call, one, trip.start_zone, day))}
+<div class="acts">${dropButton(call, trip, day)}${join}</div>${formOf(call, '/me/correct', { day, kind: 'split', trip_ts: ts }, split)}`;
+}
+
+/** What answers the question of a flag: another mode, a trip that did not happen, or time that does not count. */
+export function answersTo(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
+  const { t } = call;
+  const { day, ...bounds } = shown.observed;
+  if (flag === 'correction_contradicted') return markup`<a href="#stated">${t.me.statedTitle}</a>`;
+  const trip = shown.trips.find((one) => one.id === id || one.sections.some((section) => section.id === id));
+  if (trip === undefined || of === 'place') {
+    const time = { start_ts: Math.max(from, bounds.from), end_ts: Math.min(to, bounds.to) };
+    return formButton(call, '/me/correct', t.me.takeOut, { day, kind: 'set_aside', ...time });
+  }
+  const [longest] = [...trip.sections].sort((a, b) => b.distance - a.distance);
+  const section = trip.sections.find((one) => one.id === id) ?? longest;
+  return markup`${section && modeForm(call, section, trip.start_zone, day)}${dropButton(call, trip, day)}`;
 }
 
 /** The form that names the place of a stay, where nobody named it. */
 export function nameOfStay(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, day: string): MarkupValue {
   const { t } = call;
   if (stay.place.isNamed) return null;
-  const ts = middle(stay.from, stay.to);
+  const content = markup`<label><span>${t.me.placeName}</span><input name="name" maxlength="60" required autocomplete="off"></label><button class="go">${t.me.save}</button>`;
   return markup`<details><summary><span>${t.me.giveName}<span class="vh"> ${stay.place.name}</span></span></summary>
-<form method="post" action="/me/correct">${csrfField(call)}<input type="hidden" name="day" value="${day}"><input type="hidden" name="kind" value="place_name"><input type="hidden" name="ts" value="${ts}">
-<label><span>${t.me.placeName}</span><input name="name" maxlength="60" required autocomplete="off"></label><button class="go">${t.me.save}</button></form></details>`;
+${formOf(call, '/me/correct', { day, kind: 'place_name', ts: middle(stay.from, stay.to) }, content)}</details>`;
 }
 
 /** What was stated about the day, each with a button that takes it back. */
@@ -52,29 +86,31 @@ export function statedOnDay(call: PersonCall, shown: ShownDay, standings: readon
   const own = standings.filter((one) => one.day === day && one.effect !== 'undone' && one.correction.kind !== 'undo');
   if (own.length === 0) return null;
   const rows = own.map(({ correction }) => {
-    const undo = formButton(call, '/me/correct', t.me.undo, { day, kind: 'undo', of: String(correction.write_ts) });
+    const undo = formButton(call, '/me/correct', t.me.undo, { day, kind: 'undo', of: correction.write_ts });
     return markup`<li class="stated"><span>${statedText(correction, shown, t)}</span>${undo}</li>`;
   });
-  return markup`<section><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
+  return markup`<section id="stated"><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
 }
 
 function statedText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
-  return t.me.stated(
-    t.clock(ts, zoneOfDay(shown, ts)),
-    t.me.statedKinds[correction.kind],
-    'name' in correction ? correction.name : '',
-  );
+  const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : '';
+  return t.me.stated(t.clock(ts, zoneOfDay(shown, ts)), t.me.statedKinds[correction.kind], name);
 }
 
-/** What a form states; null: it is none of ours. `dayOf`: the time of a clock on the day of the trip that is meant. */
+/** What a form states; null: it is none of ours. `splitAt`: the time of its clock within the trip that is meant. */
 function statedBy(form: PersonCall['form'], splitAt: number | null): Correction | null {
   const ts = timeIn(form.ts);
   const of = timeIn(form.of);
   const name = (form.name ?? '').trim().slice(0, 60);
   if (form.kind === 'undo') return of === null ? null : { kind: 'undo', of };
   if (form.kind === 'split') return splitAt === null ? null : { kind: 'split', ts: splitAt };
+  const [start_ts, end_ts] = [timeIn(form.start_ts), timeIn(form.end_ts)];
+  if (form.kind === 'set_aside')
+    return start_ts === null || end_ts === null || end_ts < start_ts ? null : { kind: 'set_aside', start_ts, end_ts };
   if (ts === null) return null;
+  const mode = statedModes.find((one) => one === form.mode);
+  if (form.kind === 'mode') return mode === undefined ? null : { kind: 'mode', ts, mode };
   if (form.kind === 'drop' || form.kind === 'join') return { kind: form.kind, ts };
   return form.kind === 'place_name' && name !== '' ? { kind: 'place_name', ts, name } : null;
 }

@@ -9,7 +9,16 @@ import type { Texts } from '../pages/texts/texts.ts';
 import { standOfUser } from '../stand/every-stand.ts';
 import type { Stand } from '../stand/stand-of.ts';
 import { mePage } from './me-days.ts';
-import { csrfField, formButton, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
+import {
+  banner,
+  factList,
+  formButton,
+  formOf,
+  type PersonCall,
+  redirect,
+  type WebAnswer,
+  type WebRoute,
+} from './web.ts';
 
 /** Kinds of records that people know, by key. */
 const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
@@ -51,28 +60,23 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
   );
   const asked = typeof profile?.erasure_asked_ts === 'number' ? profile.erasure_asked_ts : null;
-  const done = doneWords(query.done ?? '', t);
-  const facts: [string, MarkupValue][] = [
+  const said: Record<string, string> = { stopped: words.stopped, kept: words.eraseKept, others: words.othersOut };
+  const isWrong = query.done === 'word';
+  const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(said[query.done ?? '']);
+  const counted = [...kinds]
+    .sort(([, a], [, b]) => b - a)
+    .map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`);
+  const facts: [string, MarkupValue | undefined][] = [
     [words.account, shownName(user.user_email)],
-    ...(user.study === undefined ? [] : [[words.study, user.study] as [string, string]]),
-    ...(user.joined_ts === undefined ? [] : [[words.joined, date(user.joined_ts)] as [string, string]]),
+    [words.study, user.study],
+    [words.joined, user.joined_ts && date(user.joined_ts)],
     [words.records, records],
-    ...(kinds.size === 0
-      ? []
-      : [
-          [
-            words.kinds,
-            [...kinds]
-              .sort(([, a], [, b]) => b - a)
-              .map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`),
-          ] as [string, MarkupValue],
-        ]),
-    ...(counts.errors === 0 ? [] : [[words.aside, counts.errors] as [string, number]]),
+    [words.kinds, counted.length > 0 ? counted : undefined],
+    [words.aside, counts.errors || undefined],
     [words.trips, counts.trips],
   ];
-  const body = markup`${done && markup`<p class="note ${done.isBad ? 'bad' : 'quiet'}" role="${done.isBad ? 'alert' : 'status'}">${done.words}</p>`}
-<h1>${words.title}</h1><p class="lead">${words.lead}</p>
-<section><h2>${words.stored}</h2><dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>
+  const body = markup`${done}<h1>${words.title}</h1><p class="lead">${words.lead}</p>
+<section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
 <section><h2>${words.phone}</h2><p>${phoneText(await standOfUser(store, user, { now }), call)}</p></section>
 <section><h2>${words.download}</h2><p>${words.downloadText}</p><div class="acts"><a class="btn" href="/me/data/records.jsonl">${words.downloadRecords}</a><a class="btn" href="/me/data/trips.geojson">${words.downloadTrips}</a></div></section>
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${sessions.length > 1 && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
@@ -89,14 +93,8 @@ function phoneText({ broken, chain }: Stand, { t, now, zone }: PersonCall): stri
 
 function eraseForm(call: PersonCall): MarkupValue {
   const words = call.t.mine;
-  return markup`<p>${words.eraseText}</p><form method="post" action="/me/erase">${csrfField(call)}
-<label><span>${words.eraseType(words.eraseWord)}</span><input name="word" autocomplete="off" autocapitalize="none" required></label><button class="danger">${words.eraseDo}</button></form>`;
-}
-
-function doneWords(done: string, { mine }: Texts): { words: string; isBad: boolean } | null {
-  const said: Record<string, string> = { stopped: mine.stopped, kept: mine.eraseKept, others: mine.othersOut };
-  if (done === 'word') return { words: mine.eraseWrong(mine.eraseWord), isBad: true };
-  return Object.hasOwn(said, done) ? { words: said[done]!, isBad: false } : null;
+  const content = markup`<label><span>${words.eraseType(words.eraseWord)}</span><input name="word" autocomplete="off" autocapitalize="none" required></label><button class="danger">${words.eraseDo}</button>`;
+  return markup`<p>${words.eraseText}</p>${formOf(call, '/me/erase', {}, content)}`;
 }
 
 /** Revokes tokens of the caller. */

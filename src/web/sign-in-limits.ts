@@ -1,21 +1,22 @@
 // Limits of signing in: wrong passwords of one network, and passwords that are computed at once, as each takes 32 MiB.
+import { WindowCounts } from '../window-counts.ts';
 
-const window = 900; // s
+const failureWindow = 900; // s
 const failuresPerOrigin = 30;
-const mostRemembered = 10_000; // networks
-const mostWaiting = 8; // passwords
+
+/** Passwords that wait: of all, of one network, and of all callers of whom no network is known. */
+const mostWaiting = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
 /** Counts in one process. */
 export class SignInLimits {
-  readonly #now: () => number;
-  #window = 0;
-  #failures = new Map<string, number>();
-  #waiting = 0;
+  readonly #failures: WindowCounts;
+  /** Networks of the passwords that wait. */
+  readonly #waiting: (string | null)[] = [];
   #last: Promise<unknown> = Promise.resolve();
 
   /** `now`: seconds since the epoch. */
   constructor(now: () => number) {
-    this.#now = now;
+    this.#failures = new WindowCounts(failureWindow, now);
   }
 
   /**
@@ -23,27 +24,21 @@ export class SignInLimits {
    * anybody could keep all others out; the lock of each account holds against guessing.
    */
   isHeld(origin: string | null): boolean {
-    return (origin === null ? 0 : (this.#ofWindow().get(origin) ?? 0)) >= failuresPerOrigin;
+    return origin !== null && this.#failures.of(origin) >= failuresPerOrigin;
   }
 
   failed(origin: string | null): void {
-    if (origin !== null) this.#ofWindow().set(origin, (this.#ofWindow().get(origin) ?? 0) + 1);
+    if (origin !== null) this.#failures.add(origin);
   }
 
-  #ofWindow(): Map<string, number> {
-    const at = Math.floor(this.#now() / window);
-    if (at !== this.#window || this.#failures.size >= mostRemembered) [this.#window, this.#failures] = [at, new Map()];
-    return this.#failures;
-  }
-
-  /** Runs `work` after all before it; null: too many wait. */
-  async inTurn<T>(work: () => Promise<T>): Promise<T | null> {
-    if (this.#waiting >= mostWaiting) return null;
-    this.#waiting += 1;
+  /** Runs `work` after all before it; null: too many wait, and no network keeps all others out. */
+  async inTurn<T>(origin: string | null, work: () => Promise<T>): Promise<T | null> {
+    const waiting = this.#waiting;
+    const most = origin === null ? mostWaiting.ofUnknown : mostWaiting.ofOrigin;
+    if (waiting.length >= mostWaiting.all || waiting.filter((one) => one === origin).length >= most) return null;
+    waiting.push(origin);
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => {});
-    return turn.finally(() => {
-      this.#waiting -= 1;
-    });
+    return turn.finally(() => waiting.splice(waiting.indexOf(origin), 1));
   }
 }

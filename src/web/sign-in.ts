@@ -72,7 +72,7 @@ async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log } = call;
   const [name, password] = [(form.name ?? '').trim().toLowerCase(), form.password ?? ''];
   if (limits.isHeld(origin)) return faultPage(429, t);
-  const isRight = await limits.inTurn(() => tryPassword(call, name, password));
+  const isRight = await limits.inTurn(origin, () => tryPassword(call, name, password));
   if (isRight === null) return faultPage(429, t);
   if (!isRight) {
     limits.failed(origin);

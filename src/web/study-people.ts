@@ -5,7 +5,7 @@ import { idOf } from '../model/ids.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
 import { shownName, type UserRecord } from '../model/user.ts';
-import { recordedShare } from '../pages/day-view.ts';
+import { recordedShare } from '../pages/day-items.ts';
 import { everyStand } from '../stand/every-stand.ts';
 import { type Stand, troubles } from '../stand/stand-of.ts';
 import type { Store } from '../store/store.ts';

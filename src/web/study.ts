@@ -5,9 +5,8 @@ import { barPatterns, dayView } from '../pages/day-view.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { shell } from '../pages/shell.ts';
 import type { Texts } from '../pages/texts/texts.ts';
-import { weekStrip } from '../pages/week-strip.ts';
 import type { Chain } from '../stand/stand-of.ts';
-import { dayHeading, readWeek } from './me-days.ts';
+import { readDay } from './me-days.ts';
 import { type Filter, type Fortnight, filters, isShown, peopleOf, type StudyPerson } from './study-people.ts';
 import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
@@ -106,7 +105,7 @@ function personRow(
   const cell = (kind: string, content: MarkupValue): Markup => markup`<td role="cell" class="${kind}">${content}</td>`;
   return markup`<tr role="row"${isQuiet && new Markup(' class="quiet"')}><th scope="row" role="rowheader"><a href="/study/${study.name}/p/${id}">${shown}</a><span class="sm">${[user.subgroup, app].filter(Boolean).join(' · ')}</span></th>
 ${cell('w', markup`<span class="mk ${state}" aria-hidden="true">${isQuiet ? '' : '!'}</span>${stateText(person, now, t)}${!isQuiet && markup`<span class="sm">${words.advice[person.broken?.code ?? 'silent'] ?? ''}</span>`}${asked}`)}
-${cell('n x', lately(chain.called.ts))}${cell('n loc', markup`<span class="lab">${words.columns.location} </span>${lately(chain.located.ts)}`)}${cell('c', strip(shares, t))}
+${cell('n x', lately(chain.called.ts))}${cell('n loc', markup`<span class="lab">${words.columns.location} </span>${lately(chain.located.ts)}`)}${cell('c', fortnightStrip(shares, t))}
 ${cell('n x', trips)}${cell('n x', trips === 0 ? '–' : t.share(labelled / trips))}${cell('n x', t.lately(joinedOf(person), now, zone))}</tr>
 `;
 }
@@ -117,7 +116,7 @@ function stateText({ state, since }: StudyPerson, now: number, t: Texts): string
 }
 
 /** A column a day, as high as the share of it that was recorded; a line at the bottom: nothing was. */
-function strip(shares: readonly (number | null)[], t: Texts): Markup {
+function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   const bars = shares.map((share, i) => {
     if (share === null || share === 0) return '';
     const height = Math.max(2, Math.round(share * 16));
@@ -164,11 +163,9 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, params, note } = call;
   const found = (await peopleOf(store, study, now)).find(({ id }) => id === params.id);
   if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, t);
-  const read = await readWeek(call, found.user.uuid, params.day);
-  const { shown, week, today } = read;
-  const { day } = shown.observed;
-  await note(`look at ${day}`, [found.figures.audit_key]);
   const href = (other: string): string => `/study/${study.name}/p/${found.id}/${other}`;
+  const { shown, heading, strip } = await readDay(call, found.user, { day: params.day, isOwn: false, href });
+  await note(`look at ${shown.observed.day}`, [found.figures.audit_key]);
   const advice = found.broken === null ? null : (t.study.advice[found.broken.code] ?? null);
   const facts = [found.user.subgroup, found.app, `${t.study.columns.joined} ${t.date(joinedOf(found), zone)}`].filter(
     Boolean,
@@ -176,7 +173,7 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   const body = markup`${barPatterns(shown.trips)}<p><a href="/study/${study.name}">${t.study.back}</a></p><h1>${found.shown}</h1><p class="soft">${facts.join(' · ')}</p>
 <p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}
 <details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
-<h2 class="vh">${t.me.days}</h2>${dayHeading(day, read, href, t, 'h2')}${weekStrip(week, { day, today, href, now }, t)}${dayView(shown, t)}`;
+<h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t)}`;
   return studyPage(call, found.shown, body, markup`<p>${t.study.noted}</p>`);
 }
 

@@ -4,7 +4,7 @@ import type { ManagerRecord } from '../model/manager.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { isDay } from '../model/time.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
-import { type Markup, markup } from '../pages/markup.ts';
+import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { shell } from '../pages/shell.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import type { Store } from '../store/store.ts';
@@ -102,18 +102,31 @@ export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
 /** True for a day that pages show: their weeks reach neither the first nor the last year that a date can have. */
 export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
-/** The hidden field of every form of a session. */
-export const csrfField = ({ csrf }: Signed): Markup => markup`<input type="hidden" name="csrf" value="${csrf}">`;
+/** A form of a session: what it carries beside `content` is hidden. */
+export function formOf(
+  { csrf }: Signed,
+  action: string,
+  fields: Readonly<Record<string, string | number>>,
+  content: MarkupValue,
+): Markup {
+  const hidden = Object.entries({ csrf, ...fields }).map(
+    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
+  );
+  return markup`<form method="post" action="${action}">${hidden}${content}</form>`;
+}
 
 /** The form of one button. */
-export function formButton(
+export const formButton = (
   call: Signed,
   action: string,
   words: string,
-  fields: Readonly<Record<string, string>> = {},
-): Markup {
-  const hidden = Object.entries(fields).map(
-    ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
-  );
-  return markup`<form method="post" action="${action}">${csrfField(call)}${hidden}<button>${words}</button></form>`;
-}
+  fields: Readonly<Record<string, string | number>> = {},
+): Markup => formOf(call, action, fields, markup`<button>${words}</button>`);
+
+/** What was done, or what went wrong; nothing without words. */
+export const banner = (words: string | undefined, kind: 'quiet' | 'bad' = 'quiet'): MarkupValue =>
+  words !== undefined && markup`<p class="note ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${words}</p>`;
+
+/** Names with what they stand for. */
+export const factList = (facts: readonly (readonly [name: string, value: MarkupValue])[]): Markup =>
+  markup`<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -13,8 +13,8 @@ function location(ts: number, metres = 0): Location {
   return { ...fix, sampling: 'time', zone: 'UTC', zoneGuessed: false };
 }
 
-function event(ts: number, name: keyof typeof transitions): PhoneEvent {
-  return { ts, transition: transitions[name], state: null };
+function event(ts: number, name: keyof typeof transitions, state: keyof typeof states | null = null): PhoneEvent {
+  return { ts, transition: transitions[name], state: state && states[state] };
 }
 
 function signs({ locations = [], motions = [], events = [] }: Partial<Signs>): Signs {
@@ -63,6 +63,22 @@ describe('a time without anything from the phone', () => {
     expect(reasons({ locations: [location(0), location(late)], events: [event(60, 'STOPPED_MOVING'), left] })).toEqual(
       [],
     );
+  });
+
+  it('is a stay if the app was opened in the rest, and none if it had not run or the rest lasted for more than a day', () => {
+    const locations = [location(0), location(late + 30)];
+    const stopped = event(60, 'STOPPED_MOVING');
+    expect(reasons({ locations, events: [stopped, event(120, 'INITIALIZE', 'WAITING_FOR_TRIP_START')] })).toEqual([]);
+    expect(reasons({ locations, events: [stopped, event(late, 'INITIALIZE', 'START')] })).toEqual([
+      `60-${late} silent`,
+    ]);
+    expect(reasons({ locations: [location(0), location(86_461)], events: [stopped] })).toEqual(['60-86461 silent']);
+  });
+
+  it('is a stay if the phone sent locations on the way only, though its word that it left is missing', () => {
+    const locations = [0, 5, 10, 15, 500].map((n) => location(n * minute));
+    const events = [event(0, 'STOPPED_MOVING'), event(15 * minute, 'STOPPED_MOVING', 'ONGOING_TRIP')];
+    expect(reasons({ locations, events })).toEqual([]);
   });
 
   it('of a quarter of an hour is none', () => {

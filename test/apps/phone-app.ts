@@ -87,7 +87,7 @@ function checkSubgroup(token: string, config: Untyped): void {
 }
 
 /** Opens the app: nothing is asked of the server yet. */
-export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
+export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) {
   let rows: PhoneRow[] = [];
   const alerts: string[] = [];
 
@@ -165,9 +165,11 @@ export function openPhoneApp({ connectUrl, token, now, onAnswer }: Phone) {
               'data.end_ts',
             );
       const cards = processed.map(flattened).map(cardOf);
+      // The app does not sort: list, next card and last processed trip follow the order of arrival.
+      if (cards.some((card, i) => i > 0 && card.end_ts < cards[i - 1]!.end_ts)) throw new Error('trips out of order');
       const drafts = to > (range.end_ts ?? 0) ? await app.drafts(Math.max(from, range.end_ts ?? 0), to) : [];
       const all = [...cards, ...drafts];
-      return all.map((card, i) => labelled(card, inputs, all[i + 1]));
+      return all.map((card, i) => labelled(card, inputs, all[i + 1], zone));
     },
 
     /** Drafts: from pairs of transitions, and the locations between them. */
@@ -256,6 +258,9 @@ function cardOf(trip: Untyped): Card {
   for (const name of [...needed, 'duration', 'user_input', 'additions']) {
     if (trip[name] === undefined || trip[name] === null) throw new Error(`a card without ${name}`);
   }
+  if (!trip.key.endsWith('trip')) throw new Error(`a card of ${trip.key}`);
+  const times = [trip.start_local_dt, trip.end_local_dt].flatMap(({ hour, minute }) => [hour, minute]);
+  if (!times.every(Number.isInteger)) throw new Error('a card without times of day');
   const summary = trip.inferred_section_summary ?? trip.cleaned_section_summary;
   const clock = ({ hour, minute }: Untyped): string => `${hour}:${String(minute).padStart(2, '0')}`;
   return {
@@ -322,9 +327,11 @@ function metresBetween(a: Untyped, b: Untyped): number {
  * The app's own matching: rows that the server has not put into the trip yet, the last one first; else what the trip
  * says.
  */
-function labelled(card: Card, inputs: Untyped[], next: Card | undefined): Card {
+function labelled(card: Card, inputs: Untyped[], next: Card | undefined, zone: string): Card {
   if (!card.origin_key.endsWith('trip')) return card;
-  const own = inputs.filter((input) => !input.metadata.key.startsWith('manual/place') && fits(card, input.data, next));
+  const own = inputs.filter(
+    (input) => !input.metadata.key.startsWith('manual/place') && fits(card, input.data, next, zone),
+  );
   const last = (key: string): Untyped =>
     own
       .filter((input) => input.metadata.key === key)
@@ -349,12 +356,14 @@ function labelled(card: Card, inputs: Untyped[], next: Card | undefined): Card {
   };
 }
 
-function fits(card: Card, u: Untyped, next: Card | undefined): boolean {
+function fits(card: Card, u: Untyped, next: Card | undefined, zone: string): boolean {
   const begins =
     (u.start_ts >= card.start_ts && u.start_ts < card.end_ts) || (card.draft && u.start_ts >= card.start_ts - 900);
   if (card.draft) return begins && u.end_ts <= card.end_ts;
   if (!begins) return false;
   if (u.end_ts <= card.end_ts + 900) return true;
   const overlap = Math.min(card.end_ts, u.end_ts) - Math.max(card.start_ts, u.start_ts);
-  return u.end_ts <= (next?.end_ts ?? Number.POSITIVE_INFINITY) && overlap / (card.end_ts - card.start_ts) > 0.5;
+  const dayOf = (ts: number): string => new Date(ts * 1000).toLocaleDateString('en-CA', { timeZone: zone });
+  const isInTime = next === undefined ? dayOf(u.start_ts) === dayOf(u.end_ts) : u.end_ts <= next.end_ts;
+  return isInTime && overlap / (card.end_ts - card.start_ts) > 0.5;
 }

@@ -216,7 +216,7 @@ describe('status', () => {
       const user = (await store.users.byEmail('ada'))!;
       await store.usercache.put(user.uuid, { entries: [refusedEntry(1e300) as never], unusable: [] }, 1.7e9);
     });
-    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/moved .*waiting 1, 1 of them for a later time/);
+    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/moved .*waiting 1, 0 of them for a later time/);
     expect((await run(['users', 'list', '--counts'])).stdout).toMatch(/ +1 +0 +0\n/);
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });
@@ -513,7 +513,8 @@ interface ErasureReceipt {
 
 describe('erase', () => {
   it('takes the members of a study, several users, and the names in a file, and leaves all others', async () => {
-    const { run, folder, withStore } = await freshProgram();
+    const program = await freshProgram();
+    const { run, folder, withStore } = program;
     await run(['study', 'create', 'sunny']);
     await run(['study', 'tokens', 'sunny', '--count', '3']);
     for (const name of ['ada', 'ben', 'cem', 'dan']) await run(['users', 'add', name]);
@@ -526,6 +527,9 @@ describe('erase', () => {
     expect(several.stderr).toContain('eve is not registered: check the spelling');
     const left = await withStore((store) => store.users.list({ limit: 10 }));
     expect(left.map(({ user_email }) => user_email)).toEqual(['dan']);
+    expect(await allLogs(program)).toMatch(/Erased 3 users: \d+ rows\n/);
+    const none = await run(['erase', '--study', 'suny', '--yes']);
+    expect([none.code, none.stderr]).toEqual([2, expect.not.stringContaining('nothing is left')]);
     expect((await run(['erase', '--yes'])).stderr).toContain('expected --user NAME, --study NAME or --file FILE');
   });
 

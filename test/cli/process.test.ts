@@ -202,6 +202,28 @@ it('Ctrl-C ends a pipeline run with 130 before the last user, and the next run n
   expect([next.code, report.busy, report.failed, report.done + done]).toEqual([0, 0, 0, 12]);
 });
 
+it('Ctrl-C ends an erasure with a receipt of who is erased, and the same command erases the rest', async () => {
+  const { address, folder } = await simulated(1);
+  const store = await storeAt(address);
+  const names = Array.from({ length: 300 }, (_, i) => `person-${i}`);
+  for (const name of names) await store.users.register(name, { now: 1 });
+  const file = join(folder, 'names.txt');
+  await writeFile(file, names.join('\n'));
+  const line = ['erase', '--file', file, '--yes', '--json', '--store', address];
+  const erasing = await start(line);
+  await until(async () => (await store.unfinished()).length > 0);
+  process.kill(erasing.pid, 'SIGINT');
+  const first = await erasing.exit;
+  const erased = (JSON.parse(first.stdout) as { users: object[] }).users.length;
+  expect(first.code).toBe(130);
+  expect(erased).toBeGreaterThan(0);
+  expect(erased).toBeLessThan(300);
+  expect(first.stderr).toContain(`interrupted: ${300 - erased} users not erased; repeat the command`);
+  const next = await run(line);
+  expect([next.code, next.stderr]).toEqual([0, expect.not.stringContaining('interrupted')]);
+  expect((await store.users.list({ limit: 10 })).map(({ user_email }) => user_email)).toEqual(['sim-p-1@example.org']);
+});
+
 it('Ctrl-C gives the user in work back at once', async () => {
   const { address } = await simulated(1);
   const store = await storeAt(address);

@@ -39,6 +39,17 @@ describe('a day', () => {
     ]);
   });
 
+  it('is unobserved where the clock of the phone was wrong, though nothing else says that it was silent', () => {
+    const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon + 43_200 } };
+    const causes = [{ from: noon, to: noon + 600, reason: 'clock wrong' as const }];
+    const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin', causes }, '2024-03-12', '2024-03-12');
+    expect(day!.spans.map(({ from, to, reason }) => [from - noon, to - noon, reason])).toEqual([
+      [-43_200, 0, null],
+      [0, 600, 'clock wrong'],
+      [600, 43_200, null],
+    ]);
+  });
+
   it('says that tracking was off after the last word of the phone', () => {
     const observed = { from: noon, silences: [], seen: { ...seen, phone: 'off', ts: noon + 60 } as const };
     const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');

@@ -324,6 +324,13 @@ it.each([
     'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)',
   ],
   ['<html><body>Log in</body></html>', 'something else'],
+  // Near misses: what has the marks of a format and none of its content is nobody's.
+  ['[{"startTime":"2024-03-12T08:00:00Z","activity":"lunch"}]', 'something else'],
+  ['[{"metadata":{"name":"a pod"},"data":{"ca.crt":"x"}}]', 'something else'],
+  ['{"metadata":{"kernelspec":{"name":"python3"}},"cells":[]}', 'something else'],
+  ['{"_type":"post","title":"52.5, 13.4"}', 'something else'],
+  ['{"locations":[{"name":"a shop","latitude":52.5,"longitude":13.4}]}', 'something else'],
+  ['{"locations":[{"lat":52.5,"lng":13.4}],"motion":true}', 'something else'],
 ])('%j is refused with what it is', async (content, found) => {
   await expect(read(content)).rejects.toThrow(`found ${found}; see docs/import.md`);
 });

@@ -134,9 +134,15 @@ describe('milliseconds', () => {
     expect(times(1466436482.75, 1466436482750)).toEqual([1466436482.75, 1466436482.75, 1466436482750]);
   });
 
-  it('are divided once only, and never below zero', () => {
-    expect(times(1e15, 1e15)).toEqual([1e12, 1e12, 1e15]);
+  it('are divided once, however often an entry is pushed again, and never below zero', () => {
+    expect(times(1e14, 1e15)).toEqual([1e14, 1e15, 1e15]);
     expect(times(-1466436482750, -1466436482750)).toEqual([-1466436482750, -1466436482750, -1466436482750]);
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: 1e8, max: 1e18 }), (ts) => {
+        const once = takeEntry(good({ write_ts: ts }, { ts }));
+        expect(takeEntry(once as unknown as JsonValue)).toStrictEqual(once);
+      }),
+    );
   });
 
   it('do not change pushed entries', () => {

@@ -1,5 +1,5 @@
 // A person removed from log files: no byte of theirs stays, and no line of others changes.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
@@ -51,6 +51,20 @@ it('removes name and UUID from plain and compressed files, and changes no line o
   const plain = readFileSync(join(dir, 'server-2026-03-14.log'));
   expect(plain.equals(Buffer.concat([Buffer.from(scrubbed), foreign]))).toBe(true);
   expect(textOf(dir, 'pipeline-2-2026-03-14.log')).toBe(text(callsOf(ben)));
+});
+
+it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open', async () => {
+  const dir = newFolder();
+  for (let i = 10; i < 30; i += 1) writeFileSync(join(dir, `server-2026-03-${i}.log`), text(callsOf(ada)));
+  await scrubLogs(dir, [ada]);
+  const open = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return ''; // the folder that is being read
+    }
+  });
+  expect(open.filter((path) => path.startsWith(dir))).toEqual([]);
 });
 
 it('removes an address from paths and keys, also percent-encoded or in capitals', async () => {

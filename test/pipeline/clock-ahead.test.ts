@@ -29,9 +29,9 @@ describe('a day that claims to be', () => {
     await pipeline(store, user, { now: () => at(3) });
     expect(await keysOf(user)).toEqual(real);
     expect((await store.pipeline.get(user)).complete_until).toBeLessThan(at(3));
-    const waiting = await store.usercache.ahead(user, at(3));
-    expect(waiting).toEqual({ count: commute(2 + ahead).length, first_ts: expect.any(Number) });
-    expect(waiting.first_ts).toBeGreaterThan(at(2 + ahead) - 1);
+    const waiting = (await store.users.figures({ uuid: user }))[0]!.waiting;
+    expect(waiting).toMatchObject({ count: commute(2 + ahead).length, ahead: commute(2 + ahead).length });
+    expect(waiting.next_due_ts).toBeGreaterThan(at(2 + ahead) - 1);
     expect(await hasWork(store, user, at(3))).toBe(false);
     await put(store, user, commute(3), at(4));
     await pipeline(store, user, { now: () => at(4) });
@@ -40,7 +40,7 @@ describe('a day that claims to be', () => {
     const then = at(2 + ahead + 1);
     expect(await hasWork(store, user, then)).toBe(true);
     await pipeline(store, user, { now: () => then });
-    expect(await store.usercache.ahead(user, then)).toEqual({ count: 0, first_ts: null });
+    expect((await store.usercache.summary(user)).count).toBe(0);
     expect((await chainOf(store, user)).filter((link) => link.trip).length).toBe(10);
     expect((await keysOf(user)).length).toBe(1);
   });

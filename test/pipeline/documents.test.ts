@@ -6,7 +6,7 @@ import type { TripRecord } from '../../src/model/trip.ts';
 import { documentWindow } from '../../src/pipeline/document-window.ts';
 import { obsoleteKeys } from '../../src/pipeline/obsolete-keys.ts';
 import { purgeKeys } from '../../src/upkeep/purge-keys.ts';
-import { chainAfter, pipeline, put } from '../support/diary.ts';
+import { chainAfter, memoryLog, pipeline, put } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
 import {
   android,
@@ -57,10 +57,12 @@ describe('the window', () => {
 
   it('is whole days: the oldest keeps its morning until it leaves', async () => {
     const user = await newUser(store);
+    const log = memoryLog();
     for (let d = 0; d <= 8; d += 1) {
       await put(store, user, commute(d));
-      await pipeline(store, user);
+      await pipeline(store, user, { log });
     }
+    expect(log.lines.join('\n')).toContain('Result of removing document with key diary/trips-2023-11-14 is removed');
     expect(await keysOf(user)).toEqual(days('11-15', '11-16', '11-17', '11-18', '11-19', '11-20', '11-21', '11-22'));
     const oldest = await store.documents.get(user, 'diary/trips-2023-11-15');
     expect(oldest!.data).toHaveLength(2);
@@ -115,6 +117,16 @@ describe('the window', () => {
     const [, last] = workday();
     const trip = { ...last!.trip!, end_ts: last!.end_ts + 9 * day };
     expect(documentWindow({ ...last!, trip })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
+  });
+
+  it('shows a trip that comes late to a day that had a document without it', async () => {
+    const user = await newUser(store);
+    await put(store, user, commute(0));
+    await pipeline(store, user);
+    await putDocument(store, user, { key: 'diary/trips-2023-11-15', write_ts: 1, data: [] });
+    await put(store, user, pushedRide(android, day, 0));
+    await pipeline(store, user);
+    expect((await store.documents.get(user, 'diary/trips-2023-11-15'))!.data).toHaveLength(1);
   });
 
   it('has a document again of a day that lost its own', async () => {

@@ -64,6 +64,7 @@ export const noLimits: AppParts['limits'] = {
   callsPerMinute: 0,
   callsPerDay: 0,
   bytesPerMinute: 0,
+  refusedPerMinute: 0,
   unknownKeys: 0,
 };
 

@@ -163,6 +163,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         '/me',
         `/me/day/${day}`,
         '/me/day/2024-03-30',
+        '/me/month',
         '/me/data',
         '/study/sunny',
         '/study/sunny?show=never',

@@ -5,6 +5,7 @@ import { type TokenKind, tokenHash } from '../../src/model/user.ts';
 import { passwordHash } from '../../src/web/passwords.ts';
 import { webRoutes } from '../../src/web/routes.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
+import { SignInLimits } from '../../src/web/sign-in-limits.ts';
 import { config, type Kit, now, openKit } from '../server/kit.ts';
 
 let kit: Kit;
@@ -187,6 +188,19 @@ it('strangers with wrong links and names keep nobody out, and signing in counts 
   for (let i = 0; i < 320; i += 1) await form('/me/open', { key: `invented ${i}` }, nobody);
   expect((await form('/me/open', { key: await token('sunny', 'link', clock + 60) }, nobody)).status).toBe(303);
   for (let i = 0; i < 40; i += 1) await managing('of-windy');
+});
+
+it('no network takes all places where passwords wait, nor do callers of whom no network is known', async () => {
+  const limits = new SignInLimits(() => now);
+  let compute = (): void => {};
+  const first = new Promise<void>((resolve) => {
+    compute = resolve;
+  });
+  const origins = [...new Array(9).fill('203.0.113.0/24'), ...new Array(20).fill(null), '198.51.100.0/24'];
+  const tries = origins.map((origin) => limits.inTurn(origin, () => first.then(() => 'computed')));
+  compute();
+  const computed = (await Promise.all(tries)).flatMap((result, i) => (result === null ? [] : [i]));
+  expect(computed).toEqual([0, 1, 9, 10, 11, 12, 13, 14, 15, 16, 29]);
 });
 
 it('a day at the edge of the calendar is no page', async () => {

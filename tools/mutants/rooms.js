@@ -41,7 +41,8 @@ export const rooms = {
   move: {
     sources: ['src/store/rules/move.ts', 'src/store/rules/batches.ts', 'src/pipeline/move-to-long-term.ts'],
     tests: [
-      'test/pipeline/move-to-long-term.test.ts',
+      'test/pipeline',
+      'test/cli/errors.test.ts',
       'test/store/sqlite.test.ts',
       'test/faults/move.test.ts',
       'test/store/model.test.ts',
@@ -54,7 +55,13 @@ export const rooms = {
       'src/pipeline/document-window.ts',
       'src/pipeline/read-stretch.ts',
     ],
-    tests: ['test/pipeline', 'test/analysis/stretches.test.ts', 'test/faults/move.test.ts', 'test/upkeep'],
+    tests: [
+      'test/pipeline',
+      'test/analysis/stretches.test.ts',
+      'test/corrections',
+      'test/faults/move.test.ts',
+      'test/upkeep',
+    ],
   },
   leases: {
     sources: ['src/pipeline/lease.ts', 'src/pipeline/run-pipeline.ts', 'src/store/rules/accounts.ts'],
@@ -67,6 +74,7 @@ export const rooms = {
       'test/faults/isolation.test.ts',
       'test/log/scrub.test.ts',
       'test/cli/commands.test.ts',
+      'test/cli/process.test.ts',
       'test/server/erased.test.ts',
     ],
   },

@@ -2,7 +2,7 @@
 // with a penalty for leaving what is plain without data, without chance. Cases must not be those that the state models
 // were trained on. Fitted freely, the weights learn routes: with an itinerary left out, .67 of the time of rides was
 // right instead of .90.
-import { jointOdds, pairKind, pairKinds } from '../../dist/analysis/sequence/joint.js';
+import { jointOdds, pairKinds, pairShares } from '../../dist/analysis/sequence/joint.js';
 import { stopFeatures } from '../../dist/analysis/sequence/journeys.js';
 import { legFeatures, modes } from '../../dist/analysis/sequence/rides.js';
 import { outingsIn } from '../../dist/analysis/sequence/segment.js';
@@ -125,8 +125,8 @@ function fitModes(outings, model) {
             for (let i = 0; i < f; i += 1) gradient[m * f + i] += p * ride.features[i];
           }
           odds.pairs[k]?.forEach((p, both) => {
-            const kind = pairKind(Math.floor(both / n), both % n, ride);
-            if (kind >= 0) gradient[n * f + kind] += sign * weight * p;
+            for (const [kind, share] of pairShares(Math.floor(both / n), both % n, ride))
+              gradient[n * f + kind] += sign * weight * p * share;
           });
         }
     return gradient;

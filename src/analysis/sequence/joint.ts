@@ -28,8 +28,20 @@ export const pairKinds = [
 
 const [walk, bike, car] = [0, 1, 2];
 
-/** Kind of a pair of modes, by how the second ride follows the first; -1: none. */
-export function pairKind(a: number, b: number, { near, left }: Pick<Ride, 'near' | 'left'>): number {
+type Link = Pick<Ride, 'near' | 'left'>;
+
+/** Kinds of a pair of modes, each with its share, by how the second ride follows the first. */
+export function pairShares(a: number, b: number, { near, left }: Link): [kind: number, share: number][] {
+  const shares: [number, number][] = [
+    [pairKind(a, b, { near: 1, left: 1 }), left],
+    [pairKind(a, b, { near: 1, left: 0 }), near - left],
+    [pairKind(a, b, { near: 0, left: 0 }), 1 - near],
+  ];
+  return shares.filter(([found, share]) => found >= 0 && share > 0);
+}
+
+/** Kind of a pair of modes of rides that follow each other for sure as is said; -1: none. */
+function pairKind(a: number, b: number, { near, left }: Link): number {
   if (a === walk || b === walk) return -1;
   if (left && a === b && a <= car) return kind('the same, left');
   if (a === bike && b === bike) return kind('bicycles');
@@ -83,7 +95,8 @@ export function jointOdds(
   truth: readonly (number | null)[] = [],
 ): JointOdds {
   const own = rides.map((ride, i) => scoresOf(ride, model.modes, truth[i] ?? undefined));
-  const pair = (ride: Ride, a: number, b: number): number => model.pairs[pairKind(a, b, ride)] ?? 0;
+  const pair = (ride: Ride, a: number, b: number): number =>
+    pairShares(a, b, ride).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
   const ahead = own.map((scores) => [...scores]); // with all before
   const behind = own.map((scores) => scores.map(() => 0)); // with all after
   const isLinked = new Set(rides.map(({ before }) => before));

@@ -233,7 +233,8 @@ function stopBetween(
     if (end_ts - start_ts > journeyLimits.longestWait) return 'too long';
     return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to go on by foot or bicycle
   })();
-  const parked = goes >= 0 && rides[goes]!.before === came && rides[goes]!.near ? odds.pairs[goes]![twoCars]! : 0;
+  const isNext = goes >= 0 && rides[goes]!.before === came;
+  const parked = isNext ? rides[goes]!.left * odds.pairs[goes]![twoCars]! : 0;
   const from = came < 0 ? all.moved.start : rides[came]!.leg.end;
   const to = goes < 0 ? b.end : rides[goes]!.leg.start;
   const walked = secondsIn(movingBetween(runs, from, to), cellStates.walk);

@@ -41,10 +41,13 @@ export interface Ride {
   fastest: number;
   /** Index of the ride before it; null: none, or too long ago. */
   before: number | null;
-  /** It begins where the ride before it ended; `left`: the user walked away in between, or stayed for long. */
-  near: boolean;
-  left: boolean;
-  /** s that the user stood before it; 0 where they left it: nobody waits for that */
+  /**
+   * 0 to 1: how far it begins where the ride before it ended; `left`: how far the user came back to what they had left
+   * there, which is never more.
+   */
+  near: number;
+  left: number;
+  /** s that the user stood before it, as far as they had not left it there: nobody waits for that */
   waited: number;
 }
 
@@ -54,16 +57,17 @@ export const rideLimits = {
   limits: [fastest.walk, fastest.bike, fastest.car, fastest.bus, fastest.rail],
   least: 500,
   stay: 1200,
-  /** m; a vehicle waits where it was left */
+  /** m; a vehicle waits where it was left: what locations of its end and of the next start err by */
   parked: 60,
-  /**
-   * s on foot, m away, and a way so much shorter than its parts, or s of any stop: then who goes on left it (by hand)
-   */
-  walked: 60,
   /** s; who stood so long before a ride waited for it */
   waited: 60,
+  /**
+   * Who goes on with what they left walked so many s, went m away (a train is left along a platform, physical) and
+   * turned back, by a share of the way. Each speaks by its share. s of any stop that says as much (by hand).
+   */
+  walked: 60,
   away: 80,
-  turnedBack: 0.85,
+  turnedBack: 0.3,
   stayed: 900,
 };
 
@@ -81,19 +85,24 @@ export function ridesOf(
     const before = last === null || onFoot ? null : rides[last]!;
     const linked = before !== null && leg.start - before.leg.end <= 2 * rideLimits.stay;
     const figures = figuresOf(track, cells, leg);
-    const left = linked && wasLeft(runs, track, before, leg);
+    const left = linked ? leftBy(runs, track, before, leg) : 0;
     const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : aroundOf(runs, legs, i, from);
-    const waited = left ? 0 : around.waited;
     const metres = metresBetween(track, leg.start, leg.end);
     rides.push({
       leg,
-      features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
+      features: [
+        ...figures.own,
+        around.boarded,
+        waitFigure((1 - left) * around.waited),
+        ...around.walks,
+        ...figures.shape,
+      ],
       possible: rideLimits.limits.map((limit) => metres < rideLimits.least || metres <= limit * (leg.end - leg.start)),
       fastest: figures.fastest,
       before: linked ? last : null,
-      near: left || (linked && unseenBetween(track, before.leg.end, leg.start) <= rideLimits.parked),
+      near: linked && unseenBetween(track, before.leg.end, leg.start) <= rideLimits.parked ? 1 : left,
       left,
-      waited,
+      waited: (1 - left) * around.waited,
     });
     if (!onFoot) last = rides.length - 1;
   }
@@ -110,25 +119,29 @@ function unseenBetween(track: Track, end: number, start: number): number {
 }
 
 /**
- * True when the user left a vehicle that they had not waited for where they then went on from: for long, or on foot and
- * to turn back. Who changes vehicles at one platform goes on.
+ * 0 to 1: how far the user left a vehicle that they had not waited for where they then went on from: for long, or on
+ * foot, away and back. Who changes vehicles at one platform goes on.
  */
-function wasLeft(runs: readonly Run[], track: Track, ride: Ride, next: Leg): boolean {
+function leftBy(runs: readonly Run[], track: Track, ride: Ride, next: Leg): number {
+  if (ride.waited >= rideLimits.waited) return 0;
   const before = ride.leg;
   const [end, start] = [before.end, next.start];
   const at = (ts: number) => positionAt(track, ts);
-  if (ride.waited >= rideLimits.waited) return false;
-  if (start - end < rideLimits.stayed) {
-    const way = apart(at(before.start), at(end)) + apart(at(start), at(next.end));
-    if (apart(at(before.start), at(next.end)) > rideLimits.turnedBack * way) return false;
-    if (secondsIn(runsBetween(runs, end, start), cellStates.walk) < rideLimits.walked) return false;
-    if (farthest(track, end, start) < rideLimits.away) return false;
-  }
   // A state changes half a minute too early or late.
   const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
   const there = around(start);
-  return around(end).some((a) => there.some((b) => apart(a, b) <= rideLimits.parked));
+  const off = Math.min(...around(end).flatMap((a) => there.map((b) => apart(a, b))));
+  const back = bell(off / rideLimits.parked);
+  if (start - end >= rideLimits.stayed) return back;
+  const way = apart(at(before.start), at(end)) + apart(at(start), at(next.end));
+  const shorter = way > 0 ? 1 - apart(at(before.start), at(next.end)) / way : 0;
+  const turned = Math.min(1, Math.max(0, shorter / rideLimits.turnedBack));
+  const walked = Math.min(1, secondsIn(runsBetween(runs, end, start), cellStates.walk) / rideLimits.walked);
+  return back * turned * walked * (1 - bell(farthest(track, end, start) / rideLimits.away));
 }
+
+/** 1 at 0, and 0.6 at 1: how likely locations err so far, as a share of what they usually err by. */
+const bell = (x: number): number => Math.exp(-(x ** 2) / 2);
 
 /** m that the locations of a stop lie from where it began, at most */
 function farthest(track: Track, start: number, end: number): number {

@@ -10,11 +10,10 @@ import { MobilityError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { diaryPage } from '../../pages/day-page.ts';
 import type { Store } from '../../store/store.ts';
 import { daysArgument } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { writeDiaryPages } from '../diary-pages.ts';
+import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
 import { writeResult } from '../files.ts';
 import { counted } from '../output.ts';
@@ -45,7 +44,7 @@ export function diaryCommand(context: CommandContext): Command {
     .option('--ids', 'show the id of each trip, for `mobility label`')
     .option('--geojson <file>', 'write the days as GeoJSON (RFC 7946) for a map; - for standard output')
     .addOption(
-      new Option('--html <file>', 'write an HTML page with bar, map and table; - for standard output').conflicts(
+      new Option('--html <file>', 'write an HTML page with bar, map and list; - for standard output').conflicts(
         'geojson',
       ),
     )
@@ -89,7 +88,7 @@ async function show(context: CommandContext, options: Options): Promise<void> {
   const days = week || month ? around(last.from, options) : last;
   const trips =
     html !== undefined
-      ? await writePage(context, user, html, days)
+      ? await writeDiaryPage(context, user, html, days)
       : geojson !== undefined
         ? await writeGeoJson(context, user, days, geojson)
         : await showDays(context, user, days, options.ids === true);
@@ -134,16 +133,6 @@ function around(day: string, { month }: Options): Range {
   }
   const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
-}
-
-async function writePage(context: CommandContext, user: UserRecord, file: string, range: Range): Promise<number> {
-  const store = await context.store();
-  const days = await readDays(store, user, range, context.now());
-  const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
-  const places = await readPlaces(store, user.uuid);
-  const text = diaryPage({ name: user.user_email, days, completeUntil, places });
-  await writeResult(context.output, file, text, counted(countTrips(days), 'trip'));
-  return countTrips(days);
 }
 
 const daysBack = 31;

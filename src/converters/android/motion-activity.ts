@@ -28,20 +28,12 @@ export const convertAndroidMotionActivity: Converter = Object.assign(convert, { 
 function convert(entry: Entry): Conversion {
   const { data } = entry;
   const names = namesIn(data);
-  if (names === currentNames) return currentConversion(entry);
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
   // Without a time it is the library's own object: nothing else in it was meant to be sent.
-  const gone = hasTime(data) ? names : () => Object.keys(data);
+  const gone = names === currentNames || hasTime(data) ? names : Object.keys(data);
   return withTime(entry, timeIn(entry), { type, confidence }, gone);
-}
-
-/** As above, each field by its name: nearly all entries are of this shape. */
-function currentConversion(entry: Entry): Conversion {
-  const type = codeOf(codes, entry.data.type, 'data.type');
-  const confidence = numberOf(entry.data.confidence, 'data.confidence', percent);
-  return withTime(entry, timeIn(entry), { type, confidence }, currentNames);
 }
 
 const kept = new Set(['ts', ...currentNames]);

@@ -1,16 +1,7 @@
 // Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import {
-  type Changes,
-  type Conversion,
-  type Converter,
-  checkNumber,
-  checkText,
-  numberOf,
-  timeOf,
-  withChanges,
-} from '../common.ts';
+import { type Conversion, type Converter, checkNumber, checkText, numberOf, timeOf, withTime } from '../common.ts';
 
 const notNegative = { min: 0 };
 const latitudes = { min: -90, max: 90 };
@@ -34,34 +25,17 @@ function convert(entry: Entry): Conversion {
   checkNumber(data.vaccuracy, 'data.vaccuracy');
   checkNumber(data.floor, 'data.floor');
   checkNumber(data.elapsedRealtimeNanos, 'data.elapsedRealtimeNanos');
-  return withChanges(entry, ts, filterOf(entry) === data.filter ? changes : changesOfMetadata);
+  const added: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
+  if (data.bearing !== undefined) added.heading = data.bearing;
+  const filter = filterOf(entry);
+  if (typeof filter === 'string') added.filter = filter;
+  return withTime(entry, ts, added, ['bearing']);
 }
 
 const kept = new Set(['ts', 'latitude', 'longitude', 'altitude', 'accuracy', 'sensed_speed', 'filter']);
 
 function asPushed({ metadata }: Entry): ReadonlySet<string> | null {
   return metadata.filter === undefined ? kept : null;
-}
-
-const changes: Changes = { fields: ['loc', 'heading', 'bearing'], added: addedTo, gone: ['bearing'] };
-
-function addedTo({ data }: Entry): JsonObject {
-  const fields: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
-  if (data.bearing !== undefined) fields.heading = data.bearing;
-  return fields;
-}
-
-const changesOfMetadata: Changes = {
-  fields: [...changes.fields, 'filter'],
-  added: addedWithFilter,
-  gone: changes.gone,
-};
-
-function addedWithFilter(entry: Entry): JsonObject {
-  const fields = addedTo(entry);
-  const filter = filterOf(entry);
-  if (typeof filter === 'string') fields.filter = filter;
-  return fields;
 }
 
 function filterOf({ metadata, data }: Entry): JsonValue | undefined {

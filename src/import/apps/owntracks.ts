@@ -12,7 +12,8 @@ const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
 /** The import format `owntracks`. */
 export const ownTracks: FileFormat = {
   name: 'owntracks',
-  recognises: ({ head }) => /"_type"\s*:\s*"/.test(head.toString('utf8')),
+  recognises: ({ head }) =>
+    /"_type"\s*:\s*"(location|transition|waypoint|steps|beacon|encrypted|lwt)"/.test(head.toString('utf8')),
   read: readOwnTracks,
 };
 

@@ -11,7 +11,7 @@ import type { SourceFile } from '../source.ts';
 /** Entries on lines, in a list, or in an object with a list of them. */
 export const entryFile: FileFormat = {
   name: 'entries',
-  recognises: (file) => isOfLines(file) || isOfLists(file),
+  recognises: (file) => (isOfLines(file) || isOfLists(file)) && /"write_ts"\s*:/.test(file.head.toString('utf8')),
   names: ({ head }) => (/"user_id"\s*:/.test(head.toString('utf8')) ? 'uuids' : 'nobody'),
   read: readEntries,
 };

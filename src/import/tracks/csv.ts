@@ -17,8 +17,6 @@ export const csv: FileFormat = {
 const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
 
-const maxRecordBytes = 1024 * 1024;
-
 /** The delimiter with which the first line names time and place; null if none does. */
 function delimiterOf(head: Buffer, { columns }: FileReading): string | null {
   const line = /^\ufeff?\s*([^\r\n]*)/.exec(head.toString('utf8'))![1]!;
@@ -64,7 +62,7 @@ async function* recordsOf(
   let records: { record: string[]; line: number }[] = [];
   const parser = parse({
     ...{ bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true },
-    ...{ delimiter, max_record_size: maxRecordBytes },
+    ...{ delimiter, max_record_size: 1024 * 1024 },
     on_record: (record: string[], { lines }) => {
       records.push({ record, line: lines });
       return null; // nothing comes out of the stream itself

@@ -1,5 +1,6 @@
 // Every word of the pages in English. Another language is a file of the same shape, listed in `texts.ts`.
 import { clockText, distanceText, durationText } from '../../diary/day-words.ts';
+import type { Flag } from '../../diary/flags.ts';
 import type { UnobservedReason } from '../../diary/observed-time.ts';
 import { plainMode } from '../../model/plain-mode.ts';
 import { formatForPeople, startOfDay } from '../../model/time.ts';
@@ -28,6 +29,7 @@ const modes: Record<string, string> = {
   bus: 'bus',
   car: 'car',
   train: 'train',
+  ferry: 'ferry',
   tram: 'tram',
   subway: 'underground',
   light_rail: 'light rail',
@@ -36,7 +38,7 @@ const modes: Record<string, string> = {
   other: 'something else',
 };
 const sections: Record<string, string> = {
-  ...{ walking: 'Walk', bicycling: 'Bicycle', bus: 'Bus', car: 'Car', train: 'Train', tram: 'Tram' },
+  ...{ walking: 'Walk', bicycling: 'Bicycle', bus: 'Bus', car: 'Car', train: 'Train', tram: 'Tram', ferry: 'Ferry' },
   ...{
     subway: 'Underground',
     light_rail: 'Light rail',
@@ -307,6 +309,14 @@ export const en = {
     noTrips: 'No trips.',
     atAllDay: (place: string): string => `${place} all day.`,
     recorded: (seen: string, of: string, share: string): string => `Recorded: ${seen} of ${of} (${share}).`,
+    diaryOf: (name: string): string => `Diary of ${name}`,
+    allDays: 'All days',
+    monthOf: (day: string): string => formatForPeople(noon(day), 'UTC', 'MMMM YYYY'),
+    weekOf: (monday: string): string => `Week from ${en.shortDay(monday)}`,
+    kmHead: 'km',
+    recordedHead: 'recorded',
+    draftMark: 'draft',
+    toCheck: (count: number): string => many(count, 'thing to check', 'things to check'),
     zone: (zones: string): string => `Times are those of ${zones}.`,
     final: 'This day is final.',
     draft: 'Draft: data is still coming in, so this may change.',
@@ -357,7 +367,12 @@ export const en = {
     stated: (clock: string, what: string, name: string): string => `${clock}: ${what}${name === '' ? '' : ` ${name}`}`,
     statedTitle: 'What you said about this day',
     statedKinds: {
-      ...{ set_aside: 'taken out', mode: 'another mode', split: 'two trips', join: 'one trip with the one before' },
+      ...{
+        set_aside: 'taken out',
+        mode: 'you travelled like this:',
+        split: 'two trips',
+        join: 'one trip with the one before',
+      },
       ...{ drop: 'this trip did not happen', add: 'a trip that was not recorded', at_home: 'at home' },
       ...{ place_name: 'this place is', undo: 'taken back' },
     },
@@ -370,6 +385,22 @@ export const en = {
     join: 'Join with the one before',
     split: 'Split it in two',
     splitAt: 'When did the first part end?',
+    howBetween: (from: string, to: string): string => `How did you travel from ${from} to ${to}?`,
+    takeOut: 'Take this time out',
+    /** What is doubtful, and the question to the person. */
+    flags: {
+      too_fast: ['Faster than this can be.', 'Was this the mode?'],
+      mostly_estimated: ['Mostly estimated: few locations show this way.', 'Did you travel like this?'],
+      one_location: ['Only one location tells of this.', 'Is it right?'],
+      sources_disagree: ['Two phones were in different places.', 'If one was not with you, take this time out.'],
+      clock_moved: ['The clock of your phone was wrong.', 'If the times are wrong, take them out.'],
+      jump_left_out: ['Locations were left out, because nobody can move so.', 'Did this trip happen?'],
+      correction_contradicted: [
+        'What you said does not fit what came later.',
+        'Does it still hold? Else take it back:',
+      ],
+      label_contradicts: ['Your label names another mode than the diary.', 'Which one is right?'],
+    } satisfies Record<Flag, readonly [fact: string, question: string]>,
     giveName: 'Give it a name',
     placeName: 'What do you call this place?',
   },

@@ -1,9 +1,9 @@
-// The diary of one day.
+// The diary of one day, and how far the pipeline has got: what the phone shows as draft and what as processed.
 import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
-import { arrayOf, objectOf } from '../schemas.ts';
+import { arrayOf, objectOf, values } from '../schemas.ts';
 import { type Route, suggestions } from './route.ts';
 
 const trip = objectOf({
@@ -12,7 +12,7 @@ const trip = objectOf({
   properties: { type: 'object' },
 });
 
-/** The routes under `/timeline`. */
+/** The routes under `/timeline` and `/pipeline`. */
 export const timelineRoutes: readonly Route[] = [
   {
     path: '/timeline/getTrips/:date',
@@ -27,6 +27,21 @@ export const timelineRoutes: readonly Route[] = [
       }
       const trips = await tripsOfDay(store, caller.uuid, date);
       return { timeline: await withLabels(store, caller.uuid, trips, suggestions) };
+    },
+  },
+  {
+    path: '/pipeline/get_complete_ts',
+    summary: 'Returns the time up to which the diary is final',
+    answers: objectOf({ complete_ts: values.timeOrNull }),
+    answer: async ({ caller, store }) => ({ complete_ts: (await store.pipeline.get(caller.uuid)).complete_until }),
+  },
+  {
+    path: '/pipeline/get_range_ts',
+    summary: 'Returns the start of the first trip and the end of the last trip',
+    answers: objectOf({ start_ts: values.timeOrNull, end_ts: values.timeOrNull }),
+    answer: async ({ caller, store }) => {
+      const { start_ts, end_ts } = await store.trips.summary(caller.uuid);
+      return { start_ts, end_ts };
     },
   },
 ];

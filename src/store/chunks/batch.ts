@@ -2,6 +2,7 @@
 import { dataTime, type Entry } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
+import { maxTime } from '../../model/time.ts';
 import { objectIn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 import { levels, packText, unpackText } from './pack.ts';
@@ -30,11 +31,11 @@ const believedAhead = 86_400;
 
 /**
  * When an entry may be processed: 0 for at once. One whose `write_ts` is more than a day after its first receipt waits
- * until that time has come.
+ * until that time has come, unless no calendar has it.
  */
 export function dueTime({ entry, received_ts }: WaitingEntry): number {
   const { write_ts } = entry.metadata;
-  return write_ts > received_ts + believedAhead ? write_ts : 0;
+  return write_ts > received_ts + believedAhead && write_ts <= maxTime ? write_ts : 0;
 }
 
 /** Entries and characters of JSON in a row: one is read and moved as a whole. */

@@ -46,21 +46,16 @@ export function listOf(text: string): JsonObject[] {
 
 // ---------------------------------------------------------------- shapes
 
-/** A shape while it is collected: the trie of the paths that led to it ends here. */
+/** A shape while it is collected. */
 interface Collected {
   paths: string[][];
   values: JsonValue[][];
   rows: number[];
 }
 
-/** A state of the trie over the sequence of fields of an object. */
-interface State {
-  next: Map<Path, State>;
-  collected: Collected | null;
-}
-
 /** A path, shared by all objects that have it. */
 interface Path {
+  id: number;
   names: string[];
   children: Map<string, Path>;
 }
@@ -72,9 +67,10 @@ const deepest = 100;
 
 /** The shapes of the objects; null if there are values that columns cannot hold exactly, such as -0. */
 function shapesOf(list: readonly JsonObject[]): Collected[] | null {
-  const root: Path = { names: [], children: new Map() };
-  const start: State = { next: new Map(), collected: null };
-  const shapes: Collected[] = [];
+  let count = 0;
+  const pathTo = (names: string[]): Path => ({ id: count++, names, children: new Map() });
+  const root = pathTo([]);
+  const shapes = new Map<string, Collected>();
   const paths: Path[] = [];
   const values: JsonValue[] = [];
   const walk = (object: JsonObject, path: Path): void => {
@@ -82,7 +78,12 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
     for (const name in object) {
       const value = object[name]!;
       if (value === undefined) continue;
-      const child = path.children.get(name) ?? addChild(path, name);
+      let child = path.children.get(name);
+      if (child === undefined) {
+        if (name === '__proto__') throw new NoColumns();
+        child = pathTo([...path.names, name]);
+        path.children.set(name, child);
+      }
       if (isBranch(value)) walk(value, child);
       else {
         paths.push(child);
@@ -95,13 +96,12 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
       paths.length = 0;
       values.length = 0;
       walk(list[row]!, root);
-      let state = start;
-      for (const path of paths) state = state.next.get(path) ?? addState(state, path);
-      if (state.collected === null) {
-        state.collected = { paths: paths.map(({ names }) => names), values: paths.map(() => []), rows: [] };
-        shapes.push(state.collected);
+      const name = paths.map(({ id }) => id).join(' ');
+      let collected = shapes.get(name);
+      if (collected === undefined) {
+        collected = { paths: paths.map(({ names }) => names), values: paths.map(() => []), rows: [] };
+        shapes.set(name, collected);
       }
-      const { collected } = state;
       for (let i = 0; i < values.length; i++) collected.values[i]!.push(values[i]!);
       collected.rows.push(row);
     }
@@ -109,20 +109,7 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
     if (error instanceof NoColumns) return null;
     throw error;
   }
-  return shapes;
-}
-
-function addChild({ names, children }: Path, name: string): Path {
-  if (name === '__proto__') throw new NoColumns();
-  const child: Path = { names: [...names, name], children: new Map() };
-  children.set(name, child);
-  return child;
-}
-
-function addState({ next }: State, path: Path): State {
-  const state: State = { next: new Map(), collected: null };
-  next.set(path, state);
-  return state;
+  return [...shapes.values()];
 }
 
 function isBranch(value: JsonValue): value is JsonObject {

@@ -1,16 +1,14 @@
 // The error timeseries: what was set aside, and its way back.
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
-import { unusableKeyOf } from '../../model/error-ids.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import type { WaitingEntry } from '../chunks/batch.ts';
-import { packValue } from '../chunks/pack.ts';
 import type { Engine, WritableRows } from '../rows/rows.ts';
-import { errors, type SetAsideRow } from '../rows/tables.ts';
+import { errors } from '../rows/tables.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import { admitted } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { knownOf } from './identities.ts';
-import { errorOf } from './set-aside.ts';
+import { errorOf, rowOf } from './set-aside.ts';
 import { addWaiting } from './usercache.ts';
 
 /** Characters of JSON that a page holds, but for its first error. */
@@ -86,12 +84,6 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
         return rows.remove(errors, { user: userId, id: { in: ids } });
       }),
   };
-}
-
-function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): SetAsideRow {
-  const { first_ts, last_ts, tries, received_ts = first_ts } = times;
-  const place = { key: identity?.key ?? unusableKeyOf(entry), write_ts: identity?.write_ts ?? null };
-  return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
 }
 
 /** See `ErrorTimeseries.takeBack`. */

@@ -14,7 +14,7 @@ import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type Edited, editChunks, keepWritten } from './edit-chunks.ts';
 import { failedRow } from './set-aside.ts';
-import { zonelessSpan, zonesAround } from './zones.ts';
+import { zonelessSpan, zonesAround } from './timeseries.ts';
 
 /** Moves one page of entries, see `Usercache.move`. */
 export async function move(

@@ -1,35 +1,34 @@
 // Rows of the error timeseries: how entries get there.
-import type { Identity } from '../../model/entry.ts';
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';
 import { readColumn } from '../rows/sums.ts';
 import { errors, type SetAsideRow } from '../rows/tables.ts';
-import type { ErrorRow } from '../store.ts';
+import type { ErrorRow, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
-/** The row of an entry that fails now. `known`: what the store has under its identity. */
+/** The row of something that fails now. `known`: what the store has under its identity, or of the same content. */
 export function failedRow(
   user: string,
-  failure: { identity: Identity; entry: JsonValue; reason: string; message: string },
+  { identity, entry, reason, message }: UnusableEntry,
   known: Pick<Known, 'received_ts' | 'failed'> | undefined,
   now: number,
 ): SetAsideRow {
-  const { identity, entry, reason, message } = failure;
   const { received_ts = now, failed = null } = known ?? {};
-  const history = { first_ts: failed?.first_ts ?? now, last_ts: now, tries: (failed?.tries ?? 0) + 1, received_ts };
-  return { user, id: errorIdOf(identity), ...identity, reason, message, ...history, entry: packValue(entry) };
+  const times = { first_ts: failed?.first_ts ?? now, last_ts: now, tries: (failed?.tries ?? 0) + 1, received_ts };
+  const id = errorId({ entry, ...(identity && { identity }) });
+  return rowOf(user, { id, entry, identity: identity ?? null, reason, message, ...times });
 }
 
-/** The row of something unusable. `before`: the row of the same content, if it was pushed before. */
-export function unusableRow(
-  user: string,
-  { entry, reason, message }: { entry: JsonValue; reason: string; message: string },
-  now: number,
-): SetAsideRow {
-  const place = { user, id: unusableIdOf(entry), key: unusableKeyOf(entry), write_ts: null };
-  const history = { first_ts: now, last_ts: now, tries: 1, received_ts: now };
-  return { ...place, reason, message, ...history, entry: packValue(entry) };
+/** The id of what is set aside. */
+export const errorId = ({ identity, entry }: Pick<UnusableEntry, 'identity' | 'entry'>): string =>
+  identity ? errorIdOf(identity) : unusableIdOf(entry);
+
+/** The row of an error. */
+export function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): SetAsideRow {
+  const { first_ts, last_ts, tries, received_ts = first_ts } = times;
+  const place = { key: identity?.key ?? unusableKeyOf(entry), write_ts: identity?.write_ts ?? null };
+  return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
 }
 
 /** An error as callers see it, and how many characters of JSON its entry has. */

@@ -1,12 +1,13 @@
 // The timeseries: entries of the long term, in chunks.
+import { united } from '../../model/marks.ts';
 import { compareTexts } from '../../model/text-order.ts';
+import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
-import type { Engine, Query, Rows } from '../rows/rows.ts';
-import { type ChunkRow, chunks } from '../rows/tables.ts';
-import type { EntryQuery, Timeseries } from '../store.ts';
+import type { Engine, Query, Rows, Where } from '../rows/rows.ts';
+import { accounts, type ChunkRow, chunks } from '../rows/tables.ts';
+import type { EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
-import { zonesAround } from './zones.ts';
 
 /** The timeseries of a store. */
 export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
@@ -49,7 +50,7 @@ const most = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.max(a, b);
 
 /** The columns of a chunk but its entries. */
-export const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
+const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
 
 /** Chunks opened at a time, one for so many entries that are asked for. */
@@ -57,11 +58,17 @@ const entriesAhead = 500;
 const mostAhead = 8;
 
 /** The chunks that a query touches, see `pageOf`. */
-async function* chunkParts(rows: Rows, cache: ChunkCache, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
+async function* chunkParts(
+  rows: Rows,
+  cache: ChunkCache,
+  user: string,
+  query: EntryQuery,
+  which: Where<ChunkRow> = {},
+): AsyncGenerator<PagePart> {
   const [low, high] = spanColumns[query.time];
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
-  for await (const heads of headPages(rows, user, query)) {
+  for await (const heads of headPages(rows, user, query, which)) {
     const wanted = heads.filter(
       (head) => within === undefined || within.some(({ from, to }) => head[high]! >= from && head[low]! < to),
     );
@@ -86,7 +93,7 @@ const headsAtOnce = 200;
  * Heads of chunks with times in the range of the query: ascending by their first time, or descending by their last. A
  * chunk spans a limited time, so that an index over first times serves both.
  */
-async function* headPages(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<Head[]> {
+async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Where<ChunkRow>): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
   const [low, high] = spanColumns[time];
   const { from, to } = rangeOf(query);
@@ -94,7 +101,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery): AsyncGen
   const bound = { from: from - longest(time, from), to };
   const pending: Head[] = [];
   for (let limit = headsAtOnce; ; ) {
-    const where = { user, ...ofKeys, [low]: { gte: bound.from, lte: bound.to }, [high]: { gte: from } };
+    const where = { user, ...ofKeys, ...which, [low]: { gte: bound.from, lte: bound.to }, [high]: { gte: from } };
     const order = [descending ? `-${low}` : low] as Query<ChunkRow>['order'];
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
@@ -122,4 +129,54 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery): AsyncGen
 /** The longest time that a chunk spans, with the inexactness of doubles around `at`. */
 function longest(time: EntryQuery['time'], at: number): number {
   return (time === 'ts' ? chunkSpan : chunkDay) + (Number.isFinite(at) ? Math.abs(at) * 2 ** -48 : 0);
+}
+
+// ---------------------------------------------------------------- time zones
+
+/** See `Timeseries.zonesAround`. Nothing is looked for of a user whose entries never named a zone. */
+export async function zonesAround(
+  rows: Rows,
+  cache: ChunkCache,
+  user: string,
+  writeTs: number,
+): Promise<Record<'before' | 'after', ZoneSighting | null>> {
+  const [account] = await rows.find(accounts, { where: { user } }, ['zoned']);
+  if (!account?.zoned) return { before: null, after: null };
+  const nearest = (range: Pick<EntryQuery, 'from' | 'to' | 'descending'>) => firstZone(rows, cache, user, range);
+  const beyond = justAfter(writeTs);
+  return { before: await nearest({ to: beyond, descending: true }), after: await nearest({ from: beyond }) };
+}
+
+/** The zone of the first entry of a range that names one; of several of the same time, that of the smallest key. */
+async function firstZone(
+  rows: Rows,
+  cache: ChunkCache,
+  user: string,
+  range: Pick<EntryQuery, 'from' | 'to' | 'descending'>,
+): Promise<ZoneSighting | null> {
+  let best: ZoneSighting | null = null;
+  const query: EntryQuery = { time: 'write_ts', limit: 1, ...range };
+  for (; ; query.limit = entriesAhead) {
+    const page = await pageOf(chunkParts(rows, cache, user, query, { zoned: { gt: 0 } }), query);
+    for (const { entry, write_ts } of page.found) {
+      if (best !== null && write_ts !== best.write_ts) return best;
+      const zone = zoneNamed(entry);
+      if (zone !== null && (best === null || range.descending)) best = { write_ts, zone };
+    }
+    if (page.next === null) return best;
+    query.after = page.next;
+  }
+}
+
+/**
+ * The span of data times around entries without a valid zone that affect trips, `write_ts` in `written`; null if none.
+ */
+export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
+  const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };
+  const where = { user, zoneless: { gt: 0 }, first, last: { gte: written.from } };
+  let span: TimeRange | null = null;
+  for (const { first_ts, last_ts } of await rows.find(chunks, { where }, ['first_ts', 'last_ts'])) {
+    if (first_ts !== null && last_ts !== null) span = united(span, { from: first_ts, to: last_ts });
+  }
+  return span;
 }

@@ -5,17 +5,17 @@ import { compareTexts } from '../../model/text-order.ts';
 import { batchRows, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
-import { type AccountRow, type BatchRow, batches, errors, type SetAsideRow } from '../rows/tables.ts';
+import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
 import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { admitted, stateIn } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
-import { IdentityMap, type Known, knownOf } from './identities.ts';
+import { type IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { noteFirst } from './people.ts';
 import { mergeProfile } from './profiles.ts';
-import { failedRow, unusableRow } from './set-aside.ts';
+import { errorId, failedRow } from './set-aside.ts';
 
 /** The usercache of a store. */
 export function usercache(engine: Engine, cache: ChunkCache): Usercache {
@@ -55,12 +55,6 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
         waitingIn(row).keys.map(([key]) => key),
       );
       return [...new Set(keys)];
-    },
-    ahead: async (userId, at) => {
-      const where = { user: userId, due_ts: { gt: 0 } };
-      const found = await engine.read((rows) => rows.find(batches, { where }, ['user', 'id', 'waiting']));
-      const times = found.flatMap((row) => waitingIn(row).write_ts).filter((ts) => ts > at);
-      return { count: times.length, first_ts: times.length === 0 ? null : times.reduce((a, b) => Math.min(a, b)) };
     },
   };
 }
@@ -144,27 +138,21 @@ async function setAside(
   now: number,
 ): Promise<void> {
   if (unusable.length === 0) return;
-  const named = unusable.filter((one): one is Required<UnusableEntry> => one.identity !== undefined);
-  const identities = named.map(({ identity }) => identity);
+  const identities = unusable.flatMap(({ identity }) => identity ?? []);
   const known = await knownOf(rows, cache, user, identities);
-  const last = new IdentityMap<SetAsideRow>();
-  const failed = named.map((one) => {
-    const before = last.get(one.identity);
-    const history = before ? { received_ts: before.received_ts, failed: before } : known.get(one.identity);
-    const row = failedRow(user, one, history, now);
-    last.set(one.identity, row);
-    return row;
-  });
-  await takeOut(rows, user, known, identities);
-  await rows.put(errors, failed);
-  const unnamed = unusable.filter(({ identity }) => identity === undefined).map((one) => unusableRow(user, one, now));
-  const where = { user, id: { in: unnamed.map(({ id }) => id) } };
-  const before = new Map((await rows.find(errors, { where })).map((row) => [row.id, row]));
-  for (const row of unnamed) {
-    const same = before.get(row.id);
-    before.set(row.id, same === undefined ? row : { ...same, last_ts: now, tries: same.tries + 1 });
+  const unnamed = unusable.filter(({ identity }) => identity === undefined).map(errorId);
+  const where = { user, id: { in: unnamed } };
+  const failed = new Map((await rows.find(errors, { where })).map((row) => [row.id, row]));
+  for (const one of unusable) {
+    const id = errorId(one);
+    const before = failed.get(id);
+    const history = before
+      ? { received_ts: before.received_ts, failed: before }
+      : one.identity && known.get(one.identity);
+    failed.set(id, failedRow(user, one, history, now));
   }
-  await rows.put(errors, [...before.values()]);
+  await takeOut(rows, user, known, identities);
+  await rows.put(errors, [...failed.values()]);
 }
 
 /** Records the put in the profile. A damaged profile fails no put: the error is returned. */

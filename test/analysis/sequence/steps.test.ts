@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeWeights, viterbi } from '../../../src/analysis/sequence/decode.ts';
 import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/sequence/features.ts';
-import { jointOdds, pairKind } from '../../../src/analysis/sequence/joint.ts';
+import { jointOdds, pairShares } from '../../../src/analysis/sequence/joint.ts';
 import { cellStates, modelOf, StateOdds, stateNames, type TreeFile } from '../../../src/analysis/sequence/model.ts';
 import { legFeatures, modes, type Ride } from '../../../src/analysis/sequence/rides.ts';
 import { shippedModels } from '../../../src/analysis/sequence/segment.ts';
@@ -68,8 +68,8 @@ const rideBy = (mode: (typeof modes)[number], wait: number): Ride => ({
   possible: modes.map(() => true),
   fastest: 14,
   before: null,
-  near: false,
-  left: false,
+  near: 0,
+  left: 0,
   waited: wait,
 });
 
@@ -79,14 +79,14 @@ describe('the joint decision', () => {
   it('is what summing over every choice gives', () => {
     const rides = [
       rideBy('CAR', 0),
-      { ...rideBy('BUS', 240), before: 0, near: true },
+      { ...rideBy('BUS', 240), before: 0, near: 0.7, left: 0.4 },
       { ...rideBy('TRAIN', 60), before: 1 },
     ];
     const weight = ([a, b, c]: [number, number, number]): number => {
       const own = [a, b, c].map((m, i) => joint.modes[m]!.reduce((sum, w, f) => sum + w * rides[i]!.features[f]!, 0));
-      const pair = (x: number, y: number, near: boolean): number =>
-        joint.pairs[pairKind(x, y, { near, left: false })] ?? 0;
-      return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, true) + pair(b, c, false));
+      const pair = (x: number, y: number, how: Ride): number =>
+        pairShares(x, y, how).reduce((sum, [kind, share]) => sum + share * joint.pairs[kind]!, 0);
+      return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, rides[1]!) + pair(b, c, rides[2]!));
     };
     const sums = rides.map(() => modes.map(() => 0));
     let total = 0;

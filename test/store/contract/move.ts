@@ -52,6 +52,16 @@ export function moveTests(use: Use): void {
     same(judged, entries);
   });
 
+  use.it('a move that finds nothing due leaves the times of the last one', async (user) => {
+    await user.put([fix(1), fix(500)], 0);
+    await user.moveAll(accept, { at: 100 });
+    const { moved_ts, converted_ts } = await user.state();
+    expect([moved_ts, converted_ts]).toEqual([100, 100]);
+    await user.put([entry(battery, 1_000_000_000)], 100);
+    await user.moveAll(refuse(), { at: 200 });
+    expect(await user.state()).toMatchObject({ moved_ts, converted_ts });
+  });
+
   use.it('new, different and same contents are counted, and the newest stays', async (user) => {
     await user.moveIn([fix(1), fix(2), entry(battery, 3)]);
     const result = await user.moveIn([fix(1), fix(2, { a: 1 }), fix(4), entry(battery, 3)]);

@@ -1,5 +1,6 @@
 // Contract: when the service received an entry first, and entries that claim to be written long after that.
 import { expect } from 'vitest';
+import type { PersonFigures } from '../../../src/store/store.ts';
 import { battery, entry, findRows, fix, type Person, refuse, same, type Use } from './kit.ts';
 
 const day = 86_400;
@@ -43,12 +44,18 @@ export function receiptTests(use: Use): void {
     expect(await receipts(user, 'timeseries')).toEqual([4, 7]);
   });
 
+  use.it('an entry with a write_ts that no calendar has is due at once', async (user) => {
+    await user.put([fix(300_000_000_000)], 2_000);
+    expect(await use.store.pipeline.withWork([user.id], 2_000)).toEqual(new Set([user.id]));
+    expect((await user.moveAll(undefined, { at: 2_000 })).moved).toHaveLength(1);
+    expect((await use.store.usercache.summary(user.id)).count).toBe(0);
+  });
+
   use.it('an entry with a write_ts more than a day after its receipt waits until that time', async (user) => {
     const [inTime, edge, ahead, late] = [fix(1_000), fix(2_000 + day), fix(2_001 + day), entry(battery, 9 * day)];
     await user.put([inTime, edge, ahead, late], 2_000);
-    expect(await use.store.usercache.ahead(user.id, 3_000)).toEqual({ count: 2, first_ts: 2_001 + day });
-    expect(await use.store.usercache.ahead(user.id, 2_001 + day)).toEqual({ count: 1, first_ts: 9 * day });
-    expect(await use.store.usercache.ahead(user.id, 9 * day)).toEqual({ count: 0, first_ts: null });
+    const [{ waiting }] = (await use.store.users.figures({ uuid: user.id })) as [PersonFigures];
+    expect(waiting).toEqual({ count: 4, ahead: 2, next_due_ts: 2_001 + day });
 
     const first = await user.moveAll(undefined, { at: 2_000.5 + day });
     expect(first).toMatchObject({ inserted: 2, more: false });

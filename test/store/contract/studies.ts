@@ -129,7 +129,13 @@ export function studyTests(use: Use): void {
     };
     const made = (await join(1, { byOperator: true }))!.enrolled;
     const [idle, busy] = [(await join(1))!.enrolled, (await join(2))!.enrolled];
-    await profiles.merge(idle.uuid, { a: 1 });
+    // An empty push shows in the profile, and is no entry.
+    const note = { fields: () => ({ a: 1 }), onFailure: () => {} };
+    await usercache.put(idle.uuid, { entries: [], unusable: [], note }, 5);
+    expect([await users.byUuid(idle.uuid), await profiles.get(idle.uuid)]).toEqual([
+      idle,
+      expect.objectContaining({ a: 1 }),
+    ]);
     await usercache.put(busy.uuid, { entries: [], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 9);
     expect(await users.byUuid(busy.uuid)).toEqual({ ...busy, sent_ts: 9 });
     const week = 7 * 86_400;

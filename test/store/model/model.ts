@@ -4,7 +4,7 @@ import { dataTime, type Entry, type Identity, identityOf } from '../../../src/mo
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../../src/model/error-ids.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
-import { type TimeRange, zoneNamed } from '../../../src/model/time.ts';
+import { maxTime, type TimeRange, zoneNamed } from '../../../src/model/time.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
 import type { Document, ErrorRow, Judge, Moved, PutBatch, PutResult, ZoneSighting } from '../../../src/store/store.ts';
 
@@ -27,7 +27,9 @@ export const judge: Judge = ({ data }) =>
 
 /** When an entry may be processed. */
 const dueOf = ({ entry, received_ts }: Stored): number =>
-  entry.metadata.write_ts > received_ts + 86_400 ? entry.metadata.write_ts : Number.NEGATIVE_INFINITY;
+  entry.metadata.write_ts > received_ts + 86_400 && entry.metadata.write_ts <= maxTime
+    ? entry.metadata.write_ts
+    : Number.NEGATIVE_INFINITY;
 
 export const isSame = (a: unknown, b: unknown): boolean => {
   try {

@@ -84,11 +84,10 @@ it('a backup may go to an empty folder outside the store, and to no other', asyn
   expect(await readdir(target)).toEqual(['mobility.db']);
   const file = join(await places.folder(), 'file');
   await writeFile(file, '');
-  const around = await readdir('..');
   for (const other of [target, folder, join(folder, 'inside'), file, join(file, 'below'), '/dev/null', '']) {
     await rejects(backupStore(folder, other), 'MOBILITY_STORE_ADDRESS');
   }
-  expect(await readdir('..')).toEqual(around); // the empty name is not the folder above
+  expect(await readdir('..')).not.toContain('mobility.db'); // the empty name is not the folder above
   expect(await readdir(target)).toEqual(['mobility.db']);
 });
 

@@ -36,7 +36,6 @@ it('no statement looks through a table but that of the few studies, and only wha
     .filter(({ plan }) => plan.includes('TEMP B-TREE'))
     .map(({ sql }) => /FROM (\w+).*(ORDER BY .*?)(?: LIMIT|$)/.exec(sql)!.slice(1).join(' ').replaceAll('"', ''));
   expect(sorts.sort()).toEqual([
-    'chunks ORDER BY first DESC, key', // of some days, in pages
     'documents ORDER BY write_ts, key',
     'tokens ORDER BY created_ts, hash',
     'trips ORDER BY chain_ts', // of some days

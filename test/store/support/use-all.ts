@@ -23,7 +23,6 @@ export async function useAll(store: Store): Promise<void> {
   const zoned = { time_zone: 'Europe/Berlin' };
   await user.put([fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);
   await store.usercache.put(id, { entries: [fix(1)], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
-  await store.usercache.ahead(id, 5);
   await store.usercache.keys(id);
   await store.usercache.summary(id);
   await user.moveAll((one) => (one.metadata.write_ts === 2 ? refuse()(one) : accept(one)));

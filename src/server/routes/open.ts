@@ -1,14 +1,16 @@
-// The configuration of a study, where an app that is built to ask here finds it. The published app asks GitHub.
+// Open routes: whether the process runs, whether the store works, and the configurations of studies.
 
 import { isStudyName } from '../../model/study.ts';
 import { configFileName } from '../../model/study-config.ts';
 import { Problem } from '../problem.ts';
+import { objectOf } from '../schemas.ts';
 import type { OpenRoute } from './route.ts';
 
 const ending = configFileName('');
 
-/** The route under `/configs`. */
-export const configRoutes: readonly OpenRoute[] = [
+/** Each a GET without a token. Their answers contain nothing about users. */
+export const openRoutes: readonly OpenRoute[] = [
+  // Where an app that is built to ask here finds it. The published app asks GitHub.
   {
     path: '/configs/:file',
     summary: "Returns a study's configuration for today's app",
@@ -21,6 +23,21 @@ export const configRoutes: readonly OpenRoute[] = [
       if (config === null)
         throw new Problem(404, `expected a study with a configuration, and \`${ending}\` after its name`);
       return config;
+    },
+  },
+  {
+    path: '/healthz',
+    summary: 'Answers 200 if the process runs. It does not use the store.',
+    answers: objectOf({ status: { const: 'ok' } }),
+    answer: async () => ({ status: 'ok' }),
+  },
+  {
+    path: '/readyz',
+    summary: 'Answers 200 if the store can be written and read, and its disk has space.',
+    answers: objectOf({ status: { const: 'ready' } }),
+    answer: async ({ checkReady }) => {
+      await checkReady();
+      return { status: 'ready' };
     },
   },
 ];

@@ -1,0 +1,40 @@
+// Counts by name within the current minute, hour or day: what limits are held against.
+
+const mostRemembered = 20_000; // names; beyond them the oldest is forgotten
+
+/** Counts in one process, which begin again with each window of time. */
+export class WindowCounts {
+  /** Length of a window, s. */
+  readonly seconds: number;
+  readonly #now: () => number;
+  #window = 0;
+  #counts = new Map<string, number>();
+
+  /** `now`: seconds since the epoch. */
+  constructor(seconds: number, now: () => number) {
+    this.seconds = seconds;
+    this.#now = now;
+  }
+
+  of(name: string): number {
+    return this.#current().get(name) ?? 0;
+  }
+
+  add(name: string, more = 1): void {
+    const counts = this.#current();
+    const sum = Math.max(0, (counts.get(name) ?? 0) + more);
+    if (counts.size >= mostRemembered && !counts.has(name)) counts.delete(counts.keys().next().value!);
+    counts.set(name, sum);
+  }
+
+  /** s until the next window begins. */
+  left(): number {
+    return this.seconds - (this.#now() % this.seconds);
+  }
+
+  #current(): Map<string, number> {
+    const window = Math.floor(this.#now() / this.seconds);
+    if (window !== this.#window) [this.#window, this.#counts] = [window, new Map()];
+    return this.#counts;
+  }
+}
