@@ -38,6 +38,8 @@ export interface PutOptions {
   inProfile?: boolean;
   /** When another service first received an entry, seconds since the epoch. Default: the time of the put. */
   receipts?: ReadonlyMap<Entry, number>;
+  /** True for what a phone or page sends: its corrections are the person's, so that an `author` in them is left out. */
+  byPerson?: boolean;
 }
 
 /**
@@ -77,19 +79,25 @@ async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
 export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
+function withoutAuthor(entry: Entry): Entry {
+  const { author, ...data } = entry.data;
+  return entry.metadata.key === keys.correction && author !== undefined ? { ...entry, data } : entry;
+}
+
 /** As `putBatch`, for values that were checked already. */
 export async function putTaken(
   userId: string,
   taken: Iterable<Taken> | AsyncIterable<Taken>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  const { store, now, log = silentLog, inProfile = true, receipts } = options;
+  const { store, now, log = silentLog, inProfile = true, receipts, byPerson = false } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const onFailure = (error: unknown): void =>
     log.write('WARNING', `Profile does not show this put: ${errorText(error)}`);
   const newest = new NewestTimes();
   let hasStored = false;
-  for await (const { entries, unusable, isLast } of partsOf(taken)) {
+  for await (const { entries: sent, unusable, isLast } of partsOf(taken)) {
+    const entries = byPerson ? sent.map(withoutAuthor) : sent;
     newest.add(entries);
     const batch: PutBatch = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));

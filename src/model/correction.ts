@@ -50,7 +50,7 @@ export type Stated = Correction & {
   write_ts: number;
   /** When the service first received it. */
   received_ts: number;
-  /** The operator who stated it, as the entry says: nothing proves it. Absent: the person. */
+  /** The operator who stated it, by a command. Absent: the person. */
   author?: string;
   reason?: string;
   /** Start and end of the trips concerned, as the author saw them. */

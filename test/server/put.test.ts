@@ -30,6 +30,18 @@ describe('put', () => {
     expect(await waitingOf(kit.store, ada)).toEqual(entries); // by write_ts
   });
 
+  it("a correction that a phone pushes is its user's, whatever author it names", async () => {
+    const metadata = { key: 'manual/correction', type: 'message', write_ts: ts, platform: 'android' };
+    const data = { kind: 'set_aside', start_ts: ts - 60, end_ts: ts, author: 'helen', reason: 'a borrowed phone' };
+    await put([{ metadata, data }]);
+    await kit.post('/usercache/putone', {
+      user: 'ada',
+      the_entry: { metadata: { ...metadata, write_ts: ts + 1 }, data },
+    });
+    const { author: _, ...kept } = data;
+    expect((await waitingOf(kit.store, ada)).map((entry) => entry.data)).toEqual([kept, kept]);
+  });
+
   it('a put of several parts says what is stored when a later part fails, and is completed by sending it again', async () => {
     const entries = Array.from({ length: maxTransactionEntries + 1 }, (_, i) => iosActivity(ts + i));
     let parts = 0;

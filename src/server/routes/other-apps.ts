@@ -112,7 +112,7 @@ async function putMapped(
   if (passedOver > 0) log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
   const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
-  await putTaken(caller.uuid, [...taken, ...others], { store, now, log });
+  await putTaken(caller.uuid, [...taken, ...others], { store, now, log, byPerson: true });
 }
 
 /**

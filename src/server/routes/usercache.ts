@@ -47,7 +47,7 @@ export const usercacheRoutes: readonly Route[] = [
 
 async function put(call: RouteCall): Promise<object> {
   const { caller, list, store, now, log } = call;
-  const stored: PutCounts = await putTaken(caller.uuid, list, { store, now, log });
+  const stored: PutCounts = await putTaken(caller.uuid, list, { store, now, log, byPerson: true });
   return { ...stored, ...(await newerConfig(call)) };
 }
 
@@ -61,7 +61,7 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
 
 async function putOne({ caller, body, store, now, log }: RouteCall): Promise<object> {
   const taken = [takeEntry(body.the_entry!)];
-  return { putone: true, ...(await putTaken(caller.uuid, taken, { store, now, log })) };
+  return { putone: true, ...(await putTaken(caller.uuid, taken, { store, now, log, byPerson: true })) };
 }
 
 /** The documents as stored, and in the trips of a day what the user said about them. */
