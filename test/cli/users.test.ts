@@ -162,6 +162,17 @@ describe('users list', () => {
     expect(stdout).toMatch(/sim-s-1@example.org +in order +- +2024-07-03 09:46 +0 s ago +0 s ago +\d{3} +0 +0\n/);
   });
 
+  it('finds users who asked on their page to be erased', async () => {
+    const { run, withStore } = await freshProgram();
+    for (const name of ['ada', 'ben']) await run(['users', 'add', name]);
+    await withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail('ben'))!;
+      await store.profiles.merge(uuid, { erasure_asked_ts: 1_720_000_000 });
+    });
+    const { users } = (await run(['users', 'list', '--asked-erasure', '--json'])).json<{ users: object[] }>();
+    expect(users).toEqual([expect.objectContaining({ user_email: 'ben' })]);
+  });
+
   it('finds users who have been silent for some days', async () => {
     const { run } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);

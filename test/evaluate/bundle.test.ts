@@ -33,6 +33,8 @@ it('a case gives the trips of the diary on another machine, as evaluate finds', 
   const { files, trips } = made.json<{ files: string[]; trips: { isAlike: boolean }[] }>();
   expect(trips.length).toBeGreaterThan(3);
   expect(trips.every(({ isAlike }) => isAlike)).toBe(true);
+  const none = await run([...args.slice(0, -1), `${out}-none`, '--day', '2023-03-11'], { now });
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('expected a day with entries')]);
   const scored = await run(['evaluate', '--cases', out, '--json']);
   expect(scored.json()).toMatchObject({ overall: { f1: 1, mode: 1, start: [0, 0], end: [0, 0] } });
   const put = gunzipSync(await readFile(files[0]!)).toString('utf8');

@@ -19,6 +19,7 @@ import {
 import { putBatch } from '../../intake/put-batch.ts';
 import { silentLog } from '../../log/log.ts';
 import type { Entry } from '../../model/entry.ts';
+import { MobilityError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
 import { isPhone, sourceOf } from '../../model/sources.ts';
 import type { TimeRange } from '../../model/time.ts';
@@ -73,6 +74,11 @@ async function write(context: CommandContext, { user: name, day, out, verify }: 
     days: [observed],
   } = await readObservedDays(store, uuid, { from: day, to: day });
   const range = { from: observed!.from, to: observed!.to };
+  const found = await store.timeseries.find(uuid, { time: 'ts', keys: bundleKeys, ...range, limit: 1 });
+  if (found.entries.length === 0) {
+    const text = `expected a day with entries, found none on ${day}: \`mobility days --user ${name}\` lists the days`;
+    throw new MobilityError('MOBILITY_USAGE', text);
+  }
   const trips = await tripsWithin(store, uuid, range);
   const { bundle, differences } = await findCase(context, uuid, { day, range, trips });
   const files = await writeCase(out, bundle);
@@ -87,8 +93,8 @@ async function write(context: CommandContext, { user: name, day, out, verify }: 
   const result = { user_id: uuid, day, files, entries, trips: differences };
   await context.output.result(result, [...files, ...(verify ? [table(rows, [2])] : [])].join('\n'));
   const other = differences.filter(({ isAlike }) => !isAlike).length;
-  const found = other === 0 ? 'the same trips' : `${counted(other, 'other trip')}, see --verify`;
-  context.output.note(`${counted(entries, 'entry', 'entries')}: on an empty store they give ${found}`);
+  const same = other === 0 ? 'the same trips' : `${counted(other, 'other trip')}, see --verify`;
+  context.output.note(`${counted(entries, 'entry', 'entries')}: on an empty store they give ${same}`);
   return other === 0 ? {} : { exitCode: 3 };
 }
 

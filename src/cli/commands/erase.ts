@@ -87,7 +87,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   for (const { message, ...person } of receipt.failed) context.output.note(`${nameOf(person)}: ${message}`);
   const left = people.length - receipt.users.length - receipt.failed.length;
   if (left > 0) context.output.note(`interrupted: ${counted(left, 'user')} not erased; repeat the command`);
-  return receipt.failed.length + receipt.logs.left.length === 0 ? {} : { exitCode: 3 };
+  if (receipt.failed.length + receipt.logs.left.length > 0) return { exitCode: 3 };
+  return left > 0 ? {} : { exitCode: 0 }; // done, also if a signal came after the last user
 }
 
 /** Everybody whom the flags name. */

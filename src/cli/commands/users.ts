@@ -89,6 +89,7 @@ interface ListOptions {
   subgroup?: string;
   joinedSince?: number;
   neverPushed?: true;
+  askedErasure?: true;
 }
 
 function listCommand(context: CommandContext): Command {
@@ -106,6 +107,7 @@ function listCommand(context: CommandContext): Command {
     .option('--subgroup <name>', 'only users of this subgroup')
     .option('--joined-since <time>', 'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30', since)
     .option('--never-pushed', 'only users of whom no entry was ever stored')
+    .option('--asked-erasure', 'only users who asked on their page to be erased')
     .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json')
     .action(context.run((options: ListOptions) => list(context, options)));
 }
@@ -120,6 +122,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   for await (const stand of everyStand(store, { now: context.now(), silentDays })) {
     if (!isMember(stand.user, options) || !isOfWave(stand.user, options)) continue;
     if (state !== undefined && stand.state !== state) continue;
+    if (options.askedErasure && typeof stand.figures.profile.erasure_asked_ts !== 'number') continue;
     if (silent === undefined || ['silent', 'without_locations'].includes(stand.state)) stands.push(stand);
   }
   // Those who need somebody first, of each state the longest first.
