@@ -19,8 +19,9 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
     const [left, wide] = [x(item.from), x(item.to) - x(item.from)];
     const at = `x="${left}%" width="${wide.toFixed(2)}%"`;
     if (item.kind === 'gap') {
-      bands.push(`<rect class="hole" ${at} y="8.5" height="19"/>`);
-      if (wide > 50) bands.push(nameAt(left + wide / 2, t.me.inBar.not));
+      const outside = t.me.inBar.outside[item.reason];
+      if (outside === undefined) bands.push(`<rect class="hole" ${at} y="8.5" height="19"/>`);
+      if (wide > 50) bands.push(nameAt(left + wide / 2, outside ?? t.me.inBar.not));
     }
     if (item.kind === 'stay') {
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);

@@ -134,7 +134,7 @@ function rings({ project, metres, height }: View, around: MapPlace | undefined, 
       ({ n, r }) =>
         `<text class="t2 rt" x="${x + r}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`,
     );
-  return `<clipPath id="edge"><path d="M0 0h${width}v${height}h-${width}z"/></clipPath><g clip-path="url(#edge)">${circles.join('')}${labels.join('')}</g>`;
+  return `<svg width="${width}" height="${height}">${circles.join('')}${labels.join('')}</svg>`;
 }
 
 /** Places with their names, each on the side where it hides least. */

@@ -21,7 +21,7 @@ export function daysFile(name: string, days: readonly ShownDay[], t: Texts): str
   const rows = days.map((day) => dayRow(day, `#d${day.observed.day}`, t));
   const each = days.map((shown) => {
     const { day } = shown.observed;
-    return markup`<section><h2 class="top-of" id="d${day}">${dayTitle(day, t)}</h2>${dayView(shown, t, {}, day)}</section>`;
+    return markup`<section><h2 id="d${day}">${dayTitle(day, t)}</h2>${dayView(shown, t, {}, day)}</section>`;
   });
   return file(name, days, t, markup`${dayRows(rows, t)}${each}`);
 }

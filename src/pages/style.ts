@@ -28,7 +28,7 @@ a{color:inherit;text-decoration-thickness:1px;text-underline-offset:.2em}a:hover
 main{padding-top:1.25rem;padding-bottom:3rem}.narrow{max-width:40rem}
 .bottom{padding-top:1rem;padding-bottom:2rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
 .bottom a{display:inline-flex;align-items:center;min-height:2.75rem;margin-right:1.25rem}
-svg{display:block;overflow:visible}svg text{font-size:12px;fill:var(--ink)}svg .t2{fill:var(--soft)}
+svg{display:block;overflow:visible}svg svg{overflow:hidden}svg text{font-size:12px;fill:var(--ink)}svg .t2{fill:var(--soft)}
 .patterns{position:absolute;width:0;height:0}.pt{fill:var(--c)}.tile,.cut{fill:var(--paper)}
 .ic{width:1.25rem;height:1.25rem;flex:none;fill:none;stroke:var(--c,currentColor);stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
 .ic .f{fill:var(--c,currentColor);stroke:none}
@@ -47,9 +47,9 @@ fieldset{border:0;padding:0;margin:0}
 .tile2 input{appearance:none;position:absolute;opacity:0}.tile2 span{font-weight:400;margin:0}.tile2 :checked~span{font-weight:650}
 .tile2 :checked~span:before{content:"";position:absolute;inset:-1.5px;border:3px solid var(--ink);border-radius:6px}
 .tile2 :focus-visible~span:after{content:"";position:absolute;inset:-6px;border:3px solid var(--ink);border-radius:9px}
-summary{cursor:pointer;min-height:2.75rem;display:inline-flex;align-items:center;gap:.25rem;font-size:.9375rem;list-style:none}
-summary>span{text-decoration:underline;text-underline-offset:.2em;text-decoration-thickness:1px}summary::-webkit-details-marker{display:none}
-summary:before{content:"+";font-weight:700;display:inline-block;width:.75rem}details[open]>summary:before{content:"–"}
+summary,.fold{cursor:pointer;min-height:2.75rem;display:inline-flex;align-items:center;gap:.25rem;font-size:.9375rem;list-style:none;text-decoration:none}
+summary>span,.fold>span{text-decoration:underline;text-underline-offset:.2em;text-decoration-thickness:1px}summary::-webkit-details-marker{display:none}
+summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;width:.75rem}details[open]>summary:before,.fold:before{content:"–"}
 .facts{margin:1rem 0 0;border-top:1px solid var(--line)}.facts div{display:grid;grid-template-columns:8.5rem 1fr;gap:.5rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
 .facts dt{color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
 .card{background:var(--wash);border-radius:8px;padding:1rem;margin:1rem 0}.card h2{margin:0}
@@ -125,7 +125,7 @@ td.loc{grid-column:2;grid-row:2;font-size:.8125rem;line-height:1.125rem;color:va
 @media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1,.hd h2{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
 .cols{display:grid;grid-template-columns:minmax(0,33rem) minmax(0,1fr);gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
 .row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.tiles{grid-template-columns:1fr 1fr 1fr}.cards{grid-template-columns:repeat(3,1fr)}}
-@media print{nav,.btn,button,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
+@media print{nav,.btn,button,.fold,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
 .yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
 ${modeRules()}
 `.trimStart();

@@ -11,6 +11,7 @@ import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { type DayRow, dayRow, dayRows, dayTitle, type Step, stepHeading, weekStrip } from '../pages/overview.ts';
 import { shell } from '../pages/shell.ts';
 import { shownDays } from '../pages/shown-days.ts';
+import type { Texts } from '../pages/texts/texts.ts';
 import type { Store } from '../store/store.ts';
 import { answersTo, nameOfStay, statedOnDay, tripCorrections } from './me-corrections.ts';
 import {
@@ -123,7 +124,8 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const done = query.done === 'outside' ? banner(`${t.error} ${t.me.outside}`, 'bad') : banner(said[query.done ?? '']);
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
-    ofTrip: (trip) => correction(call, trip, before(trip), day),
+    ofTrip: (trip) =>
+      trip.id === query.correct ? correction(call, trip, before(trip), day) : correctionLink(trip, day, t),
     ofStay: (stay) => nameOfStay(call, stay, day),
     ofFlag: (flag) => answersTo(call, flag, shown),
   };
@@ -155,7 +157,14 @@ ${rows.length > 0 ? dayRows(rows, t) : banner(t.me.future)}`;
 
 // ---------------------------------------------------------------- labels
 
-/** The form that says what a trip was; folded until it is wanted. */
+/** Leads to the forms of a trip: those of all trips would make a page of a busy day too long. */
+const correctionLink = (trip: Trip, day: string, t: Texts): Markup =>
+  markup`<a class="fold" href="${dayPath(day)}?correct=${trip.id}#trip-${trip.id}">${correctWords(trip, t)}</a>`;
+
+const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
+  markup`<span>${t.me.correct}<span class="vh">${t.me.correctWhat} ${t.clock(start_ts, start_zone)}</span></span>`;
+
+/** The forms that say what a trip was. */
 function correction(call: PersonCall, trip: Trip, before: Trip | null, day: string): Markup {
   const { t } = call;
   const purposes = Object.entries(t.labelPurposes).map(
@@ -168,7 +177,7 @@ function correction(call: PersonCall, trip: Trip, before: Trip | null, day: stri
   const form = markup`<fieldset><legend>${t.me.how}</legend><div class="tiles">${modes}</div></fieldset>
 <label><span>${t.me.what}</span><select name="purpose"><option value="">${t.me.unsaid}</option>${purposes}</select></label>
 <div class="acts"><button class="go">${t.me.save}</button></div><p class="small soft">${t.me.promise}</p>`;
-  return markup`<details><summary><span>${t.me.correct}<span class="vh">${t.me.correctWhat} ${t.clock(trip.start_ts, trip.start_zone)}</span></span></summary>
+  return markup`<details open><summary>${correctWords(trip, t)}</summary>
 ${formOf(call, '/me/label', { day, trip: trip.id }, form)}${tripCorrections(call, trip, before, day)}</details>`;
 }
 

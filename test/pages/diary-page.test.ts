@@ -31,7 +31,7 @@ it('a week of a person is one small page with every trip and nothing to fetch', 
     const trips = Number(/^(\d+) trips/.exec(done.stderr)![1]);
     expect(trips).toBeGreaterThan(10);
     expect(page.match(/<li class="trip"/g)!.length).toBeGreaterThanOrEqual(trips);
-    expect(page.match(/<h2 class="top-of" id="d2024-03-(25|26|27|28|29|30|31)">/g)).toHaveLength(7);
+    expect(page.match(/<h2 id="d2024-03-(25|26|27|28|29|30|31)">/g)).toHaveLength(7);
     expect(page).not.toMatch(/<script|src=|href="(?!#)|url\((?!#)|@import|http-equiv="refresh"/);
     expect(page).toContain(`default-src 'none'`);
     expect(page).toContain('cargo_&#60;bike&#62;');

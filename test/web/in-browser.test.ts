@@ -89,7 +89,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     'a trip is labelled from its card, and says so',
     async () => {
       await page.open(`${address}/me/day/${day}`);
-      await page.value(`document.querySelector('.trip details').open = true`);
+      await page.follow('.trip .fold');
       await page.value(`document.querySelector('.trip input[value=bus]').click()`);
       await page.value(`document.querySelector('.trip select').value = 'work'`);
       await page.follow('.trip button');
@@ -108,6 +108,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       await page.value(`document.querySelector('li:last-child .stay [name=name]').value = 'Home <b>'`);
       await page.follow('li:last-child .stay form button');
       expect(await text('[role=status]')).toContain('with the next run');
+      await page.follow('.trip .fold');
       await page.follow('.trip [value=drop] ~ button');
       await run('pipeline', '--all');
       await page.open(`${address}/me/day/${day}`);
@@ -155,6 +156,8 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       await page.value(`document.querySelector('[name=name]').value = 'mira'`);
       await page.value(`document.querySelector('[name=password]').value = ${JSON.stringify(password)}`);
       await page.follow('main button');
+      await page.open(`${address}/me/day/${day}`);
+      const correct = await page.value<string>(`document.querySelector('.fold').search`);
       await page.open(`${address}/study/sunny`);
       const paths = [
         '/',
@@ -162,6 +165,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         '/sign-in/study',
         '/me',
         `/me/day/${day}`,
+        `/me/day/${day}${correct}`,
         '/me/day/2024-03-30',
         '/me/month',
         '/me/data',
@@ -200,7 +204,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       await page.send('Emulation.setEmulatedMedia', { media: 'print', features });
       await page.open(`${address}/me/day/${day}`);
       expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
-      for (const selector of ['nav', '.trip details'])
+      for (const selector of ['nav', '.trip .fold'])
         expect(await page.value(`getComputedStyle(document.querySelector('${selector}')).display`)).toBe('none');
       await page.send('Emulation.setEmulatedMedia', { media: '' });
     },

@@ -349,7 +349,13 @@ export const en = {
     notRecorded: 'Not recorded',
     between: (place: string): string => `You were at ${place} before and after.`,
     reasons: notRecorded,
-    inBar: { not: 'not recorded', trip: (mode: string): string => `trip, ${mode}` },
+    inBar: {
+      not: 'not recorded',
+      outside: { 'before joining': 'before you joined', 'after leaving': 'after you left' } as Partial<
+        Record<UnobservedReason, string>
+      >,
+      trip: (mode: string): string => `trip, ${mode}`,
+    },
     mode: (sensedMode: string): string => modes[plainMode(sensedMode)] ?? modes.other!,
     section: (sensedMode: string): string => sections[plainMode(sensedMode)] ?? sections.other!,
     noStudy: 'Only you and the people who run this server can see your days.',
