@@ -1,6 +1,6 @@
 // Values of flags: checked while the command line is parsed, so that a mistake is wrong usage and nothing has begun.
 import { InvalidArgumentError } from 'commander';
-import { addDays, isDay, localDateTime, localDay } from '../model/time.ts';
+import { addDays, addUtc, isDay, localDateTime, localDay } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
 /** A parser of whole numbers from `min` to `max`. */
@@ -61,6 +61,18 @@ export function durationArgument(text: string): number {
   if (seconds >= 1 && seconds <= 86_400) return seconds;
   throw new InvalidArgumentError('Expected a time from 1s to 24h, such as 30s, 5m or 1h.');
 }
+
+const ageUnits = { d: 'day', w: 'week', mo: 'month', y: 'year' } as const;
+
+/** A parser of an age such as `18mo`, of 30 days or more: the time so long ago, s since the epoch. */
+export const ageArgument =
+  ({ now }: Today) =>
+  (text: string): number => {
+    const [, count = '', unit = ''] = /^(\d{1,4})(d|w|mo|y)$/.exec(text) ?? [];
+    const before = count === '' ? now() : addUtc(now(), -count, ageUnits[unit as keyof typeof ageUnits]);
+    if (before <= now() - 30 * 86_400) return before;
+    throw new InvalidArgumentError('Expected an age of 30 days or more: 90d, 26w, 18mo or 2y.');
+  };
 
 /** Collects a flag that may be repeated. */
 export function repeated(text: string, before: readonly string[] = []): string[] {

@@ -40,6 +40,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandLoad
     explain: async () => (await import('./commands/explain.ts')).explainCommand,
     import: async () => (await import('./commands/import.ts')).importCommand,
     label: async () => (await import('./commands/label.ts')).labelCommand,
+    retain: async () => (await import('./commands/retain.ts')).retainCommand,
     users: async () => (await import('./commands/users.ts')).usersCommand,
   },
   Research: {

@@ -21,7 +21,16 @@ const audited: ReadonlySet<string> = new Set([
     'migrate',
     'purge-keys',
   ],
-  ...['managers add', 'managers remove', 'rebuild', 'recover-errors', 'store check', 'study create', 'study config'],
+  ...[
+    'managers add',
+    'managers remove',
+    'rebuild',
+    'recover-errors',
+    'retain',
+    'store check',
+    'study create',
+    'study config',
+  ],
   ...['study invite', 'study new-link', 'study tokens', 'users link'],
   ...['users add', 'users import', 'users remove', 'users revoke', 'users token'],
 ]);

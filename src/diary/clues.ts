@@ -36,7 +36,7 @@ interface Fix {
 
 /** The clues of a stretch of time: the entries that tell of it, and those that wait because they were written ahead. */
 export async function readClues(
-  { timeseries, usercache }: Pick<Store, 'timeseries' | 'usercache'>,
+  { timeseries, usercache, pipeline }: Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>,
   userId: string,
   range: TimeRange,
 ): Promise<ReadClues> {
@@ -57,6 +57,7 @@ export async function readClues(
   fixes.sort((a, b) => a.ts - b.ts);
   return {
     locations: [...new Set(fixes.map(({ ts }) => ts))],
+    removedBefore: (await pipeline.get(userId)).retained?.raw_before ?? -Infinity,
     marks: [...disagreements(fixes), ...clock.marks()],
     clocks: clock.causes(),
   };

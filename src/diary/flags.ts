@@ -31,6 +31,8 @@ export interface Mark extends TimeRange {
 export interface Clues {
   /** Times of locations, ascending, each once. */
   locations: readonly number[];
+  /** Locations below this time were removed because they were old: nothing is said of their number. Absent: none. */
+  removedBefore?: number;
   /** Flags of stretches of time: they go to every day, place and section that they touch. */
   marks: readonly Mark[];
 }
@@ -92,7 +94,7 @@ function sectionFlags(
   const flags: Flag[] = touching(clues, { from, to });
   if (distance >= limits.least && distance > (most ?? limits.unknown) * duration) flags.push('too_fast');
   if (distance >= limits.least && estimated > distance / 2) flags.push('mostly_estimated');
-  if (distance >= limits.least && countWithin(clues.locations, from, to) < 2) flags.push('one_location');
+  if (distance >= limits.least && countWithin(clues, from, to) < 2) flags.push('one_location');
   return flags;
 }
 
@@ -112,15 +114,14 @@ function contradicts(said: string, sections: readonly Section[]): boolean {
 export function flagsOfStay({ id, from, to }: FlaggedStay, clues: Clues): Flagged[] {
   const flags: Flag[] = touching(clues, { from, to });
   const isLong = to - from >= limits.stay && from > Number.NEGATIVE_INFINITY && to < Number.POSITIVE_INFINITY;
-  if (isLong && countWithin(clues.locations, from - limits.around, to + limits.around) === 1)
-    flags.push('one_location');
+  if (isLong && countWithin(clues, from - limits.around, to + limits.around) === 1) flags.push('one_location');
   return flags.map((flag) => ({ flag, from, to, of: 'place', id }));
 }
 
 /** The flags of a day itself, without those of its trips and stays. */
 export function flagsOfDay(day: TimeRange, trips: number, clues: Clues): Flagged[] {
   const flags: Flag[] = touching(clues, day);
-  if (trips === 0 && countWithin(clues.locations, day.from, day.to) === 1) flags.push('one_location');
+  if (trips === 0 && countWithin(clues, day.from, day.to) === 1) flags.push('one_location');
   return flags.map((flag) => ({ ...day, flag, of: 'day', id: null }));
 }
 
@@ -133,8 +134,9 @@ const touching = ({ marks }: Clues, { from, to }: TimeRange): Flag[] => [
   ...new Set(marks.filter((mark) => mark.from < to && mark.to >= from).map(({ flag }) => flag)),
 ];
 
-function countWithin(sorted: readonly number[], from: number, to: number): number {
+function countWithin({ locations, removedBefore = -Infinity }: Clues, from: number, to: number): number {
+  if (from < removedBefore) return Infinity;
   let count = 0;
-  for (const ts of sorted) if (ts >= from && ts <= to) count += 1;
+  for (const ts of locations) if (ts >= from && ts <= to) count += 1;
   return count;
 }

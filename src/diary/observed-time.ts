@@ -93,7 +93,9 @@ export async function readObservedDays(
   for await (const link of everyLink(store, userId, { from: before?.chain_ts ?? earliest, to: latest }))
     links.push(link);
   links.push(...(await store.trips.chain(userId, { from: latest, limit: 1 })));
-  const { observed, set_aside: setAside } = await store.pipeline.get(userId);
+  const { observed, set_aside, retained } = await store.pipeline.get(userId);
+  const removed = retained?.days_before ?? null;
+  const setAside = [...set_aside, ...(removed === null ? [] : [{ start_ts: -Number.MAX_VALUE, end_ts: removed }])];
   const stated = holding(await readCorrections(store.timeseries, userId));
   const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
   return { days: observedDays({ links, observed, zone, causes, setAside, atHome }, from, to), links };

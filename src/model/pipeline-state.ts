@@ -1,6 +1,6 @@
 // The state of the pipeline for a user, and the right to work on one.
 import type { TimeRange } from './time.ts';
-import type { LastSeen, Silence } from './trip.ts';
+import type { Carry, LastSeen, Silence } from './trip.ts';
 
 /** Entries that the analysis does not read: those with a data time from `start_ts` to `end_ts`, both included. */
 export interface SetAside {
@@ -8,6 +8,16 @@ export interface SetAside {
   end_ts: number;
   /** Only those of a platform or program; absent: of all. */
   source?: string;
+}
+
+/** What was removed because it was old (`mobility retain`). Links up to `chain_ts` are never derived again. */
+export interface Retained {
+  /** The last link that is final, and with what the analysis goes on behind it. */
+  chain_ts: number;
+  carry: Carry;
+  /** Data times below which sensed entries, and days, were removed, s since the epoch; null: none were. */
+  raw_before: number | null;
+  days_before: number | null;
 }
 
 /** The pipeline's state for one user. Times are seconds since the epoch. */
@@ -26,6 +36,8 @@ export interface PipelineState {
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
   /** What was set aside when trips were derived. */
   set_aside: readonly SetAside[];
+  /** null: nothing was removed. */
+  retained: Retained | null;
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
   /** When entries last left the usercache, and when the converters last accepted one; null: never. */
@@ -46,6 +58,7 @@ export const initialPipelineState: PipelineState = {
   locations_from: null,
   observed: null,
   set_aside: [],
+  retained: null,
   analysis_version: null,
   moved_ts: null,
   converted_ts: null,

@@ -42,7 +42,7 @@ export const analyseTrips: Stage = {
     const { store, userId, state } = context;
     const { setAside, hasCorrections } = await readSetAside(store.timeseries, userId);
     const read = { timeseries: withoutSetAside(store.timeseries, setAside) };
-    const source = await locationKey(read, userId, setAside.length === 0 ? 1 : entriesAtOnce);
+    const source = await locationKey(read, userId, state, setAside.length === 0 ? 1 : entriesAtOnce);
     const changed = changedRange(context, source, setAside);
     if (hasCorrections) {
       context.changedTrips = null;
@@ -64,16 +64,20 @@ export const analyseTrips: Stage = {
   },
 };
 
-/** The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). */
+/**
+ * The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). What
+ * was removed because it was old is remembered.
+ */
 async function locationKey(
   { timeseries }: Pick<StretchStore, 'timeseries'>,
   userId: string,
+  { retained, locations_from }: PipelineState,
   limit: number,
 ): Promise<NonNullable<PipelineState['locations_from']>> {
   // Descending: the last day is in the cache.
   const query = { keys: [keys.filteredLocation], time: 'ts', limit, descending: true } as const;
   for await (const _ of everyEntry(timeseries, userId, query)) return keys.filteredLocation;
-  return keys.location;
+  return (retained && locations_from) ?? keys.location;
 }
 
 /** Data time to analyse again; all of it after a change of the analysis, or of what it reads. */
@@ -134,23 +138,25 @@ class Analysis {
   async start(): Promise<void> {
     const { context, read, source } = this.work;
     const { store, userId, segmenter, stretchSize = defaultStretchSize } = context;
-    const before = await store.trips.lastSettledBefore(userId, this.work.changed.from);
+    const found = await store.trips.lastSettledBefore(userId, this.work.changed.from);
+    const { retained } = context.state;
+    const before = retained !== null && retained.chain_ts > (found?.chain_ts ?? -Infinity) ? retained : found;
     let carry = before?.carry ?? null;
     let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;
     let size = Math.min(firstStretchSize, stretchSize);
     for (;;) {
       const stretch = await readStretch(read, userId, source, carry, size);
       if (carry === null) this.firstTs = stretch.locations[0]?.ts ?? null;
-      const found = analyse({ userId, ...stretch, carry }, { segmenter });
-      this.report(found.failed);
+      const derived = analyse({ userId, ...stretch, carry }, { segmenter });
+      this.report(derived.failed);
       const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
-      const last = found.records.at(-1);
+      const last = derived.records.at(-1);
       this.counts.locations += stretch.locations.length;
-      if ((last || atEnd) && (await this.write(from, found, atEnd, carry))) return;
+      if ((last || atEnd) && (await this.write(from, derived, atEnd, carry))) return;
       if (last) from = justAfter(last.chain_ts);
-      const stuck = !last && found.goOn?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
+      const stuck = !last && derived.goOn?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
       size = stuck ? size * 2 : Math.min(size * 2, stretchSize);
-      carry = found.goOn;
+      carry = derived.goOn;
     }
   }
 

@@ -390,6 +390,11 @@ export interface Timeseries {
    * smallest.
    */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
+  /**
+   * Removes the entries of `keys` with a data time below `before`; where they have none, the `write_ts` counts. Returns
+   * how many there were. Marks nothing as changed. Throws `MOBILITY_LEASE_LOST`.
+   */
+  remove(userId: string, old: { keys: readonly string[]; before: number }, lease: Lease): Promise<number>;
 }
 
 /**

@@ -7,7 +7,7 @@ import { isUuid } from '../../model/ids.ts';
 import { userNameOf } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
-import { eraseUser, totalOf } from '../../upkeep/erase-user.ts';
+import { eraseUser, totalOf, wipeTraces } from '../../upkeep/erase-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { fileText } from '../files.ts';
 import { counted, table } from '../output.ts';
@@ -23,11 +23,6 @@ interface Person {
   user_email: string | null;
   uuid: string | null;
 }
-
-/**
- * Erasing nobody overwrites what removed rows leave in the files of the store, also after an erasure that was killed.
- */
-const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** Rows by collection. `remaining`: all 0, but for the user's record while a log file names them. */
 interface Erased extends Person {
@@ -184,7 +179,7 @@ async function eraseAll(context: CommandContext, store: Store, people: readonly 
     progress.update('removing names from log files');
     const logs = await scrubLogs(context.config().logDir, users);
     if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
-    await store.erase(nobody);
+    await wipeTraces(store);
     const erased = { store: store.address, erased_ts: context.now(), users, failed };
     return { ...erased, logs, not_reached: notReached(store) };
   } finally {

@@ -5,7 +5,7 @@ import { jsonText } from '../../model/json-text.ts';
 import { touch } from '../../model/marks.ts';
 import { zoneNamed } from '../../model/time.ts';
 import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
-import type { WritableRows } from '../rows/rows.ts';
+import type { Where, WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Marked } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
@@ -31,6 +31,7 @@ interface DayChange {
 }
 
 /** A chunk of the day that changes. */
+const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts'>;
 
 /** Puts entries, each in place of the one with its identity, and removes identities; those not there are ignored. */
@@ -54,7 +55,7 @@ export async function editChunks(
     gone.push(...replaced);
     fresh.push(...written.flatMap((entries) => chunkRows(user, change.key, entries)));
   }
-  await replaceChunks(rows, gone, fresh, edited);
+  edited.written = await replaceChunks(rows, gone, fresh);
   return edited;
 }
 
@@ -64,7 +65,7 @@ async function headsAround(rows: WritableRows, user: string, changes: readonly D
   const days = changes.map(({ day }) => day).sort((a, b) => a - b);
   const key = { in: [...new Set(changes.map((change) => change.key))] };
   const where = { user, first: { gte: days[0]! * chunkDay, lt: (days.at(-1)! + 1) * chunkDay }, key };
-  return rows.find(chunks, { where }, ['user', 'key', 'first', 'last', 'first_ts', 'sum']);
+  return rows.find(chunks, { where }, headColumns);
 }
 
 function changesOf(put: readonly StoredEntry[], remove: readonly Identity[]): DayChange[] {
@@ -171,8 +172,7 @@ async function replaceChunks(
   rows: WritableRows,
   gone: readonly ChunkHead[],
   fresh: readonly WrittenChunk[],
-  edited: Edited,
-): Promise<void> {
+): Promise<Edited['written']> {
   const staying = new Set(fresh.map(({ row }) => `${row.first} ${row.key}`));
   for (const { user, first, key } of gone) {
     if (!staying.has(`${first} ${key}`)) await rows.remove(chunks, { user, first, key });
@@ -181,7 +181,32 @@ async function replaceChunks(
     chunks,
     fresh.map(({ row }) => row),
   );
-  for (const [i, written] of fresh.entries()) edited.written.push({ ...written, sum: sums[i]! });
+  return fresh.map((written, i) => ({ ...written, sum: sums[i]! }));
+}
+
+/** Chunks that lose their old entries in one transaction. */
+const chunksAtOnce = 50;
+
+/** Removes old entries of some chunks, see `Timeseries.remove`; 0: none is left. */
+export async function removeOld(
+  rows: WritableRows,
+  cache: ChunkCache,
+  user: string,
+  { keys, before }: { keys: readonly string[]; before: number },
+): Promise<number> {
+  const old = async (where: Where<ChunkRow>): Promise<ChunkHead[]> =>
+    rows.find(chunks, { where: { user, key: { in: keys }, ...where }, limit: chunksAtOnce }, headColumns);
+  const found = await old({ first_ts: { lt: before } });
+  const heads = found.length > 0 ? found : await old({ first_ts: null, first: { lt: before } });
+  const fresh: WrittenChunk[] = [];
+  let removed = 0;
+  for (const [i, { list }] of (await cache.open(rows, heads)).entries()) {
+    const kept = list.filter(({ ts, write_ts }) => (ts ?? write_ts) >= before);
+    removed += list.length - kept.length;
+    if (kept.length > 0) fresh.push(...chunkRows(user, heads[i]!.key, kept));
+  }
+  await replaceChunks(rows, heads, fresh);
+  return removed;
 }
 
 /** Keeps written chunks in the cache. Call it after the commit. */

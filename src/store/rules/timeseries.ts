@@ -6,7 +6,9 @@ import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { accounts, type ChunkRow, chunks } from '../rows/tables.ts';
 import type { EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
+import { underLease } from './accounts.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
+import { removeOld } from './edit-chunks.ts';
 import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
 
 /** The timeseries of a store. */
@@ -41,6 +43,17 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
         return [...byKey.values()].sort((a, b) => compareTexts(a.key, b.key));
       }),
     zonesAround: (userId, writeTs) => engine.read((rows) => zonesAround(rows, cache, userId, writeTs)),
+    remove: async (userId, old, lease) => {
+      let removed = 0;
+      for (let part = -1; part !== 0; removed += part) {
+        part = await engine.write(userId, async (rows) => {
+          await underLease(rows, userId, lease);
+          return removeOld(rows, cache, userId, old);
+        });
+      }
+      cache.forget(userId);
+      return removed;
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 // Contract: reading the timeseries, the zones around a time, and the state of the pipeline.
 import { expect, it } from 'vitest';
-import { battery, entry, fix, location, newId, newPerson, numbers, type Person, same, type Use } from './kit.ts';
+import { battery, entry, fix, fixes, location, newId, newPerson, numbers, type Person, same, type Use } from './kit.ts';
 
 export function timeseriesTests(use: Use): void {
   use.it('get is by identity, within the user', async (user) => {
@@ -52,6 +52,25 @@ export function timeseriesTests(use: Use): void {
     expect(await around(17)).toEqual({ before: null, after: { write_ts: 20, zone: 'Europe/Madrid' } });
     expect(await use.store.timeseries.zonesAround(newId(), 17)).toEqual({ before: null, after: null });
   });
+
+  use.it(
+    'old entries of some keys are removed, also from within chunks, and those of others stay',
+    async (user, other) => {
+      const timeless = entry('a/key', 5, { text: 'no data time' });
+      const stays = [fix(40), fix(41), entry(battery, 3, { ts: 3 }), entry('a/key', 60, { text: 'late' })];
+      await user.moveIn([...fixes(0, 40), ...stays, timeless]);
+      await other.moveIn([fix(1)]);
+      const remove = () =>
+        user.leased((lease) => use.store.timeseries.remove(user.id, { keys: [location, 'a/key'], before: 40 }, lease));
+      expect([await remove(), await remove()]).toEqual([41, 0]);
+      same(
+        await user.stored(),
+        [...stays].sort((a, b) => a.metadata.write_ts - b.metadata.write_ts),
+      );
+      expect((await use.store.counts(other.id)).timeseries).toBe(1);
+      expect((await user.state()).changed).toEqual({ from: 0, to: 41 });
+    },
+  );
 
   use.it('a state that was never written is the initial one; merging keeps the other fields', async (user) => {
     const initial = await use.store.pipeline.get(user.id);

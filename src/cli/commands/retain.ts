@@ -1,0 +1,102 @@
+// `mobility retain`: removes what is older than a study keeps it, and proves it.
+import { Command, Option } from 'commander';
+import { errorText, MobilityError } from '../../model/errors.ts';
+import { localDay } from '../../model/time.ts';
+import { wipeTraces } from '../../upkeep/erase-user.ts';
+import { type RetainReport, retain, retentions } from '../../upkeep/retain.ts';
+import { ageArgument } from '../arguments.ts';
+import type { CommandContext, Outcome } from '../context.ts';
+import { onCopyOf } from '../on-copy.ts';
+import { counted, table } from '../output.ts';
+import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
+import { usersMeant, type Whom, withWhom } from '../whom.ts';
+
+interface Options extends Whom {
+  olderThan: number;
+  what: (typeof retentions)[number];
+  dryRun?: true;
+  yes?: true;
+}
+
+type UserReport = RetainReport & { user_email: string; user_id: string };
+
+/** Removes old sensed data, old days, or both. */
+export function retainCommand(context: CommandContext): Command {
+  return withWhom(new Command('retain'))
+    .description('remove what is older than a study keeps it')
+    .requiredOption('--older-than <age>', 'an age of 30 days or more: 90d, 26w, 18mo, 2y', ageArgument(context))
+    .addOption(
+      new Option('--what <what>', 'raw: what phones sensed; days: trips and what people said of them; both')
+        .choices(retentions)
+        .makeOptionMandatory(),
+    )
+    .addOption(new Option('--dry-run', 'show what would be removed, remove nothing').conflicts('yes'))
+    .option('--yes', 'remove it: without it and without --dry-run nothing happens')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility retain --study sunny --older-than 18mo --what raw --dry-run
+  mobility retain --all --older-than 2y --what both --yes
+
+Days whose raw data are removed stay as they are, also when the analysis changes.
+Exit code 3: some users could not be processed; repeat the command.`,
+    )
+    .action(context.run((options: Options) => run(context, options)));
+}
+
+async function run(context: CommandContext, options: Options): Promise<Outcome> {
+  const { olderThan: before, what, dryRun = false, yes, ...whom } = options;
+  if (!dryRun && !yes)
+    throw new MobilityError(
+      'MOBILITY_USAGE',
+      'expected --dry-run, which shows what would be removed, or --yes, which removes it',
+    );
+  const store = await context.store();
+  const retention = { ...(await pipelineOptions(context)), before, what };
+  const signal = context.interruptible();
+  const inWork = giveBackWhenStopped(context, store, retention.owner);
+  const users: UserReport[] = [];
+  const failed: { user_email: string; message: string }[] = [];
+  const progress = context.output.progress('removing');
+  try {
+    for await (const { uuid, user_email } of usersMeant(context, whom)) {
+      if (signal.aborted) break;
+      progress.update(`${user_email}: ${counted(users.length, 'user')} done`);
+      inWork(uuid);
+      try {
+        const work = dryRun
+          ? onCopyOf(context.config().store, uuid, (copy) => retain(copy, uuid, retention))
+          : retain(store, uuid, retention);
+        users.push({ user_id: uuid, user_email, ...(await work) });
+      } catch (error) {
+        failed.push({ user_email, message: errorText(error) });
+      }
+    }
+    if (!dryRun) await wipeTraces(store);
+  } finally {
+    progress.done();
+  }
+  const result = { store: store.address, before, what, dry_run: dryRun, users, failed };
+  await context.output.result(result, () => tableOf(users));
+  for (const { user_email, message } of failed) context.output.note(`${user_email}: ${message}`);
+  const rows = users.reduce((sum, { entries, errors, links }) => sum + entries + errors + links, 0);
+  const done = dryRun ? 'would be removed' : 'removed';
+  context.output.note(`${counted(rows, 'row')} of ${counted(users.length, 'user')} ${done}`);
+  if (!dryRun)
+    (await context.log('pipeline')).write(
+      'INFO',
+      `Removed ${counted(rows, 'old row')} of ${counted(users.length, 'user')}`,
+    );
+  return failed.length > 0 ? { exitCode: 3 } : {};
+}
+
+function tableOf(users: readonly UserReport[]): string {
+  const day = (ts: number | null): string => (ts === null ? '-' : `${localDay(ts, 'UTC')} UTC`);
+  const rows = users.map(({ user_email, entries, errors, links, raw_before, days_before }) => [
+    ...[user_email, String(entries), String(errors), String(links)],
+    ...[day(raw_before), day(days_before)],
+  ]);
+  const titles = ['NAME', 'ENTRIES', 'ERRORS', 'TRIPS', 'NO RAW DATA BEFORE', 'NO DAYS BEFORE'];
+  return rows.length === 0 ? '' : table([titles, ...rows], [1, 2, 3]);
+}

@@ -1,0 +1,141 @@
+// `mobility retain`: old data go, and the days that stay do not change.
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Entry } from '../../src/model/entry.ts';
+import { retain } from '../../src/upkeep/retain.ts';
+import { interposedStore } from '../faults/interposed-store.ts';
+import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { runs } from '../support/lives.ts';
+import { t0 } from '../support/phone.ts';
+import { android, pushedRide } from '../support/pushes.ts';
+import { newStore } from '../support/store.ts';
+import { freshProgram, type Program } from './kit.ts';
+
+const jsonDigest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+const ada = ['--user', 'sim-r-1@example.org'];
+const day = 86_400;
+const user = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e'; // ids depend on it
+const now = 1_740_000_000; // 2025-02-19
+const old = ['--older-than', '340d']; // 2024-03-16
+
+const simulated = async (): Promise<Program> => {
+  const program = await freshProgram();
+  await program.run(['simulate', '--users', '1', '--days', '30', '--from', '2024-03-01', '--seed', 'r'], { now });
+  await program.run(['pipeline', '--all'], { now });
+  return program;
+};
+const daysOf = async ({ run }: Program, from = '2024-03-01'): Promise<string> =>
+  (await run(['days', ...ada, '--day', `${from}..2024-03-31`, '--json'], { now })).stdout;
+
+it('raw: what was sensed is gone from every file, and the days are the same whatever comes later', async () => {
+  const program = await simulated();
+  const { run, withStore, address } = program;
+  const before = await daysOf(program);
+  const uuid = (await run(['users', 'list', '--json'])).json<{ users: [{ user_id: string }] }>().users[0].user_id;
+  const at = Date.parse('2024-03-05T10:00:00Z') / 1000;
+  const marked = (ts: number): Entry => ({
+    metadata: { key: 'background/battery', write_ts: ts, platform: 'android', type: 'sensor-data', time_zone: 'UTC' },
+    data: { ts, battery_level_pct: 50, note: `marked ${'x'.repeat(50)} secret` },
+  });
+  const label: Entry = {
+    metadata: { key: 'manual/mode_confirm', write_ts: at, platform: 'android', type: 'message', time_zone: 'UTC' },
+    data: { label: 'bike', start_ts: at, end_ts: at + 60 },
+  };
+  await withStore((store) => put(store, uuid, [marked(at), label], now));
+
+  const none = await run(['retain', ...ada, ...old, '--what', 'raw'], { now });
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('--dry-run')]);
+  const tried = await run(['retain', ...ada, ...old, '--what', 'raw', '--dry-run', '--json'], { now });
+  const done = await run(['retain', ...ada, ...old, '--what', 'raw', '--yes', '--json'], { now });
+  const [{ entries, raw_before }] = done.json<{ users: [{ entries: number; raw_before: number }] }>().users;
+  expect(tried.json<{ users: object[] }>().users).toEqual(done.json<{ users: object[] }>().users);
+  expect(entries).toBeGreaterThan(1_000);
+  expect(raw_before).toBeGreaterThan(now - 345 * day);
+  expect(await daysOf(program)).toBe(before);
+  for (const name of await readdir(address)) {
+    if (name.startsWith('mobility.db')) expect(await readFile(join(address, name), 'latin1')).not.toContain('secret');
+  }
+  await withStore(async (store) => {
+    const query = { time: 'write_ts', to: raw_before - 86_400, limit: 999 } as const;
+    const left = new Set((await store.timeseries.find(uuid, query)).entries.map(({ metadata }) => metadata.key));
+    expect([...left].filter((key) => !key.startsWith('config/'))).toEqual(['manual/mode_confirm']);
+    await put(store, uuid, [marked(at), ...pushedRide(android, at + 3_600 - t0, 0)], now); // it comes late
+  });
+  for (const line of [
+    ['pipeline', '--all'],
+    ['rebuild', '--all'],
+    ['recover-errors', '--all'],
+  ])
+    await run(line, { now });
+  expect(await daysOf(program)).toBe(before);
+  const again = await run(['retain', ...ada, ...old, '--what', 'raw', '--yes', '--json'], { now });
+  expect(again.json<{ users: object[] }>().users).toEqual([expect.objectContaining({ raw_before })]);
+  expect(await daysOf(program)).toBe(before);
+});
+
+it('both: old trips are gone and their time is taken out; the audit log shows it', async () => {
+  const program = await simulated();
+  const { run } = program;
+  const before = await daysOf(program, '2024-03-18');
+  await run(['retain', '--all', ...old, '--what', 'both', '--yes'], { now });
+  expect(await daysOf(program, '2024-03-18')).toBe(before);
+  await run(['rebuild', '--all'], { now });
+  expect(await daysOf(program, '2024-03-18')).toBe(before);
+  const gone = JSON.parse(await daysOf(program)) as { days: { day: string; trips: number; off_s: number }[] };
+  expect(gone.days.find((one) => one.day === '2024-03-10')).toMatchObject({ trips: 0, off_s: day });
+  expect((await run(['audit'])).stdout).toMatch(/retain +.*done/);
+  expect((await run(['retain', '--all', '--older-than', '3d', '--what', 'raw', '--yes'])).code).toBe(2);
+});
+
+it('a call that was killed at any write is finished by the next, with the same diary', async () => {
+  const life = Array.from({ length: 8 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const options = { before: t0 + 5 * day, what: 'both', log: memoryLog(), now: () => now } as const;
+  const outcomes: string[] = [];
+  for (let deadly = 0; ; deadly += 1) {
+    const store = await newStore();
+    await store.users.register('ada', { uuid: user, now: 1 });
+    await put(store, user, life.flat());
+    await pipeline(store, user);
+    let writes = 0;
+    const mortal = interposedStore(store, (call) => {
+      if (/merge|apply|timeseries.remove/.test(call) && writes++ === deadly) throw new Error('killed');
+    });
+    const killed = await retain(mortal, user, options).then(
+      () => false,
+      () => true,
+    );
+    await retain(store, user, options);
+    const state = await store.pipeline.get(user);
+    outcomes.push(jsonDigest([await derived(store, user), state.retained]));
+    if (!killed) break;
+  }
+  expect(outcomes.length).toBeGreaterThan(3);
+  expect(new Set(outcomes).size).toBe(1);
+});
+
+it('later days are the same in any order of what comes after, and as if nothing had been removed', async () => {
+  const life = Array.from({ length: 9 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const later = async (removes: boolean, order: readonly number[]): Promise<string> => {
+    const store = await newStore();
+    await store.users.register('ada', { uuid: user, now: 1 });
+    await put(store, user, life.slice(0, 5).flat());
+    const options = { before: t0 + 4 * day, what: 'both', log: memoryLog(), now: () => now } as const;
+    if (removes) await retain(store, user, options);
+    for (const i of order) {
+      await put(store, user, life[i]!);
+      await pipeline(store, user);
+    }
+    const links = await store.trips.chain(user, { from: t0 + 4 * day, limit: 99 });
+    return jsonDigest(links.map(({ trip, start_ts, end_ts, day: on }) => [start_ts, end_ts, on, trip?.sections]));
+  };
+  const expected = await later(false, [5, 6, 7, 8]);
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray([5, 6, 7, 8], { minLength: 4 }), async (order) => {
+      expect(await later(true, order)).toBe(expected);
+    }),
+    runs(6),
+  );
+});
