@@ -26,6 +26,8 @@ export interface AppParts {
   audit?: (act: Act) => Promise<void>;
   /** Every act of the audit log. Default: none. */
   acts?: () => Promise<Act[]>;
+  /** Of the program, for the operator. Default: not told. */
+  version?: string;
   /** Takes exceptions with their stack; default: standard error. */
   errorOutput?: (text: string) => void;
   /** Limits of one caller in place of the default ones. */

@@ -42,6 +42,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   const originOf = originFinder(networksOf(config.trustedProxies));
   const fixed = {
     ...{ store, limits: new SignInLimits(now), fortnights: new Fortnights(), zone: hostZone() },
+    version: parts.version ?? null,
     audit: async (who: string, action: string, people: readonly string[]) =>
       parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
     lastBackup: async () => {
