@@ -7,6 +7,7 @@ import { dataRoutes } from './my-data.ts';
 import { operatorRoutes } from './operator.ts';
 import { signInRoutes } from './sign-in.ts';
 import { studyRoutes } from './study.ts';
+import { tileRoutes } from './tiles.ts';
 import type { WebRoute } from './web.ts';
 
 /** The pages, and what their forms do. */
@@ -19,8 +20,9 @@ export const webRoutes: readonly WebRoute[] = [
   ...dataRoutes,
   ...studyRoutes,
   ...operatorRoutes,
+  ...tileRoutes,
 ];
 
-/** A path as logs may hold it: without the person, the day and the month that a page shows. */
+/** A path as logs may hold it: without the person, the day and the month that a page shows, and without its tiles. */
 export const nameless = (path: string): string =>
-  path.replace(/^(\/study\/[^/]+\/p)\/.+|^(\/me\/(?:day|month))\/.+/s, (_, person, own) => `${person ?? own}/:hidden`);
+  path.replace(/^(\/study\/[^/]+\/(?:p|tiles)|\/me\/(?:day|month|tiles))\/.+/s, '$1/:hidden');
