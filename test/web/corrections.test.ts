@@ -78,7 +78,9 @@ function formWith(html: string, words: string, from = ''): Record<string, string
   );
 }
 
-/** Sends a form without its secret and with a wrong one, which changes nothing; then as it is, and runs the pipeline. */
+/**
+ * Sends a form without its secret and with a wrong one, which changes nothing; then as it is, and runs the pipeline.
+ */
 async function state(path: string, fields: Record<string, string>): Promise<void> {
   const before = await store.trips.corrections((await store.users.byEmail(person))!.uuid);
   const { csrf, ...others } = fields;
