@@ -62,7 +62,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('export', ['converters', 'labels', 'diary']),
   ...work('explain', ['analysis', 'converters', 'diary']),
   ...work('pages', ['diary', 'explain', 'labels', 'report']),
-  ...work('web', ['corrections', 'diary', 'explain', 'export', 'intake', 'labels', 'pages', 'stand']),
+  ...work('web', ['corrections', 'diary', 'explain', 'export', 'intake', 'labels', 'pages', 'report', 'stand']),
   ...work('evaluate', ['analysis', 'converters', 'labels']),
   ...work('pipeline', ['analysis', 'converters', 'corrections', 'intake', 'diary']),
   ...work('upkeep', [

@@ -39,6 +39,9 @@ export interface Question {
   everybody?: ReadonlyMap<string, Figures>;
 }
 
+/** The least number of people, unless somebody asks for more. */
+export const usualLeast = 5;
+
 /** One person may make up at most this share of a figure. */
 const mostOfOnePerson = 0.5;
 

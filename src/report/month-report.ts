@@ -2,8 +2,9 @@
 import { addDays } from '../model/time.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
+import { startSlices } from '../turns.ts';
 import { type Disclosed, disclose } from './disclose.ts';
-import { add, addTrip, type Dimension, type Figures, type PersonTally } from './tally.ts';
+import { add, addTrip, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /** One month by one dimension. */
 export interface MonthReport extends Disclosed {
@@ -22,27 +23,68 @@ export const daysToSettle = 7;
 export const isSettled = (month: string, today: string): boolean =>
   addDays(`${addDays(`${month}-01`, 31).slice(0, 7)}-01`, daysToSettle) <= today;
 
-/**
- * The report of a month, over all people. Months are whole and never overlap, and nobody can be left out: two reports
- * have no difference that stands for a person.
- */
-export async function monthReport(store: Store, month: string, by: Dimension, least: number): Promise<MonthReport> {
+/** What each person comes to in a month, in the cells of one dimension and as a whole. */
+export interface MonthFigures {
+  month: string;
+  by: Dimension;
+  /** By UUID, without those who made no trip. */
+  tallies: ReadonlyMap<string, PersonTally>;
+  everybody: ReadonlyMap<string, Figures>;
+}
+
+/** Reads the figures of a month, of all people or of those of one study. */
+export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
   const first = `${month}-01`;
   const after = `${addDays(first, 31).slice(0, 7)}-01`;
-  for await (const { uuid } of everyUser(store)) {
+  const slices = startSlices();
+  for await (const user of everyUser(store)) {
+    if (study !== undefined && user.study !== study) continue;
     const tally: PersonTally = new Map();
     for (let from = first; from < after; from = addDays(from, daysAtOnce)) {
+      if (slices.isOver()) await slices.next();
       const to = [addDays(from, daysAtOnce - 1), addDays(after, -1)].sort()[0]!;
-      for (const record of await store.trips.byDay(uuid, { from, to })) {
+      for (const record of await store.trips.byDay(user.uuid, { from, to })) {
         addTrip(tally, record, by);
         if (record.trip === null) continue;
         const { distance: metres, duration: seconds } = record.trip;
-        add(everybody, uuid, { trips: 1, metres, seconds }); // once, also where it counts to several modes
+        add(everybody, user.uuid, { trips: 1, metres, seconds }); // once, also where it counts to several modes
       }
     }
-    if (tally.size > 0) tallies.set(uuid, tally);
+    if (tally.size > 0) tallies.set(user.uuid, tally);
   }
-  return { month, by, ...disclose(tallies, { by, least, occasion: month, everybody }) };
+  return { month, by, tallies, everybody };
+}
+
+/**
+ * The part of a month that can be published. Months are whole and never overlap, and nobody can be left out: two
+ * reports have no difference that stands for a person.
+ */
+export const monthReport = ({ month, by, tallies, everybody }: MonthFigures, least: number): MonthReport => ({
+  month,
+  by,
+  ...disclose(tallies, { by, least, occasion: month, everybody }),
+});
+
+/** Exact figures of a cell; whoever sees them can tell what single people did. */
+export interface ExactCell extends Figures {
+  cell: string;
+  people: number;
+}
+
+/** The exact figures of a month: its cells, and all of them together as `all`. */
+export function exactCells({ by, tallies, everybody }: MonthFigures): ExactCell[] {
+  const sums = new Map<string, Figures>();
+  const people = new Map<string, number>();
+  const count = (cell: string, figures: Figures): void => {
+    add(sums, cell, figures);
+    people.set(cell, (people.get(cell) ?? 0) + 1);
+  };
+  for (const tally of tallies.values()) for (const [cell, figures] of tally) count(cell, figures);
+  const cells = [...sums.keys()].sort(compareCells(by));
+  for (const figures of everybody.values()) count('all', figures);
+  return [...cells, ...(everybody.size > 0 ? ['all'] : [])].map((cell) => ({
+    ...{ cell, people: people.get(cell)!, ...sums.get(cell)! },
+  }));
 }

@@ -2,11 +2,12 @@
 // another, time that does not count, the name of a place; and taking it back. Each becomes an entry, which counts from
 // the next run of the pipeline on.
 import { correctionEntry } from '../corrections/entry.ts';
+import { spokenTime } from '../corrections/read.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { type Correction, type CorrectionStanding, statedModes } from '../model/correction.ts';
 import { plainMode } from '../model/plain-mode.ts';
-import { maxTime } from '../model/time.ts';
+import { maxTime, type TimeRange } from '../model/time.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import { type DayItem, type ShownDay, zoneOfDay } from '../pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
@@ -82,8 +83,11 @@ ${formOf(call, '/me/correct', { day, kind: 'place_name', ts: middle(stay.from, s
 /** What was stated about the day, each with a button that takes it back. */
 export function statedOnDay(call: PersonCall, shown: ShownDay, standings: readonly CorrectionStanding[]): MarkupValue {
   const { t } = call;
-  const { day } = shown.observed;
-  const own = standings.filter((one) => one.day === day && one.effect !== 'undone' && one.correction.kind !== 'undo');
+  const { day, from, to } = shown.observed;
+  const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
+  const own = standings.filter(
+    ({ effect, correction }) => effect !== 'undone' && correction.kind !== 'undo' && isOf(spokenTime(correction)),
+  );
   if (own.length === 0) return null;
   const rows = own.map(({ correction }) => {
     const undo = formButton(call, '/me/correct', t.me.undo, { day, kind: 'undo', of: correction.write_ts });

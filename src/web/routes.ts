@@ -7,6 +7,7 @@ import { dataRoutes } from './my-data.ts';
 import { operatorRoutes } from './operator.ts';
 import { signInRoutes } from './sign-in.ts';
 import { studyRoutes } from './study.ts';
+import { figureRoutes } from './study-figures.ts';
 import { tileRoutes } from './tiles.ts';
 import type { WebRoute } from './web.ts';
 
@@ -19,6 +20,7 @@ export const webRoutes: readonly WebRoute[] = [
   ...correctionRoutes,
   ...dataRoutes,
   ...studyRoutes,
+  ...figureRoutes,
   ...operatorRoutes,
   ...tileRoutes,
 ];

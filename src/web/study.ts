@@ -7,18 +7,40 @@ import { shell } from '../pages/shell.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import type { Chain } from '../stand/stand-of.ts';
 import { readDay } from './me-days.ts';
-import { type Filter, type Fortnight, filters, isShown, peopleOf, type StudyPerson } from './study-people.ts';
+import {
+  type Filter,
+  type Fortnight,
+  filters,
+  isShown,
+  peopleOf,
+  type StudyPerson,
+  turnLinks,
+  turnOf,
+} from './study-people.ts';
 import { baseMapOf } from './tiles.ts';
 import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 /** People on one page of the table. */
 const pageSize = 100;
 
-function studyPage(call: StudyCall, title: string, body: MarkupValue, foot: MarkupValue = null): WebAnswer {
+const parts = { people: '', flagged: '/flagged', figures: '/figures' } as const;
+
+/** A page of a study. */
+export function studyPage(
+  call: StudyCall,
+  title: string,
+  body: MarkupValue,
+  { current, foot }: { current?: keyof typeof parts; foot: MarkupValue },
+): WebAnswer {
   const { t, study, manager } = call;
-  const here = `/study/${study.name}`;
   const links = [
-    { href: here, words: t.study.people, isCurrent: title === t.study.people },
+    ...Object.entries(parts).map(([name, path]) => ({
+      ...{
+        href: `/study/${study.name}${path}`,
+        words: t.study[name as keyof typeof parts],
+        isCurrent: name === current,
+      },
+    })),
     ...(manager.studies.length > 1 || manager.operator ? [{ href: '/study', words: t.study.studies }] : []),
   ];
   const signOut = formButton(call, '/sign-out/study', t.signOut);
@@ -42,27 +64,19 @@ async function people(call: StudyCall): Promise<WebAnswer> {
     all.filter((person) => isShown(person, filter, now)),
     query.sort,
   );
-  const from = Math.max(0, (Number.parseInt(query.page ?? '1', 10) || 1) - 1) * pageSize;
   const rows: Markup[] = [];
-  for (const person of chosen.slice(from, from + pageSize))
+  for (const person of turnOf(chosen, query.page, pageSize).chosen)
     rows.push(personRow(person, await fortnights.of(store, person, now), call));
   const needed = all.filter(({ state }) => state !== 'in_order').length;
   const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
-  const pages = Array.from({ length: Math.ceil(chosen.length / pageSize) }, (_, i) => {
-    const current = i * pageSize === from && new Markup(' aria-current="page"');
-    return markup`<a href="${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=${i + 1}"${current}>${i + 1}</a> `;
-  });
+  const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;
   const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
 <ul class="nums">${numbers}</ul>
 <div class="above"><p><b>${t.people(needed)}</b> ${needed === 1 ? words.needsOne : words.needMany}</p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
-${chosen.length === 0 ? markup`<p class="note quiet">${words.nobody}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
-${pages.length > 1 && markup`<nav class="turn" aria-label="${words.turn}">${pages}</nav>`}`;
-  return studyPage(
-    call,
-    words.people,
-    body,
-    markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`,
-  );
+${chosen.length === 0 ? markup`<p class="note quiet">${words.nobody}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
+${turnLinks(chosen.length, query.page, { size: pageSize, href: page, words: words.turn })}`;
+  const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
+  return studyPage(call, words.people, body, { current: 'people', foot });
 }
 
 const columns = ['person', 'silence', 'contact', 'location', 'days', 'trips', 'labelled', 'joined'] as const;
@@ -175,7 +189,7 @@ async function person(call: StudyCall): Promise<WebAnswer> {
 <p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}
 <details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
 <h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t, { base: baseMapOf(call, `/study/${study.name}`) })}`;
-  return studyPage(call, found.shown, body, markup`<p>${t.study.noted}</p>`);
+  return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });
 }
 
 function chainItems({ chain, broken }: StudyPerson, { t, now, zone }: StudyCall): Markup[] {

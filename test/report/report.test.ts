@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { disclose } from '../../src/report/disclose.ts';
-import { isSettled, monthReport } from '../../src/report/month-report.ts';
+import { isSettled, monthReport, readMonth } from '../../src/report/month-report.ts';
 import { add, addTrip, type Dimension, type PersonTally } from '../../src/report/tally.ts';
 import { run as runProgram } from '../cli/kit.ts';
 import { chainAfter } from '../support/diary.ts';
@@ -178,12 +178,14 @@ it('months are whole and never overlap, and settle on the seventh day after thei
     await chainAfter(store, await newUser(store), [october31!, november30!, december1!].flatMap(ride));
   }
   const weekdays = async (month: string) =>
-    (await monthReport(store, month, 'weekday', least)).cells.map((c) => c.cell);
+    (await monthReport(await readMonth(store, month, 'weekday'), least)).cells.map((c) => c.cell);
   expect(await weekdays('2023-10')).toEqual(['Tuesday']);
   expect(await weekdays('2023-11')).toEqual(['Thursday']);
   expect(await weekdays('2023-12')).toEqual(['Friday']);
   const cells = async (by: 'mode' | 'hour' | 'zone') =>
-    (await monthReport(store, '2023-11', by, least)).cells.map(({ cell, trips }) => `${cell} ${trips}`);
+    (await monthReport(await readMonth(store, '2023-11', by), least)).cells.map(
+      ({ cell, trips }) => `${cell} ${trips}`,
+    );
   expect([await cells('mode'), await cells('hour'), await cells('zone')]).toEqual([
     ['car 5'],
     ['08 5'],
@@ -208,7 +210,7 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
     expect(csv.stdout.split('\n')[0]).toBe('month,by,cell,people_at_least,trips,km,minutes');
     expect(csv.stdout).toContain('2024-03,weekday,Monday,5,');
     const page = await run(['report', '--from', '2024-02', '--to', '2024-03', '--html', '-']);
-    expect(page.stdout).toContain('<th scope="row">walking</th>');
+    expect(page.stdout).toContain('<th scope="row">on foot</th>');
     expect(page.stdout).toContain('Too few people to tell anything.'); // February
     // All is the same by whatever it is split, and counts a trip of three modes once.
     const alls = await Promise.all(

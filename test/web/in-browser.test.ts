@@ -186,6 +186,8 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         '/study/sunny',
         '/study/sunny?show=never',
         await page.value<string>(`document.querySelector('tbody a').pathname`),
+        '/study/sunny/figures/2024-03',
+        '/study/sunny/flagged',
         '/study',
         '/operator',
         '/join/sunny',

@@ -4,8 +4,8 @@ import { stringify } from 'csv-stringify/sync';
 import { MobilityError } from '../../model/errors.ts';
 import { isDay, localDay } from '../../model/time.ts';
 import { reportPage } from '../../pages/report-page.ts';
-import type { DisclosedCell } from '../../report/disclose.ts';
-import { daysToSettle, isSettled, type MonthReport, monthReport } from '../../report/month-report.ts';
+import { type DisclosedCell, usualLeast } from '../../report/disclose.ts';
+import { daysToSettle, isSettled, type MonthReport, monthReport, readMonth } from '../../report/month-report.ts';
 import type { Dimension } from '../../report/tally.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -32,7 +32,7 @@ export function reportCommand(context: CommandContext): Command {
         .choices(['mode', 'hour', 'weekday', 'zone', 'cell'])
         .default('mode'),
     )
-    .option('--least <people>', 'fewest people that a figure may stand for', wholeNumber(3, 10_000), 5)
+    .option('--least <people>', 'fewest people that a figure may stand for', wholeNumber(3, 10_000), usualLeast)
     .addOption(new Option('--csv <file>', 'write CSV; - for standard output').conflicts('html'))
     .option('--html <file>', 'write an HTML page; - for standard output')
     .addHelpText(
@@ -69,7 +69,8 @@ async function report(context: CommandContext, { from, to = from, by, least, csv
     );
   const store = await context.store();
   const months: MonthReport[] = [];
-  for (let month = from; month <= to; month = nextMonth(month)) months.push(await monthReport(store, month, by, least));
+  for (let month = from; month <= to; month = nextMonth(month))
+    months.push(await monthReport(await readMonth(store, month, by), least));
   const file = csv ?? html;
   if (file === undefined) {
     await context.output.result({ months }, () => months.map(monthText).join('\n\n'));

@@ -4,6 +4,7 @@ import type { Flag } from '../../diary/flags.ts';
 import type { UnobservedReason } from '../../diary/observed-time.ts';
 import { plainMode } from '../../model/plain-mode.ts';
 import { formatForPeople, startOfDay } from '../../model/time.ts';
+import type { Dimension } from '../../report/tally.ts';
 
 const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
 const many = (count: number, one: string, others = `${one}s`): string =>
@@ -223,6 +224,11 @@ export const en = {
   // ---------------------------------------------------------------- studies
   study: {
     people: 'People',
+    flagged: 'Days to check',
+    flaggedText: (days: number): string =>
+      `Days of the last ${days} days in which something may be wrong though nothing failed. A person answers on their own page; you can ask them.`,
+    noneFlagged: 'Nothing is to check.',
+    figures: 'Figures',
     studies: 'Studies',
     numbers: {
       joined: { name: 'joined', text: 'all people of the study' },
@@ -294,6 +300,33 @@ export const en = {
       clock_ahead: 'Ask them to let the phone set its clock by itself.',
       no_location: 'Ask them to allow location “all the time”.',
     } as Record<string, string>,
+  },
+
+  // ---------------------------------------------------------------- figures
+  figures: {
+    title: (first: string, last: string, by: Dimension): string =>
+      `${first === last ? first : `${first} to ${last}`} by ${en.figures.by[by].toLowerCase()}`,
+    by: {
+      ...{ mode: 'Mode', hour: 'Hour of departure', weekday: 'Weekday', zone: 'Time zone' },
+      cell: 'South-west corner of the cell',
+    } satisfies Record<Dimension, string>,
+    cell: (by: Dimension, cell: string): string =>
+      cell === 'all' ? 'all' : cell === 'rest' ? 'rest' : by === 'mode' ? en.me.mode(cell) : cell,
+    protection: (least: number): string =>
+      `No figure to publish stands for fewer than ${least} people, nor for one who makes up more than half of it; what is too small alone stands in the rest. Each is moved by chance, by up to what its busiest person adds, and rounded: parts do not add up exactly.`,
+    months: 'Months',
+    tooFew: 'Too few people to tell anything.',
+    withheld: (cells: number): string => `Put together as the rest: ${cells}.`,
+    table: 'Trips, kilometres and hours of',
+    bar: 'Kilometres',
+    columns: ['People', 'Trips', 'km', 'of km', 'Hours', 'of time'],
+    toPublish: 'To publish (people: at least)',
+    internal: 'Internal (exact)',
+    lead: (span: string, people: string): string => `in ${span}: ${people}.`,
+    notYet: 'Phones may still send what belongs to this month: what can be published stands here a week after its end.',
+    notToPass: 'The internal figures are not to be passed on: they can tell what single people did.',
+    nothing: 'Nobody made a trip in this month.',
+    noted: 'Looking at figures is noted in the audit log.',
   },
 
   // ---------------------------------------------------------------- my days

@@ -1,0 +1,90 @@
+// What the people of a study did in a month, as it can be published and as it is; and days with something to check.
+import { everyDay } from '../diary/days.ts';
+import { flagNames } from '../diary/flags.ts';
+import { addDays, localDay } from '../model/time.ts';
+import { markup } from '../pages/markup.ts';
+import { type Step, stepHeading } from '../pages/overview.ts';
+import { figurePatterns, figuresTable } from '../pages/report-page.ts';
+import { usualLeast } from '../report/disclose.ts';
+import { exactCells, isSettled, monthReport, readMonth } from '../report/month-report.ts';
+import { startSlices } from '../turns.ts';
+import { studyPage } from './study.ts';
+import { peopleOf, turnLinks, turnOf } from './study-people.ts';
+import { banner, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
+
+const nextMonth = (month: string): string => addDays(`${month}-01`, 31).slice(0, 7);
+const monthBefore = (month: string): string => addDays(`${month}-01`, -1).slice(0, 7);
+
+async function figures(call: StudyCall): Promise<WebAnswer> {
+  const { t, store, study, now, params, note } = call;
+  const words = t.figures;
+  const today = localDay(now, 'UTC');
+  const thisMonth = today.slice(0, 7);
+  const settled = [1, 2].reduce((month) => (isSettled(month, today) ? month : monthBefore(month)), thisMonth);
+  const month = params.month ?? settled;
+  if (!isShownDay(`${month}-01`)) return faultPage(404, t);
+  const read = await readMonth(store, month, 'mode', study.name);
+  const keys = (await peopleOf(store, study, now)).filter(({ user }) => read.tallies.has(user.uuid));
+  await note(
+    `figures of ${month}`,
+    keys.map(({ figures }) => figures.audit_key),
+  );
+  const isDue = isSettled(month, today);
+  const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null };
+  const report = isDue ? monthReport(read, usualLeast) : none;
+  const exact = exactCells(read);
+  const all = exact.at(-1);
+  const step = (other: string): Step => ({
+    href: `/study/${study.name}/figures/${other}`,
+    words: t.me.monthOf(`${other}-01`),
+  });
+  const steps = [step(monthBefore(month)), month < thisMonth ? step(nextMonth(month)) : null] as const;
+  const title = words.title(t.me.monthOf(`${month}-01`), t.me.monthOf(`${month}-01`), read.by);
+  const content =
+    all === undefined
+      ? banner(words.nothing)
+      : markup`<p class="lead"><b>${t.length(all.metres)}</b> ${words.lead(t.span(all.seconds), t.people(all.people))}</p>
+${isDue ? markup`<p>${words.protection(usualLeast)}</p>` : banner(words.notYet)}<p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}
+${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}`;
+  const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;
+  return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${words.noted}</p>` });
+}
+
+/** Days back that the page of flagged days tells of, and people on one page. */
+const daysBack = 7;
+const peopleAtOnce = 50;
+
+async function flagged(call: StudyCall): Promise<WebAnswer> {
+  const { t, store, study, now, query, note } = call;
+  const words = t.study;
+  const all = (await peopleOf(store, study, now)).filter(({ state }) => state !== 'never_began');
+  const { chosen } = turnOf(all, query.page, peopleAtOnce);
+  const today = localDay(now, 'UTC');
+  const slices = startSlices();
+  const rows: { day: string; row: ReturnType<typeof markup> }[] = [];
+  for (const { user, id, shown } of chosen) {
+    for await (const one of everyDay(store, user, { from: addDays(today, -daysBack), to: today }, now)) {
+      if (one.flagged.length === 0) continue;
+      const facts = flagNames(one.flagged).map((flag) => t.me.flags[flag][0]);
+      const row = markup`<li class="stated"><a href="/study/${study.name}/p/${id}/${one.day}">${t.shortDay(one.day)}, ${shown}</a><span>${facts.join(' ')}</span></li>`;
+      rows.push({ day: one.day, row });
+    }
+    if (slices.isOver()) await slices.next();
+  }
+  await note(
+    'flagged days',
+    chosen.map(({ figures }) => figures.audit_key),
+  );
+  rows.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+  const body = markup`<h1>${words.flagged}</h1><p>${words.flaggedText(daysBack)}</p>
+${rows.length === 0 ? banner(words.noneFlagged) : markup`<ul>${rows.map(({ row }) => row)}</ul>`}
+${turnLinks(all.length, query.page, { size: peopleAtOnce, href: `/study/${study.name}/flagged?page=`, words: words.turn })}`;
+  return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${words.noted}</p>` });
+}
+
+/** The pages of figures. */
+export const figureRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/study/:study/figures', who: 'study', answer: figures },
+  { method: 'GET', path: '/study/:study/figures/:month', who: 'study', answer: figures },
+  { method: 'GET', path: '/study/:study/flagged', who: 'study', answer: flagged },
+];

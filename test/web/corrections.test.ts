@@ -1,0 +1,167 @@
+// What the pages of days and of figures do, through the door of the server: forms with their secret and without, what
+// they change after the next run, taking it back, and the figures of a study beside what may be published.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Act } from '../../src/log/audit.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { createApp } from '../../src/server/app.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { csrfOf } from '../../src/web/sessions.ts';
+import { freshProgram, type Program } from '../cli/kit.ts';
+import { config } from '../server/kit.ts';
+
+const day = '2024-03-26';
+const people = 6;
+const person = 'sim-forms-1@example.org';
+let clock = Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400;
+let program: Program;
+let store: Store;
+let app: ReturnType<typeof createApp>;
+let cookie: string;
+let manager: string;
+let password: string;
+const acts: Act[] = [];
+
+const run = async (...args: string[]) => {
+  const said = await program.run(args, { now: clock });
+  expect(said, said.stderr).toMatchObject({ code: 0 });
+  return said;
+};
+
+beforeAll(async () => {
+  program = await freshProgram();
+  await run('study', 'create', 'sunny');
+  await program.withStore(async ({ users }) => {
+    for (let i = 1; i <= people; i++)
+      await users.register(`sim-forms-${i}@example.org`, { now: clock - 9 * 86_400, study: 'sunny' });
+  });
+  await run('simulate', '--users', `${people}`, '--days', '3', '--from', '2024-03-25', '--seed', 'forms');
+  await run('pipeline', '--all');
+  store = await openStore(program.address);
+  app = createApp({
+    ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' }, now: () => clock },
+    audit: async (act) => void acts.push(act),
+  });
+  const link = (await run('users', 'link', person, '--server', 'http://127.0.0.1:8080')).stdout.trim();
+  cookie = await cookieAfter('/me/open', { key: new URL(link).searchParams.get('key') ?? link.split('/').at(-1)! });
+  password = (await run('managers', 'add', 'mira', '--study', 'sunny')).stdout.trim();
+  manager = await signedIn();
+}, 120_000);
+afterAll(() => store?.close());
+
+const post = (path: string, fields: Record<string, string>): Promise<Response> =>
+  Promise.resolve(
+    app.request(path, {
+      method: 'POST',
+      headers: { Cookie: cookie ?? '', 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(fields).toString(),
+    }),
+  );
+
+async function cookieAfter(path: string, fields: Record<string, string>): Promise<string> {
+  const set = (await post(path, fields)).headers.get('set-cookie');
+  return set!.split(';')[0]!;
+}
+
+const signedIn = (): Promise<string> => cookieAfter('/sign-in/study', { name: 'mira', password });
+
+const page = async (path: string, who = cookie): Promise<string> =>
+  (await app.request(path, { headers: { Cookie: who } })).text();
+
+/** The hidden fields of the first form of a page behind `from` that holds `words`. */
+function formWith(html: string, words: string, from = ''): Record<string, string> {
+  const forms = html.slice(html.indexOf(from)).match(/<form.*?<\/form>/gs)!;
+  const form = forms.find((one) => one.includes(words));
+  expect(form, `${words} in ${forms.length} forms`).toBeDefined();
+  return Object.fromEntries(
+    [...form!.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map((m) => [m[1]!, m[2]!]),
+  );
+}
+
+/**
+ * Sends a form without its secret and with a wrong one, which changes nothing; then as it is, and runs the pipeline.
+ */
+async function state(path: string, fields: Record<string, string>): Promise<void> {
+  const before = await store.trips.corrections((await store.users.byEmail(person))!.uuid);
+  const { csrf, ...others } = fields;
+  expect(csrf).toBe(csrfOf(cookie.slice(cookie.indexOf('=') + 1)));
+  for (const wrong of [others, { ...others, csrf: csrfOf('x') }]) expect((await post(path, wrong)).status).toBe(403);
+  await run('pipeline', '--all');
+  expect(await store.trips.corrections((await store.users.byEmail(person))!.uuid)).toEqual(before);
+  clock += 60;
+  const done = await post(path, fields);
+  expect([done.status, done.headers.get('location')]).toEqual([303, expect.stringContaining(`/me/day/${day}?done=`)]);
+  await run('pipeline', '--all');
+}
+
+const takeBack = async (): Promise<void> =>
+  state('/me/correct', formWith(await page(`/me/day/${day}`), 'Take it back', 'id="stated"'));
+
+const trips = (html: string): string[] => [...html.matchAll(/class="trip" id="trip-(\w+)"/g)].map((m) => m[1]!);
+
+/** A day without what changes from call to call. */
+const shown = (html: string): string => html.replace(/correct=\w+|id="trip-\w+"|#trip-\w+/g, '');
+
+it('a person says in which mode they travelled, sees it after the next run, and takes it back', async () => {
+  const before = await page(`/me/day/${day}`);
+  const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
+  const fields = formWith(html, 'How did you travel from');
+  await state('/me/correct', { ...fields, mode: 'train' });
+  const after = await page(`/me/day/${day}`);
+  expect(after).toContain('you travelled like this: train');
+  expect(after).toMatch(/<li class="trip".*?Train/s);
+  await takeBack();
+  expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
+}, 60_000);
+
+it('time that is taken out has no trips and says so, until it is taken back', async () => {
+  const before = await page(`/me/day/${day}`);
+  const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'This did not happen');
+  const [from, to] = [`${day}T00:00:00+01:00`, `${day}T23:59:59+01:00`].map((text) => `${Date.parse(text) / 1000}`);
+  await state('/me/correct', { csrf: csrf!, day, kind: 'set_aside', start_ts: from!, end_ts: to! });
+  const after = await page(`/me/day/${day}`);
+  expect(trips(after)).toEqual([]);
+  expect(after).toContain('Taken out by you or by the study.');
+  await takeBack();
+  expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
+}, 60_000);
+
+it('a doubt is a question at its trip, and the answer ends it', async () => {
+  const before = await page(`/me/day/${day}`);
+  const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
+  expect(html).not.toContain('Which one is right?');
+  const isWalk = /class="trip".*?<h3 class="m">.*?Walk/s.test(
+    html.slice(0, html.indexOf('</li>', html.indexOf('id="trip-'))),
+  );
+  await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: isWalk ? 'drove_alone' : 'walk' });
+  const asked = await page(`/me/day/${day}`);
+  const answer = formWith(asked, 'name="mode"', 'Which one is right?');
+  expect(await page('/study/sunny/flagged', manager)).toContain('Your label names another mode');
+  await state('/me/correct', { ...answer, mode: isWalk ? 'car' : 'walking' });
+  expect(await page(`/me/day/${day}`)).not.toContain('Which one is right?');
+}, 60_000);
+
+it('figures of a month stand beside what may be published, which waits until the month is settled', async () => {
+  acts.length = 0;
+  expect(await page('/study/sunny/figures/2024-03', manager)).toContain('a week after its end');
+  const cells = (html: string, row: string): string[] => {
+    const found = html.match(/<tr><th scope="row">.*?<\/tr>/g)!.find((one) => one.includes(`>${row}<`))!;
+    return [...found.matchAll(/<td class="n">([^<]*)</g)].map((m) => m[1]!);
+  };
+  clock += 20 * 86_400;
+  manager = await signedIn();
+  const html = await page('/study/sunny/figures', manager);
+  const published = cells(html, 'all').slice(0, 6);
+  const exact = cells(html, 'all').slice(6);
+  const [month] = (await run('report', '--from', '2024-03', '--json')).json<{ months: { all: { km: number } }[] }>()
+    .months;
+  expect(published.slice(0, 4)).toEqual(['5', expect.any(String), `${month!.all.km}`, '100 %']);
+  expect([exact[0], exact[3], exact[5]]).toEqual([`${people}`, '100 %', '100 %']);
+  const shares = html.match(/<tr><th scope="row">(?!all).*?<\/tr>/g)!.map((one) => [...one.matchAll(/>([\d]+) %</g)]);
+  expect(shares.length).toBeGreaterThan(1);
+  expect(acts.map(({ who, action, people: of }) => [who, action, of.length])).toEqual([
+    ['manager mira', 'figures of 2024-03', people],
+    ['manager mira', 'figures of 2024-03', people],
+  ]);
+  expect(html).not.toContain('@example.org');
+});
