@@ -24,6 +24,8 @@ export interface Config {
   devAnywhere: boolean;
   /** Address at which phones reach the server; empty: not set. */
   publicUrl: string;
+  /** A file of raster tiles behind the maps of days, see `openTiles`; empty: none. */
+  tiles: string;
   /** Largest request body in MiB, compressed and decompressed. */
   bodyLimitMiB: number;
   /** MiB that one caller sends to a server process a day; 0: no limit. */
@@ -152,6 +154,13 @@ export const settings: readonly Setting[] = [
     variable: 'MOBILITY_PUBLIC_URL',
     default: '',
     meaning: 'address at which phones reach the server, for links and QR codes',
+    parse: text,
+  },
+  {
+    name: 'tiles',
+    variable: 'MOBILITY_TILES',
+    default: '',
+    meaning: 'PMTiles file of raster tiles behind the maps of days; default: no base map',
     parse: text,
   },
   {

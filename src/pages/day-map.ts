@@ -17,14 +17,30 @@ export interface MapWords {
   length: (metres: number) => string;
 }
 
+/** Tiles behind the map, see `Tiles` of `geo/pmtiles.ts`. */
+export interface BaseMap {
+  minZoom: number;
+  maxZoom: number;
+  attribution: string;
+  href: (z: number, x: number, y: number) => string;
+}
+
 const [width, tallest, least, margin] = [400, 316, 190, 34];
 const metresPerDegree = 111_195;
 
 /** Units; a vertex nearer than this to the one before is not drawn. */
 const visible = 0.8;
 
-/** The map of trips and places as SVG; empty where there is nothing to draw. Rings count from the first place. */
-export function dayMap(trips: readonly Trip[], places: readonly MapPlace[], words: MapWords): string {
+/**
+ * The map of trips and places as SVG; empty where there is nothing to draw. Rings count from the first place. `base`:
+ * what is drawn behind it.
+ */
+export function dayMap(
+  trips: readonly Trip[],
+  places: readonly MapPlace[],
+  words: MapWords,
+  base: BaseMap | null = null,
+): string {
   const sections = trips.flatMap((trip) => trip.sections);
   const all = [
     ...sections.flatMap(({ coordinates }) => unwrapped(coordinates)),
@@ -48,7 +64,7 @@ export function dayMap(trips: readonly Trip[], places: readonly MapPlace[], word
   const points = sections.flatMap(({ coordinates }) => unwrapped(coordinates).map(view.project));
   return (
     `<svg class="map" viewBox="0 0 ${width} ${view.height}" role="img" aria-label="${html(words.title)}">` +
-    `${rings(view, places[0], words)}${ways.join('')}${stops.join('')}${names(places, points, view)}${scaleBar(view, words)}` +
+    `${base === null ? '' : tilesBehind(view, base)}${rings(view, places[0], words)}${ways.join('')}${stops.join('')}${names(places, points, view)}${scaleBar(view, words)}` +
     `<g transform="translate(378 ${view.height - 40})"><path class="north" d="M0-14 5 3 0 0-5 3z"/><text y="17" text-anchor="middle">${html(words.north)}</text></g></svg>`
   );
 }
@@ -71,6 +87,11 @@ interface View {
   height: number;
   /** m of one unit of the drawing. */
   metres: number;
+  /** Units of a degree of longitude, and what the edges of the drawing lie at. */
+  degree: number;
+  west: number;
+  north: number;
+  south: number;
 }
 
 function viewOf(positions: readonly Position[]): View {
@@ -92,11 +113,48 @@ function viewOf(positions: readonly Position[]): View {
   return {
     height,
     metres: metresPerDegree / scale,
+    ...{ degree: squeeze * scale, west: west - left / (squeeze * scale) },
+    ...{ north: north + top / scale, south: north + (top - height) / scale },
     project: ([longitude, latitude]) => [
       tenth(left + (longitude - west) * squeeze * scale),
       tenth(top + (north - latitude) * scale),
     ],
   };
+}
+
+/** Units; a tile is drawn at most so wide. */
+const widestTile = 256;
+/** A file without small zooms would need more for a long way: then none is drawn. */
+const mostTiles = 36;
+
+/** The tiles that the drawing touches, each between its corners: within one, web mercator is all but linear. */
+function tilesBehind(
+  { project, height, degree, west, north, south }: View,
+  { minZoom, maxZoom, href }: BaseMap,
+): string {
+  const fitting = Math.ceil(Math.log2((360 * degree) / widestTile));
+  const z = Math.min(Math.max(fitting, minZoom), maxZoom);
+  const count = 2 ** z;
+  const column = (longitude: number): number => ((longitude + 180) / 360) * count;
+  const row = (latitude: number): number =>
+    ((1 - Math.asinh(Math.tan((Math.max(-85, Math.min(85, latitude)) * Math.PI) / 180)) / Math.PI) / 2) * count;
+  const corner = (x: number, y: number): Point =>
+    project([(x / count) * 360 - 180, (Math.atan(Math.sinh(Math.PI * (1 - (2 * y) / count))) * 180) / Math.PI]);
+  const [left, right] = [west, west + width / degree].map((longitude) => Math.floor(column(longitude))) as [
+    number,
+    number,
+  ];
+  const [top, bottom] = [north, south].map((latitude) => Math.floor(row(latitude))) as [number, number];
+  if ((right - left + 1) * (bottom - top + 1) > mostTiles) return '';
+  let images = '';
+  for (let y = Math.max(0, top); y <= Math.min(bottom, count - 1); y += 1)
+    for (let x = left; x <= right; x += 1) {
+      const [from, to] = [corner(x, y), corner(x + 1, y + 1)];
+      const size = `width="${(to[0] - from[0]).toFixed(1)}" height="${(to[1] - from[1]).toFixed(1)}"`;
+      const source = html(href(z, ((x % count) + count) % count, y));
+      images += `<image href="${source}" x="${from[0]}" y="${from[1]}" ${size} preserveAspectRatio="none"/>`;
+    }
+  return `<svg class="base" aria-hidden="true" width="${width}" height="${height}">${images}</svg>`;
 }
 
 function pathOf(line: readonly Position[], project: View['project']): string {

@@ -7,7 +7,7 @@ import type { Position, Section, Trip } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { dayBar } from './day-bar.ts';
 import { type DayItem, dayItems, recordedShare, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
-import { dayMap, type MapPlace } from './day-map.ts';
+import { type BaseMap, dayMap, type MapPlace } from './day-map.ts';
 import { html } from './html.ts';
 import { icon } from './icons.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
@@ -20,6 +20,8 @@ export interface DayActions {
   ofTrip?: (trip: Trip) => MarkupValue;
   /** The last row of a stay. */
   ofStay?: (stay: Extract<DayItem, { kind: 'stay' }>) => MarkupValue;
+  /** What is drawn behind the map. */
+  base?: BaseMap | null;
   /** What answers the question of a flag. */
   ofFlag?: (flag: Flagged) => MarkupValue;
 }
@@ -32,7 +34,7 @@ export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = 
     const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
     return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
   });
-  const map = mapOf(day, own, t);
+  const map = mapOf(day, own, t, actions.base ?? null);
   const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
   return markup`<p class="lead">${summary(own, items, t)}</p>
 ${legend.length > 0 && markup`<ul class="legend">${legend}</ul>`}${items.length > 0 && dayBar(day, items, t)}
@@ -87,7 +89,7 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
 
 // ---------------------------------------------------------------- map
 
-function mapOf(day: ShownDay, trips: readonly Trip[], t: Texts): string {
+function mapOf(day: ShownDay, trips: readonly Trip[], t: Texts, base: BaseMap | null): string {
   const places: (MapPlace & { name: string })[] = [];
   for (const position of trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc])) {
     const { mark, name } = day.placeAt(position);
@@ -100,7 +102,8 @@ function mapOf(day: ShownDay, trips: readonly Trip[], t: Texts): string {
     return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, first.name);
   });
   const title = t.me.mapInWords(told.join(' '));
-  return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength })}<p class="small soft">${html(t.me.ringsOf(first.name))}</p>`;
+  const words = [t.me.ringsOf(first.name), base?.attribution ?? ''].join(' ').trim();
+  return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base)}<p class="small soft">${html(words)}</p>`;
 }
 
 /** m and degrees from north; good for a town. */

@@ -5,7 +5,7 @@ import { modeRules } from './mode-styles.ts';
 export const pagesStyle = `
 :root{color-scheme:light dark;--paper:#fff;--wash:#f5f5f2;--ink:#16191d;--soft:#565c64;--line:#dcddd8;--edge:#858b93;
 --home:#e8ddc9;--work:#d0deeb;--place:#e2e3de;--warn:#fff1c9;--warnink:#573f00;--bad:#a8201a;--badwash:#fdeceb}
-@media screen and (prefers-color-scheme:dark){:root{--paper:#121417;--wash:#1c1f23;--ink:#eceef0;--soft:#a9b0b8;--line:#32373d;
+@media screen and (prefers-color-scheme:dark){.base{filter:invert(1) hue-rotate(180deg)}:root{--paper:#121417;--wash:#1c1f23;--ink:#eceef0;--soft:#a9b0b8;--line:#32373d;
 --edge:#7b828b;--home:#54472f;--work:#2b445c;--place:#3b4046;--warn:#3a2e0c;--warnink:#ffdf8a;--bad:#ff9d94;--badwash:#3a1917}}
 *,:before,:after{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums}
@@ -70,6 +70,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .o0{fill:none;stroke:var(--edge);stroke-dasharray:2 2}.o1{fill:var(--edge)}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:.25rem 0 .75rem}.legend li{display:flex;align-items:center;gap:.5rem}.key{width:2.125rem;height:.625rem}
 .map{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--paper)}
+.base{opacity:.55}
 .ring{fill:none;stroke:var(--line)}.rt{font-size:11px}.rt,.pn{stroke:var(--paper);stroke-width:4;paint-order:stroke}
 .others{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}
 .way{fill:none;stroke:var(--c);stroke-linejoin:round}.core,.case{fill:none;stroke:var(--paper);stroke-linejoin:round}.case{stroke-width:8}

@@ -1,5 +1,6 @@
 // The parts that an app is assembled from.
 import type { Config } from '../config.ts';
+import type { Tiles } from '../geo/pmtiles.ts';
 import type { Act } from '../log/audit.ts';
 import type { Log } from '../log/log.ts';
 import type { Store } from '../store/store.ts';
@@ -26,6 +27,8 @@ export interface AppParts {
   audit?: (act: Act) => Promise<void>;
   /** Every act of the audit log. Default: none. */
   acts?: () => Promise<Act[]>;
+  /** Tiles behind the maps of pages. Default: none. */
+  tiles?: Tiles | null;
   /** Takes exceptions with their stack; default: standard error. */
   errorOutput?: (text: string) => void;
   /** Limits of one caller in place of the default ones. */

@@ -1,6 +1,7 @@
 // `mobility serve`: one process, or a primary process with workers, until a signal stops it.
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
+import { openTiles } from '../geo/pmtiles.ts';
 import { audit, readActs } from '../log/audit.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
@@ -70,6 +71,7 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, openStore, openLog } = options;
   // Checked here, so that a taken port is reported once and not by each worker.
   await checkAddress(config);
+  if (config.tiles !== '') await (await openTiles(config.tiles)).close();
   // The primary opens the store before any worker does, so that only one process creates it.
   const warnings: string[] = [];
   await openStore({ onWarning: (text) => warnings.push(text) });
@@ -122,6 +124,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const app = createApp({
     ...{ store, log, config, now, thread: threadId, audit: (act) => audit(config.logDir, act) },
     acts: () => readActs(config.logDir),
+    tiles: config.tiles === '' ? null : await openTiles(config.tiles),
     ...(config.metrics && { metrics: metricsOfAll() }),
     console: output.write,
     errorOutput: (text) => stderr(`${text}\n`),

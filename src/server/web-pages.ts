@@ -41,7 +41,13 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   const { store, config, now } = parts;
   const originOf = originFinder(networksOf(config.trustedProxies));
   const fixed = {
-    ...{ store, limits: new SignInLimits(now), fortnights: new Fortnights(), zone: hostZone() },
+    ...{
+      store,
+      limits: new SignInLimits(now),
+      fortnights: new Fortnights(),
+      zone: hostZone(),
+      tiles: parts.tiles ?? null,
+    },
     audit: async (who: string, action: string, people: readonly string[]) =>
       parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
     lastBackup: async () => {
@@ -112,9 +118,9 @@ async function respond(call: Call, answer: WebAnswer, parts: AppParts): Promise<
   const headers = { ...pageHeaders(call), ...answer.headers };
   if (typeof body === 'object' && Symbol.asyncIterator in body)
     return streamedAnswer(call, body, headers, (error) => reportFailure(problemOf(error), call, parts));
-  const text = textOf(answer);
-  call.hold(Buffer.byteLength(text));
-  return new Response(text, { status, headers });
+  const bytes = body instanceof Uint8Array ? body : Buffer.from(textOf(answer));
+  call.hold(bytes.length);
+  return new Response(bytes, { status, headers });
 }
 
 const pageHeaders = (call: Call): Record<string, string> => ({

@@ -14,6 +14,7 @@ import { shownDays } from '../pages/shown-days.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import type { Store } from '../store/store.ts';
 import { answersTo, nameOfStay, statedOnDay, tripCorrections } from './me-corrections.ts';
+import { baseMapOf } from './tiles.ts';
 import {
   answerOf,
   banner,
@@ -124,6 +125,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const done = query.done === 'outside' ? banner(`${t.error} ${t.me.outside}`, 'bad') : banner(said[query.done ?? '']);
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
+    base: baseMapOf(call, '/me'),
     ofTrip: (trip) =>
       trip.id === query.correct ? correction(call, trip, before(trip), day) : correctionLink(trip, day, t),
     ofStay: (stay) => nameOfStay(call, stay, day),

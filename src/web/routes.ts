@@ -8,6 +8,7 @@ import { operatorRoutes } from './operator.ts';
 import { signInRoutes } from './sign-in.ts';
 import { studyRoutes } from './study.ts';
 import { figureRoutes } from './study-figures.ts';
+import { tileRoutes } from './tiles.ts';
 import type { WebRoute } from './web.ts';
 
 /** The pages, and what their forms do. */
@@ -21,8 +22,9 @@ export const webRoutes: readonly WebRoute[] = [
   ...studyRoutes,
   ...figureRoutes,
   ...operatorRoutes,
+  ...tileRoutes,
 ];
 
-/** A path as logs may hold it: without the person, the day and the month that a page shows. */
+/** A path as logs may hold it: without the person, the day and the month that a page shows, and without its tiles. */
 export const nameless = (path: string): string =>
-  path.replace(/^(\/study\/[^/]+\/p)\/.+|^(\/me\/(?:day|month))\/.+/s, (_, person, own) => `${person ?? own}/:hidden`);
+  path.replace(/^(\/study\/[^/]+\/(?:p|tiles)|\/me\/(?:day|month|tiles))\/.+/s, '$1/:hidden');

@@ -17,6 +17,7 @@ import {
   turnLinks,
   turnOf,
 } from './study-people.ts';
+import { baseMapOf } from './tiles.ts';
 import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 /** People on one page of the table. */
@@ -187,7 +188,7 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   const body = markup`${barPatterns(shown.trips)}<p><a href="/study/${study.name}">${t.study.back}</a></p><h1>${found.shown}</h1><p class="soft">${facts.join(' · ')}</p>
 <p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}
 <details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
-<h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t)}`;
+<h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t, { base: baseMapOf(call, `/study/${study.name}`) })}`;
   return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });
 }
 

@@ -1,4 +1,5 @@
 // What a page of the server is: a route, who may call it, and what it answers. HTTP is the server's part.
+import type { Tiles } from '../geo/pmtiles.ts';
 import type { Log } from '../log/log.ts';
 import type { ManagerRecord } from '../model/manager.ts';
 import type { StudyRecord } from '../model/study.ts';
@@ -35,6 +36,8 @@ export interface WebCall {
   fortnights: Fortnights;
   /** The zone of the server, for times that belong to no person. */
   zone: string;
+  /** Tiles behind maps; null: there are none. */
+  tiles: Tiles | null;
   /** Notes in the audit log what somebody did to data of people, who are named by their `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
   /** When the last backup was made; null: never, or not known. */
@@ -67,7 +70,7 @@ export interface StudyCall extends ManagerCall {
 /** The answer of a page. */
 export interface WebAnswer {
   status: number;
-  body: Markup | string | AsyncIterable<string>;
+  body: Markup | string | Uint8Array | AsyncIterable<string>;
   headers?: Readonly<Record<string, string>>;
 }
 

@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseFileLine } from '../../src/log/format.ts';
@@ -268,6 +269,18 @@ describe('refusals', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_DEV_ANYWHERE')]);
     const server = await startServer(address, { env: { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' } });
     expect((await server.stop()).code).toBe(0);
+  });
+
+  it('a file that holds no tiles ends it, with one worker and with two', async () => {
+    const env = { MOBILITY_TILES: fileURLToPath(import.meta.url) };
+    for (const workers of ['1', '2']) {
+      const server = await start(['serve', '--store', address, '--port', '0', '--workers', workers], { env });
+      const { code, stderr } = await server.exit;
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/^mobility: MOBILITY_CONFIG: expected MOBILITY_TILES .*\n$/),
+      ]);
+    }
   });
 
   it('an address that is taken ends it, with one worker and with two', async () => {

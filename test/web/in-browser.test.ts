@@ -1,6 +1,9 @@
 // Pages of the server in a real browser: signing in, looking, labelling, keyboard, colours and sizes, nothing from
 // elsewhere. Without Chromium the tests are skipped.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTiles } from '../../src/geo/pmtiles.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { createApp } from '../../src/server/app.ts';
 import { type Serving, serve } from '../../src/server/serve.ts';
@@ -9,6 +12,8 @@ import type { Store } from '../../src/store/store.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 import { config } from '../server/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../support/browser.ts';
+import { greyPixel, pmtiles } from '../support/pmtiles.ts';
+import { until } from '../support/until.ts';
 
 const found = browserPath();
 const startTime = 240_000; // ms; a browser on a machine that others share
@@ -42,7 +47,10 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>().users;
     password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator')).stdout.trim();
     store = await openStore(program.address);
+    const tiles = join(program.folder, 'map.pmtiles');
+    await writeFile(tiles, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
     const app = createApp({
+      tiles: await openTiles(tiles),
       ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' } },
       now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
     });
@@ -74,6 +82,12 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       expect(await path()).toBe('/me');
       await page.open(`${address}/me/day/${day}`);
       expect(await text('h1')).toBe('Tuesday 26 March 2024');
+      const loaded = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/me/tiles/'))";
+      const images = await page.value<number>("document.querySelectorAll('.map .base image').length");
+      expect(images).toBeGreaterThan(3);
+      await until(async () => (await page.value(`${loaded}.length`)) === images);
+      expect(await page.value(`${loaded}.every((one) => one.responseStatus === 200)`)).toBe(true);
+      expect(await text('.mapc p')).toContain('© Nobody');
       await page.follow('a[rel=next]');
       expect(await path()).toBe('/me/day/2024-03-27');
       await page.follow('a[rel=prev]');

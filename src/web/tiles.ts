@@ -1,0 +1,20 @@
+// The tiles behind maps, for those who may see a map: which ones somebody looks at tells where they are.
+import type { BaseMap } from '../pages/day-map.ts';
+import { faultPage, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+
+/** The base map of pages below `prefix`, which has a route of tiles. */
+export const baseMapOf = ({ tiles }: WebCall, prefix: string): BaseMap | null =>
+  tiles && { ...tiles, href: (z, x, y) => `${prefix}/tiles/${z}/${x}/${y}` };
+
+async function tile({ tiles, params, t }: WebCall): Promise<WebAnswer> {
+  const [z, x, y] = [params.z, params.x, params.y].map((text = '') => (/^\d{1,9}$/.test(text) ? Number(text) : NaN));
+  const body = (await tiles?.tile(z!, x!, y!)) ?? null;
+  if (tiles === null || body === null) return faultPage(404, t);
+  return { status: 200, body, headers: { 'Content-Type': tiles.type, 'Cache-Control': 'private, max-age=604800' } };
+}
+
+/** One for each kind of page with maps. */
+export const tileRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/me/tiles/:z/:x/:y', who: 'person', answer: tile },
+  { method: 'GET', path: '/study/:study/tiles/:z/:x/:y', who: 'study', answer: tile },
+];
