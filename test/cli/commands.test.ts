@@ -371,11 +371,14 @@ it('a preview of a rebuild lists changed days in a file, and refuses one that ex
   expect(await run(preview)).toMatchObject({ code: 2, stderr: expect.stringContaining('already exists') });
 });
 
-it('a backup and a rebuild that are done when the signal comes end with 0', async () => {
+it('what is done when the signal comes ends with 0', async () => {
   const onOutput = () => process.emit('SIGTERM', 'SIGTERM');
   for (const command of [
     ['backup', join(shared.folder, 'done')],
     ['rebuild', '--all'],
+    ['export', '--all', '--out', join(shared.folder, 'archives')],
+    ['export', '--all', '--format', 'csv', '--out', join(shared.folder, 'tables')],
+    ['migrate', '--to', `sqlite:${join(shared.folder, 'copy')}`, '--from', shared.address],
   ]) {
     expect(await shared.run(command, { onOutput })).toMatchObject({ code: 0 });
   }

@@ -171,6 +171,7 @@ describe('users list', () => {
     });
     const { users } = (await run(['users', 'list', '--asked-erasure', '--json'])).json<{ users: object[] }>();
     expect(users).toEqual([expect.objectContaining({ user_email: 'ben' })]);
+    expect((await run(['status'])).stdout).toContain('1 asked to be erased: mobility users list --asked-erasure');
   });
 
   it('finds users who have been silent for some days', async () => {

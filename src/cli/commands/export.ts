@@ -240,7 +240,7 @@ async function showArchive({ output }: CommandContext, { user, out, counts }: Ar
 
 function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Outcome {
   for (const { user_email, message } of leftOut) output.note(`${shownName(user_email)} is left out: ${message}`);
-  return leftOut.length === 0 ? {} : { exitCode: 3 };
+  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // whole, also if a signal came after the last file
 }
 
 /** The kinds asked for, or all but entries that the format and the names can hold. */

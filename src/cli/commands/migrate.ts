@@ -58,7 +58,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const dry_run = options.dryRun === true;
   const result = { from: withoutCredentials(from), to: withoutCredentials(to), dry_run, ...report };
   await context.output.result(result, () => reportText(report, dry_run));
-  return report.equal || dry_run ? {} : { exitCode: 3 };
+  return { exitCode: report.equal || dry_run ? 0 : 3 }; // done, also if a signal came after the last user
 }
 
 function addressesOf(context: CommandContext, options: Options): { from: string; to: string } {

@@ -37,6 +37,8 @@ interface Troubled {
 interface StoreStatus {
   store: string;
   people: Record<'all' | PersonState, number>;
+  /** People who asked on their page to be erased. */
+  erasure_asked: number;
   /** Everybody who is not in order, by state, the longest first. */
   troubled: Record<(typeof troubles)[number], Troubled[]>;
   set_aside: SetAside[];
@@ -98,6 +100,7 @@ async function statusOf(context: CommandContext, store: Store, silentDays: numbe
   const count = Object.fromEntries(['all', ...Object.keys(personStates)].map((name) => [name, 0]));
   const status: StoreStatus = {
     ...{ store: store.address, people: count as StoreStatus['people'], set_aside: [], unfinished: [] },
+    erasure_asked: 0,
     troubled: Object.fromEntries(troubles.map((state) => [state, []])) as never,
     arrivals: { last_ts: null, people_last_day: 0, lag_median_s: null, lag_most_s: null },
     run: { last_ts: null, with_work: 0, waiting: 0, outdated: 0, outdated_days: 0, at_work: [] },
@@ -126,6 +129,7 @@ function addStand(status: StoreStatus, lags: number[], stand: Stand, context: Co
   const now = context.now();
   people.all += 1;
   people[state] += 1;
+  if (typeof figures.profile.erasure_asked_ts === 'number') status.erasure_asked += 1;
   if (state !== 'in_order' && broken !== null) {
     const { user_email, uuid } = user;
     troubled[state].push({ user_email, uuid, since, ...cureOf(stand, broken, { now, zone: context.zone }) });
@@ -163,7 +167,7 @@ const listed = 10;
 const gibibyte = 2 ** 30;
 
 function statusText(status: StoreStatus, context: CommandContext): string {
-  const { people, troubled, set_aside, arrivals, run, unfinished, disk } = status;
+  const { people, erasure_asked, troubled, set_aside, arrivals, run, unfinished, disk } = status;
   const { zone } = context;
   const now = context.now();
   const when = (ts: number | null): string => (ts === null ? 'never' : `${minuteText(ts, zone)} (${agoText(ts, now)})`);
@@ -173,6 +177,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
       'people',
       `${people.all}: ${states.map((state) => `${people[state]} ${personStates[state]}`).join(', ') || 'none'}`,
     ],
+    ...(erasure_asked > 0 ? [['', `${erasure_asked} asked to be erased: mobility users list --asked-erasure`]] : []),
     ...troubles.flatMap((state) => troubledRows(state, troubled[state], context)),
     ...unfinished.map(({ user_id, stage }) => [`  ${stage}`, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
     ['set aside', setAsideText(set_aside)],
