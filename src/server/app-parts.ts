@@ -27,6 +27,8 @@ export interface AppParts {
   audit?: (act: Act) => Promise<void>;
   /** Every act of the audit log. Default: none. */
   acts?: () => Promise<Act[]>;
+  /** Of the program, for the operator. Default: not told. */
+  version?: string;
   /** Tiles behind the maps of pages. Default: none. */
   tiles?: Tiles | null;
   /** Takes exceptions with their stack; default: standard error. */

@@ -29,6 +29,8 @@ export interface RunServerOptions {
    * Its provider closes it.
    */
   openLog: (threadId: string) => Promise<FileLog>;
+  /** Of the program. */
+  version: string;
   /** Aborted: stop accepting, finish running calls, resolve. */
   signal: AbortSignal;
   /** Seconds since the epoch. */
@@ -115,14 +117,14 @@ async function runUntilStopped(
 }
 
 async function listen(options: RunServerOptions, { log, threadId }: FileLog): Promise<Serving> {
-  const { config, now, stdout, stderr } = options;
+  const { config, now, version, stdout, stderr } = options;
   const store = await options.openStore({
     onWarning: (text) => cluster.isPrimary && warn(options, log, text),
   });
   const { createApp } = await import('./app.ts'); // the primary, which answers no calls, saves its memory
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
-    ...{ store, log, config, now, thread: threadId, audit: (act) => audit(config.logDir, act) },
+    ...{ store, log, config, now, version, thread: threadId, audit: (act) => audit(config.logDir, act) },
     acts: () => readActs(config.logDir),
     tiles: config.tiles === '' ? null : await openTiles(config.tiles),
     ...(config.metrics && { metrics: metricsOfAll() }),

@@ -41,13 +41,8 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   const { store, config, now } = parts;
   const originOf = originFinder(networksOf(config.trustedProxies));
   const fixed = {
-    ...{
-      store,
-      limits: new SignInLimits(now),
-      fortnights: new Fortnights(),
-      zone: hostZone(),
-      tiles: parts.tiles ?? null,
-    },
+    ...{ store, limits: new SignInLimits(now), fortnights: new Fortnights(), zone: hostZone() },
+    ...{ tiles: parts.tiles ?? null, version: parts.version ?? null },
     audit: async (who: string, action: string, people: readonly string[]) =>
       parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
     lastBackup: async () => {

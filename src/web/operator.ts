@@ -4,16 +4,20 @@ import { type MarkupValue, markup } from '../pages/markup.ts';
 import { shell } from '../pages/shell.ts';
 import { everyStand } from '../stand/every-stand.ts';
 import { type PersonState, troubles } from '../stand/stand-of.ts';
-import { answerOf, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
+import { answerOf, factList, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
 
 const gibibyte = 1024 ** 3;
+
+/** People whose phones are turned away that the page names. */
+const mostNamed = 50;
 
 /** What all people come to. */
 async function figuresOf({ store, now }: ManagerCall) {
   const sum = { people: 0, waiting: 0, setAside: 0, faults: 0, failed: 0, lastRun: 0, lag: 0 };
   const states = new Map<PersonState, number>();
   const leaving: { name: string; ts: number; uuid: string }[] = [];
-  for await (const { user, state, figures, faults, lag_s } of everyStand(store, { now })) {
+  const turnedAway: { name: string; code: 'refused' | 'limited'; since: number | null }[] = [];
+  for await (const { user, state, figures, faults, lag_s, broken } of everyStand(store, { now })) {
     states.set(state, (states.get(state) ?? 0) + 1);
     sum.people += 1;
     sum.waiting += figures.waiting.count;
@@ -23,19 +27,22 @@ async function figuresOf({ store, now }: ManagerCall) {
     sum.lastRun = Math.max(sum.lastRun, figures.state.last_run_ts ?? 0);
     sum.lag = Math.max(sum.lag, lag_s ?? 0);
     const { erasure_asked_ts: ts } = figures.profile;
-    if (typeof ts === 'number') leaving.push({ name: shownName(user.user_email), ts, uuid: user.uuid });
+    const name = shownName(user.user_email);
+    if (typeof ts === 'number') leaving.push({ name, ts, uuid: user.uuid });
+    if (broken?.code === 'refused' || broken?.code === 'limited')
+      turnedAway.push({ name, code: broken.code, since: broken.since });
   }
-  return { sum, states, leaving };
+  return { sum, states, leaving, turnedAway };
 }
 
 async function show(call: ManagerCall): Promise<WebAnswer> {
-  const { t, store, now, zone, lastBackup } = call;
+  const { t, store, now, zone, lastBackup, version } = call;
   const words = t.operator;
   const works = await store.ping().then(
     () => true,
     () => false,
   );
-  const [{ bytes, free }, backup, { sum, states, leaving }] = await Promise.all([
+  const [{ bytes, free }, backup, { sum, states, leaving, turnedAway }] = await Promise.all([
     store.disk(),
     lastBackup(),
     figuresOf(call),
@@ -47,6 +54,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
   const facts: [string, MarkupValue][] = [
     [words.store, works ? words.storeWorks : words.storeFails],
     [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
+    [words.version, version ?? '–'],
     [words.backup, backup === null ? words.never : ago(backup)],
     [words.people, number(sum.people)],
     ...troubles.map((state): [string, string] => [t.study.states[state](null), number(states.get(state) ?? 0)]),
@@ -60,9 +68,13 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     ({ name, ts, uuid }) =>
       markup`<li class="note">${words.asked(name, t.date(ts, zone))} <code>mobility erase --user ${uuid}</code></li>`,
   );
+  const away = turnedAway
+    .slice(0, mostNamed)
+    .map(({ name, code, since }) => markup`<li class="stated">${words.away[code](name, ago(since ?? 0))}</li>`);
   const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
 <p class="lead"><b>${works ? words.works : words.broken}</b> ${needed === 0 ? words.nobody : markup`${t.people(needed)} ${needed === 1 ? t.study.needsOne : t.study.needMany}`}</p>
-${left.length > 0 && markup`<ul>${left}</ul>`}<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl><p class="soft small">${words.more}</p>`;
+${left.length > 0 && markup`<ul>${left}</ul>`}${factList(facts)}
+${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turnedAway.length > mostNamed && markup`<p>${words.others(turnedAway.length - mostNamed)}</p>`}<p class="small soft">${words.doctor}</p>`}<p class="soft small">${words.more}</p>`;
   const links = [
     { href: '/operator', words: words.title, isCurrent: true },
     { href: '/study', words: t.study.studies },

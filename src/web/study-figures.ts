@@ -43,7 +43,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const content =
     all === undefined
       ? banner(words.nothing)
-      : markup`<p class="lead"><b>${t.length(all.metres)}</b> ${words.lead(t.span(all.seconds), t.people(all.people))}</p>
+      : markup`<p class="lead"><b>${t.length(all.metres)}</b> ${words.lead(Math.round(all.seconds / 3600).toLocaleString(t.language), t.people(all.people))}</p>
 ${isDue ? markup`<p>${words.protection(usualLeast)}</p>` : banner(words.notYet)}<p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}
 ${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}`;
   const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;

@@ -40,6 +40,8 @@ export interface WebCall {
   tiles: Tiles | null;
   /** Notes in the audit log what somebody did to data of people, who are named by their `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
+  /** Of the program; null: not known. */
+  version: string | null;
   /** When the last backup was made; null: never, or not known. */
   lastBackup: () => Promise<number | null>;
 }

@@ -36,6 +36,22 @@ describeOnServers('a MongoDB store', (server) => {
       expect((await run(['status'], { env })).code).toBe(0);
     }));
 
+  it('is refused by store init on a server that lacks a command, by the name of the command', async () => {
+    const failing = (mode: string, data: object) =>
+      withClient(server().address('admin'), (client) =>
+        client.db('admin').command({ configureFailPoint: 'failCommand', mode, data }),
+      );
+    for (const command of ['findAndModify', 'aggregate', 'dbStats']) {
+      await withDatabaseOn(server(), async (address) => {
+        const init = () => run(['store', 'init'], { env: { MOBILITY_STORE: address } });
+        await failing('alwaysOn', { failCommands: [command], errorCode: 59 }); // CommandNotFound
+        const { code, stderr } = await init().finally(() => failing('off', {}));
+        expect([code, stderr]).toEqual([1, expect.stringMatching(`MOBILITY_UNSUPPORTED: .* refuses ${command}: `)]);
+        expect((await init()).code).toBe(0);
+      });
+    }
+  });
+
   it('is not backed up by copying files: the error names the tools', () =>
     withDatabaseOn(server(), async (address) => {
       const { code, stderr } = await run(['backup', 'never-made'], { env: { MOBILITY_STORE: address } });

@@ -40,11 +40,12 @@ beforeAll(async () => {
   store = await openStore(program.address);
   app = createApp({
     ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' }, now: () => clock },
+    version: '1.2.3',
     audit: async (act) => void acts.push(act),
   });
   const link = (await run('users', 'link', person, '--server', 'http://127.0.0.1:8080')).stdout.trim();
   cookie = await cookieAfter('/me/open', { key: new URL(link).searchParams.get('key') ?? link.split('/').at(-1)! });
-  password = (await run('managers', 'add', 'mira', '--study', 'sunny')).stdout.trim();
+  password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator')).stdout.trim();
   manager = await signedIn();
 }, 120_000);
 afterAll(() => store?.close());
@@ -164,4 +165,17 @@ it('figures of a month stand beside what may be published, which waits until the
     ['manager mira', 'figures of 2024-03', people],
   ]);
   expect(html).not.toContain('@example.org');
+});
+
+it('the operator sees the version, and by name whose phone is turned away', async () => {
+  const fine = await page('/operator', manager);
+  expect(fine).toContain('1.2.3');
+  expect(fine).not.toContain('turned away');
+  const { uuid } = (await store.users.byEmail(person))!;
+  await store.profiles.merge(uuid, {
+    last_refusal: 'token x, revoked',
+    last_refusal_ts: clock,
+    last_refusal_why: 'revoked',
+  });
+  expect(await page('/operator', manager)).toContain(`${person}: refused`);
 });

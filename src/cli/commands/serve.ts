@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import { Command, Option } from 'commander';
 import type { CommandContext, SettingFlags } from '../context.ts';
+import { packageVersion } from '../version.ts';
 
 /** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
 export function serveCommand(context: CommandContext): Command {
@@ -39,6 +40,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`,
           openLog: (threadId) => context.logFiles('server', threadId),
           signal: context.interruptible(),
           now: context.now,
+          version: packageVersion(),
           stdout: context.writeOut,
           stderr: context.writeErr,
         });

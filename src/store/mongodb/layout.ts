@@ -7,6 +7,7 @@ import { allTables, storeFormat } from '../rows/tables.ts';
 import type { Connection, MongoOptions } from './connect.ts';
 import { parts } from './rows.ts';
 import { retry } from './transactions.ts';
+import { tryCommands } from './try-commands.ts';
 
 const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];
 
@@ -33,7 +34,8 @@ export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collecti
 
 /**
  * Makes sure that the database holds a store, see `MongoOptions.make`. Throws `MOBILITY_STORE_ADDRESS` if there is none
- * and none may be created, `MOBILITY_STORE_VERSION` for another format or foreign rows.
+ * and none may be created, `MOBILITY_STORE_VERSION` for another format or foreign rows, `MOBILITY_UNSUPPORTED` for a
+ * server without a command of the store.
  */
 export async function ensureStore(connection: Connection, { make, onWarning }: MongoOptions): Promise<void> {
   const exists = await hasFormat(connection);
@@ -42,6 +44,7 @@ export async function ensureStore(connection: Connection, { make, onWarning }: M
   if (!exists) await refuseForeignRows(connection);
   await createIndexes(connection);
   if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));
+  await tryCommands(connection);
   // Last: an opening that was interrupted is repeated.
   await retry(connection, () =>
     aboutOf(connection).updateOne({ _id: 'format' }, { $setOnInsert: { version: storeFormat } }, { upsert: true }),
