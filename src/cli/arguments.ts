@@ -43,20 +43,20 @@ export const daysArgument =
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
 /** The day that is meant for a person: today is that of the zone of their last trip; without trips, of the host. */
-export async function dayOf(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
+export async function dayMeant(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
   const { trips } = await context.store();
   const last = await trips.previous(uuid, Number.MAX_VALUE);
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
 
-/** Both ends of a range, see `dayOf`. */
-export async function rangeOf(
+/** Both ends of a range, see `dayMeant`. */
+export async function daysMeant(
   context: CommandContext,
   user: { uuid: string },
   { from, to }: { from: DayAsked; to: DayAsked },
 ): Promise<{ from: string; to: string }> {
-  return { from: await dayOf(context, user, from), to: await dayOf(context, user, to) };
+  return { from: await dayMeant(context, user, from), to: await dayMeant(context, user, to) };
 }
 
 function dayOrNull(text: string, now: number, zone: string): string | null {

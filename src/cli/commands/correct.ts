@@ -13,7 +13,7 @@ import { addDays, formatForPeople, localDay, startOfDay, zoneOffset } from '../.
 import type { UserRecord } from '../../model/user.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
-import { clockArgument, type DayAsked, dayArgument, dayOf, wholeNumber } from '../arguments.ts';
+import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { onCopyOf } from '../on-copy.ts';
@@ -130,7 +130,7 @@ type Statement = { correction: Correction; day: string; zone: string };
 
 async function statedBy(context: CommandContext, user: UserRecord, what: string, options: Options): Promise<Statement> {
   const { at, from, to, mode, name, distance, source } = options;
-  const day = await dayOf(context, user, options.day ?? need('--day'));
+  const day = await dayMeant(context, user, options.day ?? need('--day'));
   const zone = await zoneOn(await context.store(), user.uuid, day);
   const stretch = { start_ts: clockTs(day, from ?? '00:00', zone), end_ts: clockTs(day, to ?? '24:00', zone) };
   const fields = {

@@ -5,7 +5,7 @@ import { type Day, dayFigures, everyDay } from '../../diary/days.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { type DayAsked, daysArgument, rangeOf } from '../arguments.ts';
+import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
@@ -51,7 +51,7 @@ async function list(context: CommandContext, { day, flagged, ...whom }: Options)
     for await (const user of usersMeant(context, whom)) {
       progress.update(user.user_email);
       const own: Day[] = [];
-      const bounds = day === undefined ? {} : await rangeOf(context, user, day);
+      const bounds = day === undefined ? {} : await daysMeant(context, user, day);
       for await (const one of everyDay(store, user, bounds, context.now())) {
         if (!flagged || one.flagged.length > 0) own.push(one);
       }

@@ -28,7 +28,7 @@ import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { withoutSetAside } from '../../pipeline/set-aside.ts';
 import { everyEntry, everyLink } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
-import { type DayAsked, dayArgument, dayOf } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { allOrNone, makeFolder } from '../files.ts';
 import { counted, table } from '../output.ts';
@@ -69,7 +69,7 @@ const turnsEach = 4;
 
 async function write(context: CommandContext, { user: name, day: asked, out, verify }: Options): Promise<Outcome> {
   const { uuid } = await context.findUser(name);
-  const day = await dayOf(context, { uuid }, asked);
+  const day = await dayMeant(context, { uuid }, asked);
   const store = await context.store();
   const {
     days: [observed],

@@ -8,7 +8,7 @@ import type { UserRecord } from '../../model/user.ts';
 import { everyStand, standOfUser } from '../../stand/every-stand.ts';
 import type { Breakage, LinkName, Stand } from '../../stand/stand-of.ts';
 import type { Lease, Store } from '../../store/store.ts';
-import { type DayAsked, dayArgument, dayOf } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { type Check, checkInstallation, checkRuns, isDead } from '../installation.ts';
 import { counted, table } from '../output.ts';
@@ -83,7 +83,7 @@ async function examineUser(
   const broken = killedRun(stand, shown.now) ?? stand.broken;
   const cure = broken === null ? null : cureOf(stand, broken, shown);
   const isAsked = asked !== undefined && broken?.code !== 'damaged';
-  const hole = isAsked ? await holeOf(context, store, stand, await dayOf(context, user, asked)) : null;
+  const hole = isAsked ? await holeOf(context, store, stand, await dayMeant(context, user, asked)) : null;
   const json = { ...standJson(stand), broken: broken && { ...broken, ...cure }, ...(hole && { hole }) };
   await context.output.result(json, () => {
     const rows = table(chainRows(stand, broken, shown));

@@ -8,7 +8,7 @@ import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { everyLink } from '../../store/pages.ts';
-import { clockArgument, type DayAsked, dayArgument, dayOf } from '../arguments.ts';
+import { clockArgument, type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
@@ -42,7 +42,7 @@ const margin = 86_400;
 
 async function explain(context: CommandContext, { user: name, day: asked, at }: Options): Promise<void> {
   const user = await context.findUser(name);
-  const day = await dayOf(context, user, asked);
+  const day = await dayMeant(context, user, asked);
   const store = await context.store();
   const [shown] = await readDays(store, user, { from: day, to: day }, context.now());
   const { observed } = shown!;

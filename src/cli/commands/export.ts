@@ -18,7 +18,7 @@ import {
   writeLines,
   writeTrips,
 } from '../archive.ts';
-import { type DayAsked, dayArgument, dayOf, repeated } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../files.ts';
 import { counted, table } from '../output.ts';
@@ -280,8 +280,8 @@ async function pseudonymKeyIn(path: string): Promise<string> {
 }
 
 async function daysOf(context: CommandContext, user: UserRecord, options: Options): Promise<Days> {
-  const from = options.from && (await dayOf(context, user, options.from));
-  const to = options.to && (await dayOf(context, user, options.to));
+  const from = options.from && (await dayMeant(context, user, options.from));
+  const to = options.to && (await dayMeant(context, user, options.to));
 
   if (from === undefined || to === undefined || from <= to) return { ...(from && { from }), ...(to && { to }) };
   throw new MobilityError(

@@ -15,7 +15,7 @@ import {
   modesOf,
   type RebuildSummary,
 } from '../../upkeep/rebuild-summary.ts';
-import { type DayAsked, dayArgument, dayOf, wholeNumber } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { allOrNone } from '../files.ts';
 import { counted, table } from '../output.ts';
@@ -99,7 +99,7 @@ async function deriveAll(
       try {
         // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
         const since =
-          from === undefined ? {} : { from: startOfDay(await dayOf(context, user, from), 'UTC') - farthestEast };
+          from === undefined ? {} : { from: startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast };
         const days = dayChanges(user.uuid, await changesOf(user, since));
         addUser(report, days);
         await onRows(days.flatMap((day) => csvRows(user, day)));
