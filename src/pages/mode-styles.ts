@@ -6,8 +6,6 @@ import { plainMode } from '../model/plain-mode.ts';
 export interface ModeStyle {
   /** Class in the page. */
   name: string;
-  /** What people read. */
-  words: string;
   light: string;
   dark: string;
   /** Width and `stroke-dasharray` of its lines; an empty dash: solid. */
@@ -31,43 +29,36 @@ export interface ModeStyle {
 export const modeStyles: readonly ModeStyle[] = [
   {
     name: 'walking',
-    words: 'walking',
     ...{ light: '#1e8159', dark: '#3cdaa5', terminal: 29, character: '•' },
     ...{ width: 3.6, dash: '0 5.4', tile: [4, 4], pattern: 'M.65 2a1.35 1.35 0 1 0 2.7 0a1.35 1.35 0 1 0-2.7 0' },
   },
   {
     name: 'bicycling',
-    words: 'bicycling',
     ...{ light: '#0a4e9c', dark: '#98bdff', terminal: 69, character: '▒' },
     ...{ width: 3, dash: '8 3.5', tile: [6, 6], pattern: 'M0 4 4 0h2L0 6zM4 6 6 4v2z' },
   },
   {
     name: 'car',
-    words: 'car',
     ...{ light: '#7d3a0d', dark: '#d58b4b', terminal: 202, character: '█' },
     ...{ width: 4, dash: '', tile: [6, 6], pattern: '' },
   },
   {
     name: 'bus',
-    words: 'bus',
     ...{ light: '#cc3e90', dark: '#f46ab6', terminal: 163, character: '▓' },
     ...{ width: 5, dash: '', core: [1.6, ''], tile: [6, 10], pattern: 'M0 0h6v4h-6zM0 6h6v4h-6z' },
   },
   {
     name: 'train',
-    words: 'train',
     ...{ light: '#6736ca', dark: '#a68aff', terminal: 92, character: '═' },
     ...{ width: 5, dash: '', core: [2.4, '5 5'], tile: [5, 6], pattern: 'M0 0h3v6h-3z' },
   },
   {
     name: 'vehicle',
-    words: 'vehicle',
     ...{ light: '#907300', dark: '#e5c34a', terminal: 58, character: '■' },
     ...{ width: 4, dash: '10 3 3 3', tile: [6, 6], pattern: 'M0 0h6v6h-6zM2 2v2h2v-2z' },
   },
   {
     name: 'other',
-    words: 'other',
     ...{ light: '#3b3f46', dark: '#e0e5eb', terminal: 246, character: '┃' },
     ...{ width: 3, dash: '4 7', tile: [5, 5], pattern: 'M0 0h5v1.5h-5zM0 1.5h1.5v3.5h-1.5z' },
   },

@@ -12,6 +12,21 @@ export interface Step {
   words: string;
 }
 
+/** The month before (-1) or after (31) another one. */
+export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
+
+/** The steps to the pages below `href` of the months before and after, from the first to the last that there are. */
+export function monthSteps(
+  month: string,
+  href: string,
+  { first = '', last }: { first?: string; last: string },
+  t: Texts,
+): [Step | null, Step | null] {
+  const step = (other: string): Step | null =>
+    other < first || other > last ? null : { href: `${href}/${other}`, words: t.me.monthOf(`${other}-01`) };
+  return [step(monthBeside(month, -1)), step(monthBeside(month, 31))];
+}
+
 /** A heading between the steps to what is before and after; null: nothing is. */
 export function stepHeading(
   content: MarkupValue,

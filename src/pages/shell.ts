@@ -31,17 +31,8 @@ export interface Shell {
 export const stylePath = '/assets/pages.css';
 
 /** The page as HTML. */
-export function shell({
-  t,
-  title,
-  brand = t.service,
-  links = [],
-  signOut,
-  isNarrow,
-  isFile,
-  foot,
-  body,
-}: Shell): Markup {
+export function shell(page: Shell): Markup {
+  const { t, title, brand = t.service, links = [], signOut, isNarrow, isFile, foot, body } = page;
   const items = links.map(
     ({ href, words, isCurrent }) => markup`<a href="${href}"${isCurrent && CURRENT}>${words}</a>`,
   );

@@ -8,7 +8,17 @@ import type { UserRecord } from '../model/user.ts';
 import { type ShownDay, settledUntil } from '../pages/day-items.ts';
 import { barPatterns, type DayActions, dayView } from '../pages/day-view.ts';
 import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
-import { type DayRow, dayRow, dayRows, dayTitle, type Step, stepHeading, weekStrip } from '../pages/overview.ts';
+import {
+  type DayRow,
+  dayRow,
+  dayRows,
+  dayTitle,
+  monthBeside,
+  monthSteps,
+  type Step,
+  stepHeading,
+  weekStrip,
+} from '../pages/overview.ts';
 import { shell } from '../pages/shell.ts';
 import { shownDays } from '../pages/shown-days.ts';
 import type { Texts } from '../pages/texts/texts.ts';
@@ -143,14 +153,12 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const month = params.month ?? last.slice(0, 7);
   const from = `${month}-01`;
   if (!isShownDay(from)) return faultPage(404, t);
-  const [before, after] = [addDays(from, -1), addDays(from, 31)].map((day) => `${day.slice(0, 7)}-01`);
-  const end = addDays(after!, -1);
+  const end = addDays(`${monthBeside(month, 31)}-01`, -1);
   const rows: DayRow[] = [];
   for await (const day of shownDays(store, user, { from, to: end < today ? end : today }, { t, now, isOwn: true }))
     rows.push(dayRow(day, dayPath(day.observed.day), t));
-  const stepTo = (day: string, isThere: boolean): Step | null =>
-    isThere ? { href: `/me/month/${day.slice(0, 7)}`, words: t.me.monthOf(day) } : null;
-  const steps = [stepTo(before!, first !== null && first < from), stepTo(after!, after! <= today)] as const;
+  const bounds = { first: (first ?? today).slice(0, 7), last: today.slice(0, 7) };
+  const steps = monthSteps(month, '/me/month', bounds, t);
   const title = t.me.monthOf(from);
   const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${first === null && banner(t.me.empty)}
 ${rows.length > 0 ? dayRows(rows, t) : banner(t.me.future)}`;

@@ -3,7 +3,7 @@ import { everyDay } from '../diary/days.ts';
 import { flagNames } from '../diary/flags.ts';
 import { addDays, localDay } from '../model/time.ts';
 import { markup } from '../pages/markup.ts';
-import { type Step, stepHeading } from '../pages/overview.ts';
+import { monthBeside, monthSteps, stepHeading } from '../pages/overview.ts';
 import { figurePatterns, figuresTable } from '../pages/report-page.ts';
 import { usualLeast } from '../report/disclose.ts';
 import { exactCells, isSettled, monthReport, readMonth } from '../report/month-report.ts';
@@ -12,15 +12,12 @@ import { studyPage } from './study.ts';
 import { peopleOf, turnLinks, turnOf } from './study-people.ts';
 import { banner, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
-const nextMonth = (month: string): string => addDays(`${month}-01`, 31).slice(0, 7);
-const monthBefore = (month: string): string => addDays(`${month}-01`, -1).slice(0, 7);
-
 async function figures(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, params, note } = call;
   const words = t.figures;
   const today = localDay(now, 'UTC');
   const thisMonth = today.slice(0, 7);
-  const settled = [1, 2].reduce((month) => (isSettled(month, today) ? month : monthBefore(month)), thisMonth);
+  const settled = [1, 2].reduce((month) => (isSettled(month, today) ? month : monthBeside(month, -1)), thisMonth);
   const month = params.month ?? settled;
   if (!isShownDay(`${month}-01`)) return faultPage(404, t);
   const read = await readMonth(store, month, 'mode', study.name);
@@ -34,12 +31,9 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const report = isDue ? monthReport(read, usualLeast) : none;
   const exact = exactCells(read);
   const all = exact.at(-1);
-  const step = (other: string): Step => ({
-    href: `/study/${study.name}/figures/${other}`,
-    words: t.me.monthOf(`${other}-01`),
-  });
-  const steps = [step(monthBefore(month)), month < thisMonth ? step(nextMonth(month)) : null] as const;
-  const title = words.title(t.me.monthOf(`${month}-01`), t.me.monthOf(`${month}-01`), read.by);
+  const steps = monthSteps(month, `/study/${study.name}/figures`, { last: thisMonth }, t);
+  const name = t.me.monthOf(`${month}-01`);
+  const title = words.title(name, name, read.by);
   const content =
     all === undefined
       ? banner(words.nothing)
@@ -50,15 +44,14 @@ ${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.wi
   return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${words.noted}</p>` });
 }
 
-/** Days back that the page of flagged days tells of, and people on one page. */
+/** Days back that the page of flagged days tells of. */
 const daysBack = 7;
-const peopleAtOnce = 50;
 
 async function flagged(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, query, note } = call;
   const words = t.study;
   const all = (await peopleOf(store, study, now)).filter(({ state }) => state !== 'never_began');
-  const { chosen } = turnOf(all, query.page, peopleAtOnce);
+  const { chosen } = turnOf(all, query.page);
   const today = localDay(now, 'UTC');
   const slices = startSlices();
   const rows: { day: string; row: ReturnType<typeof markup> }[] = [];
@@ -78,7 +71,7 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
   rows.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   const body = markup`<h1>${words.flagged}</h1><p>${words.flaggedText(daysBack)}</p>
 ${rows.length === 0 ? banner(words.noneFlagged) : markup`<ul>${rows.map(({ row }) => row)}</ul>`}
-${turnLinks(all.length, query.page, { size: peopleAtOnce, href: `/study/${study.name}/flagged?page=`, words: words.turn })}`;
+${turnLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
   return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${words.noted}</p>` });
 }
 

@@ -7,6 +7,7 @@ import { addDays, localDay } from '../model/time.ts';
 import { shownName, type UserRecord } from '../model/user.ts';
 import { recordedShare } from '../pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
+import type { Texts } from '../pages/texts/texts.ts';
 import { everyStand } from '../stand/every-stand.ts';
 import { type Stand, troubles } from '../stand/stand-of.ts';
 import type { Store } from '../store/store.ts';
@@ -42,24 +43,23 @@ export async function peopleOf(store: Store, study: StudyRecord, now: number): P
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
 }
 
+/** People on one page. */
+const pageSize = 100;
+
 /** One page of a list, and its number from 0 on. */
-export function turnOf<T>(all: readonly T[], page = '1', size = 100): { number: number; chosen: readonly T[] } {
+export function turnOf<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
   const number = Math.max(0, (Number.parseInt(page, 10) || 1) - 1);
-  return { number, chosen: all.slice(number * size, (number + 1) * size) };
+  return { number, chosen: all.slice(number * pageSize, (number + 1) * pageSize) };
 }
 
-/** Links to the pages of a list of `count`; nothing where one page is all. */
-export function turnLinks(
-  count: number,
-  page: string | undefined,
-  { size, href, words }: { size: number; href: string; words: string },
-): MarkupValue {
+/** Links to the pages of a list of `count`, each `href` and its number; nothing where one page is all. */
+export function turnLinks(count: number, page: string | undefined, href: string, t: Texts): MarkupValue {
   const { number } = turnOf([], page);
-  const pages = Array.from({ length: Math.ceil(count / size) }, (_, i) => {
+  const pages = Array.from({ length: Math.ceil(count / pageSize) }, (_, i) => {
     const current = i === number && new Markup(' aria-current="page"');
     return markup`<a href="${href}${i + 1}"${current}>${i + 1}</a> `;
   });
-  return pages.length > 1 && markup`<nav class="turn" aria-label="${words}">${pages}</nav>`;
+  return pages.length > 1 && markup`<nav class="turn" aria-label="${t.study.turn}">${pages}</nav>`;
 }
 
 /** Names that the program makes up for members tell nothing: their end is the pseudonym, as on invitations. */

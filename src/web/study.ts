@@ -20,9 +20,6 @@ import {
 import { baseMapOf } from './tiles.ts';
 import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
-/** People on one page of the table. */
-const pageSize = 100;
-
 const parts = { people: '', flagged: '/flagged', figures: '/figures' } as const;
 
 /** A page of a study. */
@@ -65,7 +62,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
     query.sort,
   );
   const rows: Markup[] = [];
-  for (const person of turnOf(chosen, query.page, pageSize).chosen)
+  for (const person of turnOf(chosen, query.page).chosen)
     rows.push(personRow(person, await fortnights.of(store, person, now), call));
   const needed = all.filter(({ state }) => state !== 'in_order').length;
   const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
@@ -74,7 +71,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
 <ul class="nums">${numbers}</ul>
 <div class="above"><p><b>${t.people(needed)}</b> ${needed === 1 ? words.needsOne : words.needMany}</p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
 ${chosen.length === 0 ? markup`<p class="note quiet">${words.nobody}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
-${turnLinks(chosen.length, query.page, { size: pageSize, href: page, words: words.turn })}`;
+${turnLinks(chosen.length, query.page, page, t)}`;
   const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
   return studyPage(call, words.people, body, { current: 'people', foot });
 }
@@ -157,16 +154,7 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
     'reminder list',
     needed.map(({ figures }) => figures.audit_key),
   );
-  const header = csvLine([
-    'person',
-    'subgroup',
-    'app',
-    'state',
-    'since',
-    'last_contact',
-    'last_location',
-    'what_to_do',
-  ]);
+  const header = csvLine('person subgroup app state since last_contact last_location what_to_do'.split(' '));
   const headers = {
     'Content-Type': 'text/csv; charset=utf-8',
     'Content-Disposition': `attachment; filename="${study.name}-reminders.csv"`,

@@ -38,16 +38,7 @@ const modes: Record<string, string> = {
   vehicle: 'motor vehicle',
   other: 'something else',
 };
-const sections: Record<string, string> = {
-  ...{ walking: 'Walk', bicycling: 'Bicycle', bus: 'Bus', car: 'Car', train: 'Train', tram: 'Tram', ferry: 'Ferry' },
-  ...{
-    subway: 'Underground',
-    light_rail: 'Light rail',
-    air: 'Plane',
-    vehicle: 'Motor vehicle',
-    other: 'Something else',
-  },
-};
+const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** The English words. */
 export const en = {
@@ -398,7 +389,8 @@ export const en = {
       trip: (mode: string): string => `trip, ${mode}`,
     },
     mode: (sensedMode: string): string => modes[plainMode(sensedMode)] ?? modes.other!,
-    section: (sensedMode: string): string => sections[plainMode(sensedMode)] ?? sections.other!,
+    section: (sensedMode: string): string =>
+      plainMode(sensedMode) === 'walking' ? 'Walk' : capital(en.me.mode(sensedMode)),
     noStudy: 'Only you and the people who run this server can see your days.',
     underCode: 'The people of the study see your days, and the names that you give to places, without your name.',
     underName: 'The people of the study see your days, and the names that you give to places, under your name.',
