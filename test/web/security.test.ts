@@ -1,5 +1,8 @@
 // Nobody sees another's days: every page and form by every kind of caller, forms of other sites, cookies, and headers.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openTiles, type Tiles } from '../../src/geo/pmtiles.ts';
 import type { Act } from '../../src/log/audit.ts';
 import { type TokenKind, tokenHash } from '../../src/model/user.ts';
 import { passwordHash } from '../../src/web/passwords.ts';
@@ -7,8 +10,11 @@ import { webRoutes } from '../../src/web/routes.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
 import { SignInLimits } from '../../src/web/sign-in-limits.ts';
 import { config, type Kit, now, openKit } from '../server/kit.ts';
+import { greyPixel, pmtiles } from '../support/pmtiles.ts';
+import { tempFolder } from '../support/temp-folders.ts';
 
 let kit: Kit;
+let tiles: Tiles;
 let clock = now;
 /** Names the person of the study `sunny` on pages of managers. */
 let person = '';
@@ -25,7 +31,10 @@ const people: Record<string, Browser> = {};
 
 beforeAll(async () => {
   const audit = async (act: Act): Promise<void> => void acts.push(act);
-  kit = await openKit({ now: () => clock, config: { ...config, auth: 'token' }, audit });
+  const map = join(await tempFolder(), 'map.pmtiles');
+  await writeFile(map, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
+  tiles = await openTiles(map);
+  kit = await openKit({ tiles, now: () => clock, config: { ...config, auth: 'token' }, audit });
   const hash = await passwordHash(password);
   for (const name of ['sunny', 'windy']) {
     await kit.store.studies.put({
@@ -41,7 +50,10 @@ beforeAll(async () => {
   const { text } = await kit.request('/study/sunny', { headers: { Cookie: people['of-sunny']!.cookie } });
   person = /sunny\/p\/(\w+)/.exec(text)![1]!;
 });
-afterAll(() => kit.close());
+afterAll(async () => {
+  await kit.close();
+  await tiles.close();
+});
 
 async function token(name: string, kind: TokenKind, expires_ts: number | null): Promise<string> {
   const { uuid } = (await kit.store.users.byEmail(`${name}@example.org`))!;
@@ -255,6 +267,28 @@ it('the log names neither the person nor the day of a page', async () => {
     expect(lines).toMatch(/START .*GET \/(study\/sunny\/p|me\/day)\/:hidden$/m);
     for (const secret of [person, '2016-05-17']) expect(lines).not.toContain(secret);
   }
+});
+
+it('tiles are shown to those who may see the map, kept by nobody between, and logged without their place', async () => {
+  const answerTo = async (path: string, who: string) => {
+    kit.log.length = kit.console.length = 0;
+    const { status, headers } = await kit.request(path, { headers: { Cookie: people[who]?.cookie ?? '' } });
+    expect([...kit.log, ...kit.console].join('\n')).not.toContain('8191');
+    return [status, headers.get('content-type'), headers.get('cache-control')];
+  };
+  const shown = [200, 'image/png', expect.stringMatching(/^private, max-age=\d+$/)];
+  const kept = ['text/html; charset=utf-8', 'no-store'];
+  for (const [path, who, answer] of [
+    ['/me/tiles/14/8191/5460', 'sunny', shown],
+    ['/study/sunny/tiles/14/8191/5460', 'of-sunny', shown],
+    ['/study//sunny//tiles/14/8191/5460', 'of-windy', [404, ...kept]],
+    ['/me/tiles/14/8191/5460', 'nobody', [303, ...kept]],
+    ['/me/tiles/14/8191/5460', 'of-sunny', [303, ...kept]],
+    ...['14/8191/99999', '19/8191/0', '14/-8191/1', '14/8191/1e0', '14/%30x8191/1', 'x/8191/x'].map(
+      (tile) => [`/me/tiles/${tile}`, 'sunny', [404, ...kept]] as const,
+    ),
+  ] as const)
+    expect([path, who, await answerTo(path, who)]).toEqual([path, who, answer]);
 });
 
 it('each look of a manager at the days of a person is in the audit log, without their name or UUID', async () => {
