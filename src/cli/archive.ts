@@ -33,7 +33,7 @@ export const leftOutOf = ({ uuid, user_email }: UserRecord, { message }: Mobilit
 /** What archives are written from. */
 export interface ArchiveSource {
   store: Store;
-  days: Days;
+  days: (user: UserRecord) => Promise<Days>;
   keys: readonly string[] | undefined;
   signal: AbortSignal;
   progress: Progress;
@@ -77,6 +77,7 @@ export async function writeArchive(
   { write }: Files,
 ): Promise<Archive> {
   const { uuid, user_email } = user;
+  const own = await days(user);
   const counts: Record<string, number> = {};
   const file = async (name: string, fill: (writer: TextWriter) => Promise<number>): Promise<void> => {
     progress.update(`${user_email}: ${name}`);
@@ -89,10 +90,10 @@ export async function writeArchive(
     });
   };
   makeFolder(out);
-  await file('entries.jsonl', (writer) => writeLines(writer, entryRows(store, uuid, days, keys)));
+  await file('entries.jsonl', (writer) => writeLines(writer, entryRows(store, uuid, own, keys)));
   await file('errors.jsonl', (writer) => writeLines(writer, errorRows(store, uuid)));
   await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));
-  await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, days));
+  await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, own));
   await file('user.json', async (writer) => {
     const { sent_ts: _, ...record } = user; // when this store got the first entries: another one finds out by itself
     await writer.write(`${JSON.stringify({ ...record, profile: await store.profiles.get(uuid) }, null, 2)}\n`);

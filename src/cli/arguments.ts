@@ -12,38 +12,59 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** What decides which day is today: the clock and the zone of the host. */
-type Today = Pick<CommandContext, 'now' | 'zone'>;
+/** A day as it was asked for, such as `today`: which one it is depends on whose day is meant. */
+export interface DayAsked {
+  asked: string;
+}
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
 const dayForms = 'YYYY-MM-DD, today, yesterday, -1 for so many days ago, or a weekday for the last one';
 
-/** A parser of days: `YYYY-MM-DD`, `today`, `yesterday`, `-1`, or `monday` for the last one, today included. */
-export const dayArgument =
-  (context: Today) =>
-  (text: string): string => {
-    const day = dayOf(text.toLowerCase(), context);
-    if (day !== null) return day;
-    throw new InvalidArgumentError(`Expected a day: ${dayForms}.`);
-  };
+/** Parses a day: `YYYY-MM-DD`, `today`, `yesterday`, `-1`, or `monday` for the last one, today included. */
+export function dayArgument(text: string): DayAsked {
+  const asked = text.toLowerCase();
+  if (dayOrNull(asked, 0, 'UTC') !== null) return { asked };
+  throw new InvalidArgumentError(`Expected a day: ${dayForms}.`);
+}
 
 /** A parser of one such day or of a range of them, `2026-11-20..yesterday`, both ends included. */
 export const daysArgument =
-  (context: Today) =>
-  (text: string): { from: string; to: string } => {
-    const [from, to, ...more] = text.split('..').map((part) => dayOf(part.toLowerCase(), context));
-    if (from && to !== null && more.length === 0 && from <= (to ?? from)) return { from, to: to ?? from };
+  ({ now, zone }: Pick<CommandContext, 'now' | 'zone'>) =>
+  (text: string): { from: DayAsked; to: DayAsked } => {
+    const parts = text.toLowerCase().split('..');
+    const [from, to = from] = parts.map((part) => dayOrNull(part, now(), zone));
+    if (from && to && parts.length <= 2 && from <= to)
+      return { from: { asked: parts[0]! }, to: { asked: parts.at(-1)! } };
     throw new InvalidArgumentError(`Expected a day or a range of days A..B, each as ${dayForms}.`);
   };
 
-function dayOf(text: string, context: Today): string | null {
+/** The day that is meant where clocks show the time of `zone`. */
+export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
+
+/** The day that is meant for a person: today is that of the zone of their last trip; without trips, of the host. */
+export async function dayMeant(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
+  if (isDay(day.asked)) return day.asked;
+  const { trips } = await context.store();
+  const last = await trips.previous(uuid, Number.MAX_VALUE);
+  return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
+}
+
+/** Both ends of a range, see `dayMeant`. */
+export async function daysMeant(
+  context: CommandContext,
+  user: { uuid: string },
+  { from, to }: { from: DayAsked; to: DayAsked },
+): Promise<{ from: string; to: string }> {
+  return { from: await dayMeant(context, user, from), to: await dayMeant(context, user, to) };
+}
+
+function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
   const weekday = weekdays.indexOf(text);
   if (back === undefined && weekday < 0) return null;
-  const now = localDateTime(context.now(), context.zone);
-  return addDays(localDay(context.now(), context.zone), -(back ?? (now.weekday - weekday + 7) % 7));
+  return addDays(localDay(now, zone), -(back ?? (localDateTime(now, zone).weekday - weekday + 7) % 7));
 }
 
 /** A time of the day, `HH:MM`. */
@@ -66,7 +87,7 @@ const ageUnits = { d: 'day', w: 'week', mo: 'month', y: 'year' } as const;
 
 /** A parser of an age such as `18mo`, of 30 days or more: the time so long ago, s since the epoch. */
 export const ageArgument =
-  ({ now }: Today) =>
+  ({ now }: Pick<CommandContext, 'now'>) =>
   (text: string): number => {
     const [, count = '', unit = ''] = /^(\d{1,4})(d|w|mo|y)$/.exec(text) ?? [];
     const before = count === '' ? now() : addUtc(now(), -count, ageUnits[unit as keyof typeof ageUnits]);

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { type Act, audit } from '../log/audit.ts';
 import { errorText } from '../model/errors.ts';
+import type { DayAsked } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
 /** Commands that show, change or hand out data of people, or keep them safe. */
@@ -62,12 +63,15 @@ export async function noteAct(context: CommandContext, command: Command, code: n
 const nameOf = (command: Command): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-const flagText = (name: string, value: unknown): string =>
-  value === true ? `--${name}` : `--${name} ${isRange(value) ? rangeText(value) : String(value)}`;
+const flagText = (name: string, value: unknown): string => (value === true ? `--${name}` : `--${name} ${told(value)}`);
 
-type Range = { from: string; to: string };
-const isRange = (value: unknown): value is Range => typeof value === 'object' && value !== null && 'from' in value;
-const rangeText = ({ from, to }: Range): string => (from === to ? from : `${from}..${to}`);
+/** Days as they were asked for: which day `today` was follows from the time of the act and the person's zone. */
+function told(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };
+  if (asked !== undefined || from === undefined || to === undefined) return asked ?? String(value);
+  return from.asked === to.asked ? from.asked : `${from.asked}..${to.asked}`;
+}
 
 /** The account of the host; of somebody who became another one with sudo, both. */
 function whoAmI({ env }: CommandContext): string {

@@ -20,6 +20,9 @@ export function minuteText(ts: number, zone: string): string {
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
 }
 
+/** A text with times, and their zone below it; an empty one stays empty. */
+export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
+
 /** `12 minutes ago` and the like, for `ts` before `now`. */
 export function agoText(ts: number, now: number): string {
   if (ts > now) return 'in the future';

@@ -19,7 +19,8 @@ export interface TableExport {
   people: () => AsyncIterable<UserRecord>;
   kinds: readonly Kind[];
   format: FormatName;
-  days: Days;
+  /** The days asked for, of a person; default: all. */
+  days?: (user: UserRecord) => Promise<Days>;
   keys?: readonly string[];
   names?: NameSet;
   /** Key of the pseudonyms; without it, names are exported unchanged. */
@@ -101,7 +102,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
     names: options.names ?? null,
   };
   const created = new Date(options.now * 1000).toISOString();
-  const isWhole = options.days.from === undefined && options.days.to === undefined;
+  const isWhole = options.days === undefined;
   const manifest = dataPackage(written, treatment, { created, versions: [...versions].sort(), isWhole });
   await options.file(manifestName, (writer) => writer.write(manifest));
   return written;
@@ -144,7 +145,7 @@ async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): A
   const source = {
     store,
     person,
-    days,
+    days: (await days?.(user)) ?? {},
     now: options.now,
     ...(keys && { keys }),
     ...(coarse !== undefined && { coarse }),

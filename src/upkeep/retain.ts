@@ -40,9 +40,10 @@ const isSaid = (key: string): boolean => key.startsWith('manual/') && key !== ke
 
 /**
  * Runs the pipeline for the user and removes what is old: up to the last trip that no later data can change, with the
- * entries that later trips need left. First it notes in the state of the pipeline from where on trips may still be
- * derived, so that a run that was killed loses no day, and the next one goes on. Entries that come late for a removed
- * time change no day; the next call removes them. Corrections stay, because later days are read with them.
+ * entries that later trips need left; all of it if nothing came since. First it notes in the state of the pipeline from
+ * where on trips may still be derived, so that a run that was killed loses no day, and the next one goes on. Entries
+ * that come late for a removed time change no day; the next call removes them. Corrections stay, because later days are
+ * read with them.
  *
  * Throws `MOBILITY_LEASE_HELD` while another process has the user.
  */
@@ -55,8 +56,10 @@ export async function retain(
   if (run.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', run.message ?? 'another run has the user');
   if (run.status === 'failed') throw new Error(run.message);
   return withLease(store, userId, options, async (held) => {
-    const last = await store.trips.lastSettledBefore(userId, before);
-    const retained = retainedAt(held.state.retained, last, what);
+    const { observed } = held.state;
+    const isOver = observed !== null && observed.seen.ts < before; // nothing came since
+    const last = isOver ? await lastLink(store, userId) : await store.trips.lastSettledBefore(userId, before);
+    const retained = retainedAt(held.state.retained, last, what, isOver ? before : null);
     const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, { before }) };
     if (retained === null) return { ...report, raw_before: null, days_before: null };
     await store.pipeline.merge(userId, { retained }, held.current());
@@ -74,8 +77,26 @@ export async function retain(
   });
 }
 
-/** What is noted: what was removed before, and what goes now. null: nothing does. */
-function retainedAt(earlier: Retained | null, last: TripRecord | null, what: RetainOptions['what']): Retained | null {
+/** The last link of all, final or not. */
+async function lastLink(store: Store, userId: string): Promise<TripRecord | null> {
+  let last: TripRecord | null = null;
+  for await (const link of everyLink(analysedOf(store), userId)) last = link;
+  return last;
+}
+
+const analysedOf = (store: Store): Pick<Store, 'trips'> => ({
+  trips: { ...store.trips, chain: store.trips.analysed },
+});
+
+/**
+ * What is noted: what was removed before, and what goes now. null: nothing does. `end`: all data lie before this time.
+ */
+function retainedAt(
+  earlier: Retained | null,
+  last: TripRecord | null,
+  what: RetainOptions['what'],
+  end: number | null,
+): Retained | null {
   if (last === null) return earlier;
   const { resume_ts, needs_from = resume_ts, raw_place } = last.carry;
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
@@ -85,8 +106,8 @@ function retainedAt(earlier: Retained | null, last: TripRecord | null, what: Ret
   return {
     chain_ts,
     carry,
-    raw_before: later(earlier?.raw_before ?? null, needed, what !== 'days'),
-    days_before: later(earlier?.days_before ?? null, last.end_ts, what !== 'raw'),
+    raw_before: later(earlier?.raw_before ?? null, end ?? needed, what !== 'days'),
+    days_before: later(earlier?.days_before ?? null, end ?? last.end_ts, what !== 'raw'),
   };
 }
 
@@ -98,8 +119,7 @@ async function removeLinks(
   lease: () => Lease,
 ): Promise<number> {
   const remove: number[] = [];
-  const analysed = { trips: { ...store.trips, chain: store.trips.analysed } };
-  for await (const link of everyLink(analysed, userId, { to: justAfter(chain_ts) }))
+  for await (const link of everyLink(analysedOf(store), userId, { to: justAfter(chain_ts) }))
     if (link.end_ts <= days_before!) remove.push(link.chain_ts);
   await store.trips.apply(userId, { put: [], remove }, {}, lease());
   return remove.length;

@@ -132,6 +132,9 @@ describe('diary', () => {
     for (const text of ['yesterday', '-1', 'Tuesday', '2024-03-12'])
       expect(await title(text)).toMatch(/^sim-t-1@example.org {2}Tuesday 12 March 2024/);
     expect(await title('today')).toMatch(/^sim-t-1@example.org {2}2024-03-13: no trips/);
+    // In Nairobi, where the phone is, the 14th has begun at 22:00 UTC.
+    const late = await run(['diary', '--user', ada, '--day', 'today'], { now: now + 36_000 });
+    expect(late.stdout).toContain('2024-03-14: no trips');
     const range = await title('tuesday..today');
     expect(range).toMatch(/^sim-t-1.*12 March[\s\S]*\n\nsim-t-1@example.org {2}2024-03-13: no trips/);
     for (const text of ['tomorrow', '2024-03-13..2024-03-12', '-1..', 'monday..tuesday..today', '+1'])

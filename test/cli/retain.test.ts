@@ -139,3 +139,26 @@ it('later days are the same in any order of what comes after, and as if nothing 
     runs(6),
   );
 });
+
+it('of somebody of whom nothing came since, all goes, and a phone that comes back goes on as if nothing had', async () => {
+  const life = Array.from({ length: 3 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const back = [60, 61].flatMap((i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const outcome = async (what: 'raw' | 'both' | null): Promise<string> => {
+    const store = await newStore();
+    await store.users.register('ada', { uuid: user, now: 1 });
+    await put(store, user, life.flat());
+    if (what !== null) {
+      const report = await retain(store, user, { before: t0 + 40 * day, what, log: memoryLog(), now: () => now });
+      expect(report).toMatchObject({ raw_before: t0 + 40 * day, links: what === 'both' ? 3 : 0 });
+      const keys = (await store.timeseries.summary(user)).map(({ key }) => key);
+      expect(keys.filter((key) => /^(background|statemachine)/.test(key))).toEqual([]);
+    }
+    await put(store, user, back);
+    await pipeline(store, user);
+    const links = await store.trips.chain(user, { from: t0 + 40 * day, limit: 99 });
+    expect(links.length).toBeGreaterThan(1);
+    return jsonDigest(links.map(({ trip, start_ts, end_ts }) => [start_ts, end_ts, trip?.sections]));
+  };
+  const expected = await outcome(null);
+  expect([await outcome('raw'), await outcome('both')]).toEqual([expected, expected]);
+});

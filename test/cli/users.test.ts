@@ -162,6 +162,15 @@ describe('users list', () => {
     expect(stdout).toMatch(/sim-s-1@example.org +in order +- +2024-07-03 09:46 +0 s ago +0 s ago +\d{3} +0 +0\n/);
   });
 
+  it('and what else has times names their zone', async () => {
+    const { run } = await freshProgram();
+    for (const line of ['users add ada', 'users token ada', 'study create sunny', 'managers add helen --operator'])
+      await run(line.split(' '));
+    for (const line of ['users list', 'users tokens ada', 'study show sunny', 'managers list', 'audit', 'status'])
+      expect([line, (await run(line.split(' '))).stdout]).toEqual([line, expect.stringMatching(/\n\ntimes: UTC\n$/)]);
+    expect((await run(['users', 'token', 'ada'])).stderr).toMatch(/until \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
+  });
+
   it('finds users who asked on their page to be erased', async () => {
     const { run, withStore } = await freshProgram();
     for (const name of ['ada', 'ben']) await run(['users', 'add', name]);

@@ -6,7 +6,7 @@ import { everyStand } from '../../stand/every-stand.ts';
 import type { CommandContext } from '../context.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
-import { minuteText } from '../wording.ts';
+import { minuteText, withZone } from '../wording.ts';
 
 interface Options {
   user?: string;
@@ -46,7 +46,9 @@ async function show(context: CommandContext, { user, action, since = 0 }: Option
       const whom = people.map(({ user_email }) => user_email ?? '(erased)').join(', ');
       return [minuteText(ts, context.zone), who, `${act.action} ${act.how}`.trim(), whom, outcome];
     });
-    return rows.length === 0 ? '' : table([['TIME', 'WHO', 'ACTION', 'PEOPLE', 'OUTCOME'], ...rows]);
+    return rows.length === 0
+      ? ''
+      : withZone(table([['TIME', 'WHO', 'ACTION', 'PEOPLE', 'OUTCOME'], ...rows]), context.zone);
   });
   context.output.note(counted(acts.length, 'act'));
 }

@@ -13,7 +13,7 @@ import { addDays, formatForPeople, localDay, startOfDay, zoneOffset } from '../.
 import type { UserRecord } from '../../model/user.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
-import { clockArgument, dayArgument, wholeNumber } from '../arguments.ts';
+import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { onCopyOf } from '../on-copy.ts';
@@ -25,7 +25,7 @@ const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'ad
 
 interface Options {
   user: string;
-  day?: string;
+  day?: DayAsked;
   at?: string;
   from?: string;
   to?: string;
@@ -45,7 +45,7 @@ export function correctCommand(context: CommandContext): Command {
     .description("state what happened on a day of a user, or list and undo what was stated; the user's run follows")
     .addArgument(new Argument('<what>', 'what to do').choices(kinds))
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .option('--day <day>', 'local day', dayArgument(context))
+    .option('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'local time within the trip, section or stay that is meant, such as 14:20', clockArgument)
     .option('--from <time>', 'first local time of the stretch; default: begin of the day', clockArgument)
     .option('--to <time>', 'last local time of the stretch; default: end of the day', clockArgument)
@@ -77,7 +77,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   const store = await context.store();
   if (what === 'list') return list(context, user);
   const { correction, day, zone } =
-    what === 'undo' ? await undoOf(store, user, options) : await statedBy(store, user, what, options);
+    what === 'undo' ? await undoOf(store, user, options) : await statedBy(context, user, what, options);
   const { by: author, reason } = options;
   const origin = { program: 'mobility correct', version: packageVersion() };
   const run = await pipelineOptions(context);
@@ -128,10 +128,10 @@ async function dayText({ output, now }: CommandContext, store: Store, user: User
 
 type Statement = { correction: Correction; day: string; zone: string };
 
-async function statedBy(store: Store, { uuid }: UserRecord, what: string, options: Options): Promise<Statement> {
-  const { day, at, from, to, mode, name, distance, source } = options;
-  if (day === undefined) throw usage('--day');
-  const zone = await zoneOn(store, uuid, day);
+async function statedBy(context: CommandContext, user: UserRecord, what: string, options: Options): Promise<Statement> {
+  const { at, from, to, mode, name, distance, source } = options;
+  const day = await dayMeant(context, user, options.day ?? need('--day'));
+  const zone = await zoneOn(await context.store(), user.uuid, day);
   const stretch = { start_ts: clockTs(day, from ?? '00:00', zone), end_ts: clockTs(day, to ?? '24:00', zone) };
   const fields = {
     ...(['set-aside', 'add', 'at-home'].includes(what) ? stretch : { ts: clockTs(day, at ?? need('--at'), zone) }),

@@ -1,17 +1,17 @@
 // `mobility days`: what is known of each day of users: trips, observed time, and what is doubtful.
 import { Command } from 'commander';
 import { distanceText, durationText, flagLines } from '../../diary/day-words.ts';
-import { type Day, type DayBounds, dayFigures, everyDay } from '../../diary/days.ts';
+import { type Day, dayFigures, everyDay } from '../../diary/days.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { daysArgument } from '../arguments.ts';
+import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
 
 interface Options extends Whom {
-  day?: DayBounds;
+  day?: Record<'from' | 'to', DayAsked>;
   flagged?: true;
 }
 
@@ -41,7 +41,7 @@ ${Object.entries(flagMeanings)
     .action(context.run((options: Options) => list(context, options)));
 }
 
-async function list(context: CommandContext, { day = {}, flagged, ...whom }: Options): Promise<void> {
+async function list(context: CommandContext, { day, flagged, ...whom }: Options): Promise<void> {
   const { output } = context;
   const store = await context.store();
   const progress = output.progress('reading');
@@ -51,7 +51,8 @@ async function list(context: CommandContext, { day = {}, flagged, ...whom }: Opt
     for await (const user of usersMeant(context, whom)) {
       progress.update(user.user_email);
       const own: Day[] = [];
-      for await (const one of everyDay(store, user, day, context.now())) {
+      const bounds = day === undefined ? {} : await daysMeant(context, user, day);
+      for await (const one of everyDay(store, user, bounds, context.now())) {
         if (!flagged || one.flagged.length > 0) own.push(one);
       }
       rows.push(...own.map((one) => jsonOf(user, one)));

@@ -28,14 +28,14 @@ import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { withoutSetAside } from '../../pipeline/set-aside.ts';
 import { everyEntry, everyLink } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
-import { dayArgument } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { allOrNone, makeFolder } from '../files.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {
   user: string;
-  day: string;
+  day: DayAsked;
   out: string;
   verify?: true;
 }
@@ -47,7 +47,7 @@ export function debugBundleCommand(context: CommandContext): Command {
       'write a day as a case for a report of a fault: moved in place and time, without anything of the person',
     )
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .requiredOption('--day <day>', 'local day', dayArgument(context))
+    .requiredOption('--day <day>', 'local day', dayArgument)
     .requiredOption('--out <folder>', 'folder to write the case into')
     .option('--verify', 'show how near the trips of the case are to those of the diary')
     .addHelpText(
@@ -67,8 +67,9 @@ const margins = [1, 2, 4, 8, 16];
 /** Turns tried with each: trips at a threshold may fall on the other side of it. */
 const turnsEach = 4;
 
-async function write(context: CommandContext, { user: name, day, out, verify }: Options): Promise<Outcome> {
+async function write(context: CommandContext, { user: name, day: asked, out, verify }: Options): Promise<Outcome> {
   const { uuid } = await context.findUser(name);
+  const day = await dayMeant(context, { uuid }, asked);
   const store = await context.store();
   const {
     days: [observed],

@@ -11,7 +11,7 @@ import { keys } from '../../model/keys.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
-import { daysArgument } from '../arguments.ts';
+import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
@@ -26,7 +26,7 @@ interface Range {
 
 interface Options {
   user: string;
-  day?: Range;
+  day?: Record<'from' | 'to', DayAsked>;
   ids?: true;
   geojson?: string;
   html?: string;
@@ -84,7 +84,9 @@ async function show(context: CommandContext, options: Options): Promise<void> {
     await writeDiaryPages(context, user, html);
     return;
   }
-  const last = options.day ?? (await lastDay(store, user.uuid, context.now()));
+  const last = options.day
+    ? await daysMeant(context, user, options.day)
+    : await lastDay(store, user.uuid, context.now());
   const days = week || month ? around(last.from, options) : last;
   const trips =
     html !== undefined

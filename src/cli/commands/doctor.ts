@@ -8,15 +8,16 @@ import type { UserRecord } from '../../model/user.ts';
 import { everyStand, standOfUser } from '../../stand/every-stand.ts';
 import type { Breakage, LinkName, Stand } from '../../stand/stand-of.ts';
 import type { Lease, Store } from '../../store/store.ts';
-import { dayArgument } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { type Check, checkInstallation, checkRuns, isDead } from '../installation.ts';
 import { counted, table } from '../output.ts';
 import { type Cure, chainRows, cureOf, quotedName, standJson } from '../stand-text.ts';
+import { withZone } from '../wording.ts';
 
 interface Options {
   user?: string;
-  day?: string;
+  day?: DayAsked;
   url?: string;
 }
 
@@ -27,7 +28,7 @@ export function doctorCommand(context: CommandContext): Command {
       'find the first broken link from a phone to its diary, or what the installation needs, and say what mends it',
     )
     .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
-    .option('--day <day>', 'with --user: also what is not known of this local day', dayArgument(context))
+    .option('--day <day>', 'with --user: also what is not known of this local day', dayArgument)
     .option('--url <address>', 'the address at which phones reach the server: also what a proxy does')
     .addHelpText(
       'after',
@@ -71,12 +72,18 @@ async function joinCheck(store: Store, name: string): Promise<Cure | null> {
   return { why, next: `mobility study show ${study.name}` };
 }
 
-async function examineUser(context: CommandContext, store: Store, user: UserRecord, day?: string): Promise<Outcome> {
+async function examineUser(
+  context: CommandContext,
+  store: Store,
+  user: UserRecord,
+  asked?: DayAsked,
+): Promise<Outcome> {
   const shown = { now: context.now(), zone: context.zone };
   const stand = await standOfUser(store, user, shown);
   const broken = killedRun(stand, shown.now) ?? stand.broken;
   const cure = broken === null ? null : cureOf(stand, broken, shown);
-  const hole = day === undefined || broken?.code === 'damaged' ? null : await holeOf(context, store, stand, day);
+  const isAsked = asked !== undefined && broken?.code !== 'damaged';
+  const hole = isAsked ? await holeOf(context, store, stand, await dayMeant(context, user, asked)) : null;
   const json = { ...standJson(stand), broken: broken && { ...broken, ...cure }, ...(hole && { hole }) };
   await context.output.result(json, () => {
     const rows = table(chainRows(stand, broken, shown));
@@ -84,7 +91,7 @@ async function examineUser(context: CommandContext, store: Store, user: UserReco
     if (broken !== null && cure !== null) lines.push(cureText(broken.link, cure));
     if (hole !== null) lines.push(cureText('located', hole));
     if (broken === null && hole === null) lines.push('the chain is whole');
-    return [...lines, `times: ${context.zone}`].join('\n\n');
+    return withZone(lines.join('\n\n'), context.zone);
   });
   return broken === null && hole === null ? {} : { exitCode: 3 };
 }

@@ -12,7 +12,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { appVersionOf, type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
-import { errorKeyText, minuteText } from '../wording.ts';
+import { errorKeyText, minuteText, withZone } from '../wording.ts';
 
 type Options = Whom & ErrorFilter;
 
@@ -82,7 +82,9 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
     for (const group of own) group.people += 1;
   }
   const sorted = [...groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
-  await context.output.result({ errors: sorted }, () => sorted.map((one) => groupText(one, context)).join('\n'));
+  await context.output.result({ errors: sorted }, () =>
+    withZone(sorted.map((one) => groupText(one, context)).join('\n'), context.zone),
+  );
   const faults = sorted.filter(({ fault }) => fault);
   const total = sorted.reduce((sum, { entries }) => sum + entries, 0);
   context.output.note(
@@ -149,7 +151,9 @@ async function showOne(context: CommandContext, id: string, { coordinates }: { c
     ...{ ...user, ...error, fault: error.reason === faultReason },
     entry: coordinates ? entry : withoutValues(entry),
   }));
-  await context.output.result({ errors: shown }, () => shown.map((one) => oneText(one, context)).join('\n\n'));
+  await context.output.result({ errors: shown }, () =>
+    withZone(shown.map((one) => oneText(one, context)).join('\n\n'), context.zone),
+  );
 }
 
 type Shown = Omit<ErrorRow, 'entry'> & { user_email: string; fault: boolean; entry: JsonValue };

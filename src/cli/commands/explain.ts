@@ -8,13 +8,13 @@ import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { everyLink } from '../../store/pages.ts';
-import { clockArgument, dayArgument } from '../arguments.ts';
+import { clockArgument, type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
 interface Options {
   user: string;
-  day: string;
+  day: DayAsked;
   at?: string;
 }
 
@@ -23,7 +23,7 @@ export function explainCommand(context: CommandContext): Command {
   return new Command('explain')
     .description('say why a day of a user is as the diary says: rules, probabilities and readings that decided')
     .requiredOption('--user <name>', 'name or UUID of the user')
-    .requiredOption('--day <day>', 'local day', dayArgument(context))
+    .requiredOption('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'only what holds at this local time, such as 14:20', clockArgument)
     .addHelpText(
       'after',
@@ -40,8 +40,9 @@ Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has 
 /** s before and after the day: links that reach into it, and readings around their bounds. */
 const margin = 86_400;
 
-async function explain(context: CommandContext, { user: name, day, at }: Options): Promise<void> {
+async function explain(context: CommandContext, { user: name, day: asked, at }: Options): Promise<void> {
   const user = await context.findUser(name);
+  const day = await dayMeant(context, user, asked);
   const store = await context.store();
   const [shown] = await readDays(store, user, { from: day, to: day }, context.now());
   const { observed } = shown!;

@@ -18,7 +18,7 @@ import {
   writeLines,
   writeTrips,
 } from '../archive.ts';
-import { dayArgument, repeated } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../files.ts';
 import { counted, table } from '../output.ts';
@@ -33,8 +33,8 @@ interface Options extends Whom {
   names?: NameSet;
   pseudonyms?: string;
   coarse?: number;
-  from?: string;
-  to?: string;
+  from?: DayAsked;
+  to?: DayAsked;
   key?: string[];
 }
 
@@ -64,8 +64,8 @@ export function exportCommand(context: CommandContext): Command {
     )
     .addOption(new Option('--entries', 'write only entries, as JSON lines, to standard output').conflicts('trips'))
     .option('--trips', 'write only trips, as GeoJSON, to standard output')
-    .option('--from <day>', 'first local day', dayArgument(context))
-    .option('--to <day>', 'last local day', dayArgument(context))
+    .option('--from <day>', 'first local day', dayArgument)
+    .option('--to <day>', 'last local day', dayArgument)
     .option('--key <key>', 'only entries of this key; may be repeated', repeated)
     .addHelpText(
       'after',
@@ -104,7 +104,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (out === undefined && !entries && !trips) {
     throw new MobilityError('MOBILITY_USAGE', 'expected --out FOLDER, --entries or --trips, found none of them');
   }
-  const days = daysOf(options);
+  const days = (user: UserRecord) => daysOf(context, user, options);
   const store = await context.store();
   const users: UserRecord[] = [];
   // All users of a store may be more than fit in memory.
@@ -116,8 +116,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (out !== undefined) return exportArchives(context, options, { people, days, out }, single);
   if (single === null) throw new MobilityError('MOBILITY_USAGE', 'expected one --user with --entries or --trips');
   const count = entries
-    ? await writeLines(context.output, entryRows(store, single.uuid, days, options.key))
-    : await writeTrips(context.output, store, single.uuid, days);
+    ? await writeLines(context.output, entryRows(store, single.uuid, await days(single), options.key))
+    : await writeTrips(context.output, store, single.uuid, await days(single));
   context.output.note(entries ? counted(count, 'entry', 'entries') : counted(count, 'trip'));
   return {};
 }
@@ -143,7 +143,8 @@ function refuseTableFlags(options: Options): void {
 /** Whom and which days an export into a folder covers. */
 interface FolderExport {
   people: () => AsyncIterable<UserRecord>;
-  days: Days;
+  /** The days asked for, of a person. */
+  days: (user: UserRecord) => Promise<Days>;
   out: string;
 }
 
@@ -166,13 +167,14 @@ async function exportFiles(
     let done = 0;
     const { written, leftOut } = await withoutDamaged(people, async (sound, { write }) => {
       const tables = await exportTables({
-        ...{ store, people: sound, kinds: chosen, format, days, now: context.now() },
+        ...{ store, people: sound, kinds: chosen, format, now: context.now() },
         file: (name, fill) => write(join(out, name), fill),
         onPerson: (kind, person) => {
           signal.throwIfAborted();
           done += 1;
           progress.update(`${kind}: ${person.name} (${done} done)`);
         },
+        ...((options.from ?? options.to) && { days }),
         ...(names && { names }),
         ...(key && { keys: key }),
         ...(coarse !== undefined && { coarse }),
@@ -277,7 +279,10 @@ async function pseudonymKeyIn(path: string): Promise<string> {
   );
 }
 
-function daysOf({ from, to }: Options): Days {
+async function daysOf(context: CommandContext, user: UserRecord, options: Options): Promise<Days> {
+  const from = options.from && (await dayMeant(context, user, options.from));
+  const to = options.to && (await dayMeant(context, user, options.to));
+
   if (from === undefined || to === undefined || from <= to) return { ...(from && { from }), ...(to && { to }) };
   throw new MobilityError(
     'MOBILITY_USAGE',

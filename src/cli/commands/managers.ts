@@ -9,7 +9,7 @@ import type { CommandContext } from '../context.ts';
 import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { findStudy } from '../whom.ts';
-import { minuteText } from '../wording.ts';
+import { minuteText, withZone } from '../wording.ts';
 
 /** Adds, lists and removes managers. */
 export function managersCommand(context: CommandContext): Command {
@@ -101,7 +101,7 @@ function listCommand(context: CommandContext): Command {
         ]);
         const header = ['NAME', 'STUDIES', 'OPERATOR', 'MADE', 'SIGNED IN', 'LOCKED'];
         await context.output.result({ managers: found.map(publicOf) }, () =>
-          rows.length === 0 ? '' : table([header, ...rows], [4]),
+          rows.length === 0 ? '' : withZone(table([header, ...rows], [4]), context.zone),
         );
         context.output.note(counted(found.length, 'account'));
       }),

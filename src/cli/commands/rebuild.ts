@@ -15,7 +15,7 @@ import {
   modesOf,
   type RebuildSummary,
 } from '../../upkeep/rebuild-summary.ts';
-import { dayArgument, wholeNumber } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { allOrNone } from '../files.ts';
 import { counted, table } from '../output.ts';
@@ -24,7 +24,7 @@ import { usersMeant, type Whom, withWhom } from '../whom.ts';
 import { workTimeText } from '../wording.ts';
 
 interface Options extends Whom {
-  from?: string;
+  from?: DayAsked;
   sample?: number;
   dryRun?: true;
   csv?: string;
@@ -43,7 +43,7 @@ const farthestEast = 50_400; // s that the first zone is ahead of UTC
 export function rebuildCommand(context: CommandContext): Command {
   return withWhom(new Command('rebuild'))
     .description('derive trips again and report what changed')
-    .option('--from <day>', 'first local day to derive again; default: all days', dayArgument(context))
+    .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
     .option('--sample <n>', 'only so many of these users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
     .option('--csv <file>', 'write a row for each changed day and mode')
@@ -87,10 +87,8 @@ async function deriveAll(
   report: Report,
   onRows: (rows: Row[]) => Promise<void> = async () => {},
 ): Promise<void> {
-  // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
-  const since = from === undefined ? {} : { from: startOfDay(from, 'UTC') - farthestEast };
   const signal = context.interruptible();
-  const changesOf = dryRun ? await reader(context, since) : await rebuilder(context, since);
+  const changesOf = dryRun ? await reader(context) : await rebuilder(context);
   const progress = context.output.progress('looking for users');
   try {
     for await (const user of usersMeant(context, whom)) {
@@ -99,7 +97,10 @@ async function deriveAll(
       if (signal.aborted) break;
       progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
       try {
-        const days = dayChanges(user.uuid, await changesOf(user));
+        // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
+        const since =
+          from === undefined ? {} : { from: startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast };
+        const days = dayChanges(user.uuid, await changesOf(user, since));
         addUser(report, days);
         await onRows(days.flatMap((day) => csvRows(user, day)));
       } catch (error) {
@@ -112,20 +113,20 @@ async function deriveAll(
   }
 }
 
-type ChangesOf = (user: UserRecord) => Promise<TripChange[]>;
+type ChangesOf = (user: UserRecord, since: { from?: number }) => Promise<TripChange[]>;
 
-async function reader(context: CommandContext, since: { from?: number }): Promise<ChangesOf> {
+async function reader(context: CommandContext): Promise<ChangesOf> {
   const store = await context.store();
-  return ({ uuid }) => previewRebuild(store, uuid, { now: context.now, ...since });
+  return ({ uuid }, since) => previewRebuild(store, uuid, { now: context.now, ...since });
 }
 
-async function rebuilder(context: CommandContext, since: { from?: number }): Promise<ChangesOf> {
+async function rebuilder(context: CommandContext): Promise<ChangesOf> {
   const store = await context.store();
-  const options = { ...(await pipelineOptions(context)), ...since };
+  const options = await pipelineOptions(context);
   const inWork = giveBackWhenStopped(context, store, options.owner);
-  return async ({ uuid, user_email }) => {
+  return async ({ uuid, user_email }, since) => {
     inWork(uuid);
-    const { status, message, changes } = await rebuild(store, uuid, options);
+    const { status, message, changes } = await rebuild(store, uuid, { ...options, ...since });
     if (status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user_email}: ${message}`);
     if (status === 'failed') throw new Error(`the rebuild failed for ${user_email}: ${message}`);
     return changes;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { errorText } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-errors.ts';
-import { dayArgument } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayIn } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
@@ -13,7 +13,7 @@ import { errorKeyText } from '../wording.ts';
 
 interface Options extends Whom, ErrorFilter {
   dryRun?: true;
-  removeBefore?: string;
+  removeBefore?: DayAsked;
 }
 
 interface UserRecovery extends RecoverReport {
@@ -29,7 +29,7 @@ export function recoverErrorsCommand(context: CommandContext): Command {
     .option(
       '--remove-before <day>',
       'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
-      dayArgument(context),
+      dayArgument,
     )
     .option('--dry-run', 'show what would be recovered or removed, change nothing')
     .addHelpText(
@@ -86,11 +86,11 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
 async function remove(
   context: CommandContext,
   whom: Whom,
-  options: Options & { removeBefore: string },
+  options: Options & { removeBefore: DayAsked },
 ): Promise<Outcome> {
   const { key, reason, platform, dryRun, removeBefore } = options;
   const store = await context.store();
-  const before = startOfDay(removeBefore, 'UTC');
+  const before = startOfDay(dayIn(removeBefore, context.now(), 'UTC'), 'UTC');
   const which = {
     ...{ before, ...(key && { key }), ...(reason && { reason }) },
     ...(platform && { platform }),

@@ -7,14 +7,14 @@ import { addDays, localDay } from '../../model/time.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
 import { everyUser } from '../../store/pages.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
-import { dayArgument, wholeNumber } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayIn, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {
   users: number;
   days: number;
-  from?: string;
+  from?: DayAsked;
   seed: string;
   platform: 'android' | 'ios' | 'both';
   server?: string;
@@ -31,7 +31,7 @@ export function simulateCommand(context: CommandContext): Command {
     .description('simulate people and push the data of their phones')
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
     .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
-    .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument(context))
+    .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument)
     .option('--seed <text>', 'text that decides who is simulated: the same seed gives the same people and days', 'demo')
     .addOption(
       new Option('--platform <name>', 'platform of the phones').choices(['android', 'ios', 'both']).default('both'),
@@ -61,7 +61,8 @@ function serverUrl(text: string): string {
 async function simulate(context: CommandContext, options: Options): Promise<Outcome> {
   const { users, days, seed, server } = options;
   if (options.remove) return removeSimulated(context, seed);
-  const from = options.from ?? addDays(localDay(context.now(), context.zone), -days);
+  const [now, zone] = [context.now(), context.zone];
+  const from = options.from ? dayIn(options.from, now, zone) : addDays(localDay(now, zone), -days);
   const push = server === undefined ? await intoStore(context, options.amongOthers) : throughServer(server);
   const signal = context.interruptible();
   const progress = context.output.progress('starting');

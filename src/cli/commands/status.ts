@@ -12,7 +12,7 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { cureOf, personStates } from '../stand-text.ts';
-import { agoText, minuteText } from '../wording.ts';
+import { agoText, minuteText, withZone } from '../wording.ts';
 
 /** What was set aside for one reason. */
 interface SetAside {
@@ -208,7 +208,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
     ['store', `${status.store}, ${size(disk.bytes)}${disk.free === null ? '' : `, ${size(disk.free)} free`}`],
     ['backup', `${when(status.backup_ts)}; last check ${when(status.check_ts)}`],
   ];
-  return `${table(rows)}\n\ntimes: ${zone}`;
+  return withZone(table(rows), zone);
 }
 
 const size = (bytes: number): string =>

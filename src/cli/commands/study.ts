@@ -20,7 +20,7 @@ import type { CommandContext } from '../context.ts';
 import { fileJson, replaceFile } from '../files.ts';
 import { table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../whom.ts';
-import { minuteText } from '../wording.ts';
+import { minuteText, withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 
 /** Creates, shows, opens and closes studies, and writes what their phones need. */
@@ -176,7 +176,7 @@ async function show(context: CommandContext, name: string): Promise<void> {
     ['configuration', study.config === null ? 'none: mobility study config' : `version ${study.config.version}`],
     ...Object.entries(people).map(([subgroup, count]) => [`people in ${subgroup}`, String(count)]),
   ];
-  await context.output.result({ ...study, ...count, people }, table(rows));
+  await context.output.result({ ...study, ...count, people }, withZone(table(rows), context.zone));
 }
 
 function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean): Command {

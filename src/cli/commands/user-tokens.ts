@@ -11,7 +11,7 @@ import type { CommandContext } from '../context.ts';
 import { streamText } from '../files.ts';
 import { counted, table } from '../output.ts';
 import { checkedToken, newToken, showTokens } from '../tokens.ts';
-import { minuteText } from '../wording.ts';
+import { minuteText, withZone } from '../wording.ts';
 
 const day = 86_400; // s
 
@@ -95,7 +95,8 @@ async function createToken(context: CommandContext, name: string, options: Optio
     if (overlap === undefined) await tokens.revoke(other.user_id, other.hash, { ts: created_ts, why: 'replaced' });
     else await tokens.add({ ...other, expires_ts: Math.min(other.expires_ts ?? Infinity, created_ts + overlap * day) });
   }
-  const until = expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)}`;
+  const until =
+    expires_ts === null ? 'without expiry' : `until ${minuteText(expires_ts, context.zone)} ${context.zone}`;
   const still = overlap === undefined ? 'replaced' : `valid for another ${counted(overlap, 'day')}`;
   const rest = others.length === 0 ? '' : `, ${counted(others.length, 'token')} ${still}`;
   context.output.note(`token of ${user_email}, ${until}${rest}; it cannot be shown again`);
@@ -135,7 +136,7 @@ export function userLinkCommand(context: CommandContext): Command {
         const result = { user_email: user.user_email, uuid: user.uuid, link, expires_ts };
         await context.output.result(result, options.qr ? `${link}\n${qrText(link)}` : link);
         context.output.note(
-          `works once, until ${minuteText(expires_ts, context.zone)}; \`mobility users tokens ${name}\` lists it`,
+          `works once, until ${minuteText(expires_ts, context.zone)} ${context.zone}; \`mobility users tokens ${name}\` lists it`,
         );
       }),
     );
@@ -158,7 +159,7 @@ export function tokensCommand(context: CommandContext): Command {
         const { tokens } = await context.store();
         const found = await tokens.list(user.uuid);
         const listed = found.map(({ hash, user_id: _, ...token }) => ({ id: tokenId(hash), ...token }));
-        await context.output.result({ tokens: listed }, () => tokensText(found, context));
+        await context.output.result({ tokens: listed }, () => withZone(tokensText(found, context), context.zone));
         context.output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
       }),
     );

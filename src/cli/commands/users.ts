@@ -14,7 +14,7 @@ import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
 import { personStates, standJson } from '../stand-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../whom.ts';
-import { agoText, minuteText } from '../wording.ts';
+import { agoText, minuteText, withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
 /** Adds, imports, lists and removes users, and manages their tokens. */
@@ -134,7 +134,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
     listed.push({ ...standJson(stand), ...(trips !== undefined && { trips }) });
   }
   if (listed.length === 0) await refuseUnknownStudy(context, options);
-  await context.output.result({ users: listed }, () => listText(listed, context));
+  await context.output.result({ users: listed }, () => withZone(listText(listed, context), context.zone));
   context.output.note(counted(listed.length, 'user'));
 }
 
