@@ -35,22 +35,13 @@ export interface ShownDay {
 }
 
 /** A part of the day. Times are within the day. */
-export type DayItem =
-  | {
-      kind: 'stay';
-      from: number;
-      to: number;
-      place: ShownPlace /** Before the day; null: within it. */;
-      since: number | null;
-    }
-  | { kind: 'trip'; from: number; to: number; trip: Trip }
-  | {
-      kind: 'gap';
-      from: number;
-      to: number;
-      reason: UnobservedReason /** Before and after. */;
-      place: ShownPlace | null;
-    };
+export type DayItem = { from: number; to: number } & (
+  | { kind: 'trip'; trip: Trip }
+  /** `since`: before the day; null: within it. */
+  | { kind: 'stay'; place: ShownPlace; since: number | null }
+  /** `place`: before and after. */
+  | { kind: 'gap'; reason: UnobservedReason; place: ShownPlace | null }
+);
 
 /** The parts of a day, in order of time. */
 export function dayItems({ observed, trips, before, after, placeAt, now }: ShownDay): DayItem[] {

@@ -176,7 +176,7 @@ function roundLength(most: number): number {
   return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
 }
 
-/** Rings of distance around a place, each labelled due east. */
+/** Rings of distance around a place, each labelled due east, or west where there is no room. */
 function rings({ project, metres, height }: View, around: MapPlace | undefined, { length }: MapWords): string {
   if (around === undefined) return '';
   const [x, y] = project(around.position);
@@ -186,12 +186,12 @@ function rings({ project, metres, height }: View, around: MapPlace | undefined, 
     .map((n) => ({ n, r: Math.round((n * step * 10) / metres) / 10 }))
     .filter(({ r }) => r < farthest);
   const circles = drawn.map(({ r }) => `<circle class="ring" cx="${x}" cy="${y}" r="${r}"/>`);
-  const labels = drawn
-    .filter(({ r }) => x + r < width - 24)
-    .map(
-      ({ n, r }) =>
-        `<text class="t2 rt" x="${x + r}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`,
-    );
+  const labels = drawn.map(({ n, r }) => {
+    const at = x + r < width - 24 ? x + r : x - r;
+    return at > 24
+      ? `<text class="t2 rt" x="${at}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`
+      : '';
+  });
   return `<svg width="${width}" height="${height}">${circles.join('')}${labels.join('')}</svg>`;
 }
 

@@ -14,7 +14,7 @@ import { CallerCounts, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failures.ts';
 import { isLoopback } from './loopback.ts';
 import { openApi } from './openapi.ts';
-import { forbidden, Problem } from './problem.ts';
+import { forbidden, methodNotAllowed, Problem } from './problem.ts';
 import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/index.ts';
 import { isPosition, refusal } from './routes/other-apps.ts';
@@ -172,9 +172,7 @@ function storing(answer: (c: Context<ServerEnv>) => Promise<Response>): typeof a
 
 function refuseMethod(allow: string) {
   return function refuse(c: Context<ServerEnv>): never {
-    throw new Problem(405, `expected ${allow.replace(', ', ' or ')}, found ${c.req.method}`, {
-      headers: { Allow: allow },
-    });
+    throw methodNotAllowed(allow, c.req.method);
   };
 }
 

@@ -2,18 +2,9 @@
 // user.
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
-import {
-  isForPages,
-  isUserName,
-  refusalOf,
-  type TokenRecord,
-  tokenHash,
-  tokenId,
-  type UserRecord,
-  userNameOf,
-  useStep,
-} from '../model/user.ts';
+import { isForPages, isUserName, refusalOf, tokenHash, tokenId, type UserRecord, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { noteUse } from '../web/sessions.ts';
 import { type JoinedFrom, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden, type Problem } from './problem.ts';
 
@@ -78,12 +69,6 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
     },
     join: studyJoins(store, now),
   };
-}
-
-/** Nobody waits for the note, and no call fails for it. */
-function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
-  const step = Math.floor(now / useStep) * useStep;
-  if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
 }
 
 /** Characters: a signed token of another party is well below. */

@@ -70,22 +70,17 @@ const operationId = (path: string): string =>
     .replace(/\W+/g, '_') || 'root';
 
 function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
-  const { summary, answers, inQuery = {} } = route;
+  const { answers, inQuery = {} } = route;
   const { tokenField = 'user', refuse } = route.dialect ?? {};
-  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
-  const parameters = [
-    ...names.map(pathParameter),
-    ...Object.entries(inQuery).map(([name, description]) => ({ ...queryParameter(name), description })),
-  ];
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!));
+  const asked = Object.entries(inQuery).map(([name, description]) => parameter('query', name, description));
   const { properties = {}, required } = route.body ?? {};
   const token =
     tokenField === null ? {} : { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
   const body = { type: 'object', ...(required && { required }), properties: { ...token, ...properties } };
   return {
-    ...{ summary, description: `${summary.replace(/\.$/, '')}.` },
-    tags: [refuse === undefined ? 'phones' : 'other apps'],
+    ...toldOf(route, refuse === undefined ? 'phones' : 'other apps', [...names, ...asked]),
     operationId: `${operationId(route.path)}${method === 'get' ? '_by_query' : ''}`,
-    ...(parameters.length > 0 && { parameters }),
     security: [{ bearer: [] }, { basic: [] }, {}],
     ...(method === 'post' && { requestBody: { required: required !== undefined, content: json(body) } }),
     responses: {
@@ -97,27 +92,30 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
   };
 }
 
-const queryParameter = (name: string): object => ({ name, in: 'query', schema: { type: 'string' } });
-const pathParameter = (name: string): object => ({ name, in: 'path', required: true, schema: { type: 'string' } });
-
 function openCallOf(route: OpenRoute): object {
-  const { summary, answers } = route;
-  const parameters = Object.entries(route.parameters ?? {}).map(([name, description]) => ({
-    ...pathParameter(name),
-    description,
-  }));
+  const parameters = Object.entries(route.parameters ?? {}).map((entry) => parameter('path', ...entry));
   return {
-    ...{ summary, description: `${summary.replace(/\.$/, '')}.` },
-    tags: ['open'],
+    ...toldOf(route, 'open', parameters),
     operationId: operationId(route.path),
-    ...(parameters.length > 0 && { parameters }),
     security: [],
     responses: {
-      200: { description: 'Done', content: json(answers) },
+      200: { description: 'Done', content: json(route.answers) },
       ...(parameters.length > 0 ? problemAnswers(404, 503) : problemAnswers(503)),
     },
   };
 }
+
+/** What every call says of itself. */
+const toldOf = ({ summary }: Route | OpenRoute, tag: keyof typeof tags, parameters: readonly object[]): object => ({
+  ...{ summary, description: `${summary.replace(/\.$/, '')}.`, tags: [tag] },
+  ...(parameters.length > 0 && { parameters }),
+});
+
+const parameter = (place: 'path' | 'query', name: string, description?: string): object => ({
+  ...{ name, in: place, schema: { type: 'string' } },
+  ...(place === 'path' && { required: true }),
+  ...(description !== undefined && { description }),
+});
 
 /** The answers of calls that failed with these statuses. */
 const problemAnswers = (...statuses: number[]): Record<string, object> =>

@@ -57,6 +57,10 @@ export function forbidden(detail: string, refusal?: TokenRefusal): Problem {
   return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN', ...(refusal && { refusal }) });
 }
 
+/** 405, with the methods that the path has. */
+export const methodNotAllowed = (allow: string, found: string): Problem =>
+  new Problem(405, `expected ${allow.replaceAll(', ', ' or ')}, found ${found}`, { headers: { Allow: allow } });
+
 /** 413, with the limit in the answer. */
 export function tooLarge(detail: string, limit: Record<string, number>): Problem {
   return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });

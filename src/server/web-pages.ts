@@ -19,7 +19,7 @@ import type { Call, ServerEnv } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { reportFailure } from './failures.ts';
 import { originFinder } from './origin.ts';
-import { forbidden, Problem, problemOf, problemResponse } from './problem.ts';
+import { forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
 import { readBody } from './read-body.ts';
 import { chunksOf } from './read-request.ts';
 
@@ -74,7 +74,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     const allow = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
     app.all(path, (c) => {
       if (c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);
-      throw new Problem(405, `expected ${allow}, found ${c.req.method}`, { headers: { Allow: allow } });
+      throw methodNotAllowed(allow, c.req.method);
     });
   }
 }

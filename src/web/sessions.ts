@@ -79,8 +79,8 @@ export async function personOf(call: WebCall): Promise<Pick<PersonCall, 'user' |
   return { user, session, csrf: csrfOf(secret) };
 }
 
-/** Nobody waits for the note, and no page fails for it. */
-function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
+/** Notes when a token was used last. Nobody waits for the note, and no call fails for it. */
+export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
   const step = Math.floor(now / useStep) * useStep;
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
 }

@@ -276,6 +276,7 @@ it('tiles are shown to those who may see the map, kept by nobody between, and lo
     expect([...kit.log, ...kit.console].join('\n')).not.toContain('8191');
     return [status, headers.get('content-type'), headers.get('cache-control')];
   };
+  people['of-windy'] = await managing('of-windy');
   const shown = [200, 'image/png', expect.stringMatching(/^private, max-age=\d+$/)];
   const kept = ['text/html; charset=utf-8', 'no-store'];
   for (const [path, who, answer] of [
