@@ -3,7 +3,7 @@
 /** Letters that may be wrong, left out or too many. */
 const mostWrong = 2;
 
-/** `; did you mean "sunny"?` for the nearest name; empty if none is near. Letter case and what follows an @ may differ. */
+/** `; did you mean "sunny"?` for the nearest name; empty if none is near. Letter case and the part after an @ are free. */
 export async function didYouMean(word: string, names: AsyncIterable<string> | Iterable<string>): Promise<string> {
   const typed = word.toLowerCase();
   let best = { name: '', wrong: Math.min(mostWrong, Math.floor(word.length / 3)) + 1 };
