@@ -189,7 +189,7 @@ function rings({ project, metres, height }: View, around: MapPlace | undefined, 
   const labels = drawn.map(({ n, r }) => {
     const at = x + r < width - 24 ? x + r : x - r;
     return at > 24
-      ? `<text class="t2 rt" x="${at}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`
+      ? `<text class="t2 rt" x="${at.toFixed(1)}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`
       : '';
   });
   return `<svg width="${width}" height="${height}">${circles.join('')}${labels.join('')}</svg>`;

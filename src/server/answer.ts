@@ -28,6 +28,11 @@ export async function streamedAnswer(
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent: an error that comes at once is answered as one.
   const first = await pieces.next();
+  // Nobody would read the pieces, and the call would stay open for ever.
+  if (call.method === 'HEAD') {
+    await pieces.return?.();
+    return new Response(null, { headers });
+  }
   let end = (): void => {};
   call.streaming = new Promise((resolve) => {
     end = resolve;

@@ -41,7 +41,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
 ${isDue ? markup`<p>${words.protection(usualLeast)}</p>` : banner(words.notYet)}<p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}
 ${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}`;
   const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;
-  return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${words.noted}</p>` });
+  return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${t.study.noted}</p>` });
 }
 
 /** Days back that the page of flagged days tells of. */
@@ -72,7 +72,7 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
   const body = markup`<h1>${words.flagged}</h1><p>${words.flaggedText(daysBack)}</p>
 ${rows.length === 0 ? banner(words.noneFlagged) : markup`<ul>${rows.map(({ row }) => row)}</ul>`}
 ${turnLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
-  return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${words.noted}</p>` });
+  return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${t.study.noted}</p>` });
 }
 
 /** The pages of figures. */

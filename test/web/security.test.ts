@@ -215,6 +215,15 @@ it('no network takes all places where passwords wait, nor do callers of whom no 
   expect(computed).toEqual([0, 1, 9, 10, 11, 12, 13, 14, 15, 16, 29]);
 });
 
+it('asking for the headers of a file leaves no call open', async () => {
+  const headers = { Cookie: people.sunny!.cookie };
+  kit.console.length = 0;
+  for (let i = 0; i < 70; i += 1)
+    expect((await kit.request('/me/data/records.jsonl', { method: 'HEAD', headers })).status).toBe(200);
+  expect((await kit.request('/me/data/records.jsonl', { headers })).status).toBe(200);
+  expect(kit.console.filter((text) => text.includes('END')).length).toBe(71);
+});
+
 it('a day at the edge of the calendar is no page', async () => {
   const { sunny, 'of-sunny': mira } = people;
   for (const day of ['0001-01-01', '9999-12-30', '9999-12-31']) {

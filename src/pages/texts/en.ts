@@ -73,7 +73,6 @@ export const en = {
   pages: 'Pages',
   signOut: 'Sign out',
   error: 'Error:',
-  cancel: 'Cancel',
   faults: {
     400: { title: 'This did not work', text: 'The page sent something that the server does not understand.' },
     403: { title: 'This is not allowed', text: 'Open the page again and repeat what you did. Nothing was changed.' },
@@ -257,7 +256,7 @@ export const en = {
     stripText:
       'Last 14 days: one column a day, as high as the share of the day that was recorded; a line at the bottom: nothing. Trips and labels are those of these days.',
     noNames: 'Names are not shown in this study.',
-    noted: 'Looking at the days of a person is noted in the audit log.',
+    noted: 'Looking at days and figures of people is noted in the audit log.',
     back: 'All people',
     chain: 'From the phone to the diary, step by step',
     links: {
@@ -325,7 +324,6 @@ export const en = {
     notYet: 'Phones may still send what belongs to this month: what can be published stands here a week after its end.',
     notToPass: 'The internal figures are not to be passed on: they can tell what single people did.',
     nothing: 'Nobody made a trip in this month.',
-    noted: 'Looking at figures is noted in the audit log.',
   },
 
   // ---------------------------------------------------------------- my days
@@ -394,7 +392,6 @@ export const en = {
     noStudy: 'Only you and the people who run this server can see your days.',
     underCode: 'The people of the study see your days, and the names that you give to places, without your name.',
     underName: 'The people of the study see your days, and the names that you give to places, under your name.',
-    onlyYouNamed: 'Only you and the people who run the study can see your days.',
     correct: 'Correct',
     correctWhat: ' this trip',
     how: 'How did you travel?',
