@@ -3,7 +3,7 @@
 /** Letters that may be wrong, left out or too many. */
 const mostWrong = 2;
 
-/** `; did you mean "sunny"?` for the nearest name; empty if none is near. Letter case and the part after an @ are free. */
+/** `; did you mean "sunny"?` for the nearest name, in any letter case; empty if none is near. `ada` is near `ada@…`. */
 export async function didYouMean(word: string, names: AsyncIterable<string> | Iterable<string>): Promise<string> {
   const typed = word.toLowerCase();
   let best = { name: '', wrong: Math.min(mostWrong, Math.floor(word.length / 3)) + 1 };
