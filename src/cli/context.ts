@@ -7,7 +7,9 @@ import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import { type UserRecord, userNameOf } from '../model/user.ts';
 import type { OpenOptions } from '../store/open.ts';
+import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { createOutput, type Output, type Sink } from './output.ts';
 
 /** Settings given as flags: texts as typed. */
@@ -197,9 +199,13 @@ async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
   if (user !== null) return user;
   throw new MobilityError(
     'MOBILITY_USER_UNKNOWN',
-    `no user ${JSON.stringify(nameOrUuid)} in ${store.address}; expected a registered name or UUID: ` +
+    `no user ${JSON.stringify(nameOrUuid)} in ${store.address}${await didYouMean(nameOrUuid, namesIn(store))}; expected a registered name or UUID: ` +
       'see `mobility users list`, or register with `mobility users add NAME`',
   );
+}
+
+async function* namesIn(store: Store): AsyncGenerator<string> {
+  for await (const { user_email } of everyUser(store)) yield user_email;
 }
 
 /**

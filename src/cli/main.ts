@@ -185,7 +185,7 @@ function report(
   if (interrupted) return exitCodes.interrupted;
   stderr.write(errorLine(isMobilityError(error) ? error.code : null, errorText(error), json));
   if (debug && error instanceof Error) stderr.write(`${stackOf(error)}\n`);
-  return isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_CONFIG', 'MOBILITY_STORE_ADDRESS')
+  return isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_CONFIG', 'MOBILITY_STORE_ADDRESS', 'MOBILITY_USER_UNKNOWN')
     ? exitCodes.usage
     : exitCodes.failed;
 }

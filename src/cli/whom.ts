@@ -6,6 +6,7 @@ import type { UserRecord } from '../model/user.ts';
 import { everyUser } from '../store/pages.ts';
 import { repeated } from './arguments.ts';
 import type { CommandContext } from './context.ts';
+import { didYouMean } from './did-you-mean.ts';
 
 /** The flags that choose users, as parsed. */
 export interface Whom {
@@ -66,9 +67,13 @@ export async function findStudy(context: CommandContext, name: string): Promise<
   const { studies, address } = await context.store();
   const study = await studies.byName(name);
   if (study !== null) return study;
+  const near = await didYouMean(
+    name,
+    (await studies.list()).map((one) => one.name),
+  );
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `no study ${JSON.stringify(name)} in ${address}: see \`mobility study list\``,
+    `no study ${JSON.stringify(name)} in ${address}${near}: see \`mobility study list\``,
   );
 }
 

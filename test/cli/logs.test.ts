@@ -200,7 +200,7 @@ describe('mobility logs', () => {
     const result = await mobility(['logs', '--user', 'renamed@example.org', '--json']);
     expect(records(result).map(({ thread }) => thread)).toEqual(['w1-1', 'w1-2']);
     const unknown = await mobility(['logs', '--user', 'nobody']);
-    expect(unknown.code).toBe(1);
+    expect(unknown.code).toBe(2);
     expect(unknown.err).toContain('MOBILITY_USER_UNKNOWN');
   });
 

@@ -76,12 +76,20 @@ describe('exit codes', () => {
     expect(JSON.parse(unknown.stderr).error.code).toBe('MOBILITY_STORE_ADDRESS');
   });
 
-  it('1 for what failed', async () => {
+  it('2 for unknown people and studies, with the nearest name', async () => {
     const { run } = await freshProgram();
-    await run(['users', 'add', 'ada']);
-    const { code, stderr } = await run(['doctor', '--user', 'ben']);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^mobility: MOBILITY_USER_UNKNOWN: no user "ben" in .*mobility users list.*\n$/);
+    await run(['users', 'add', 'ada@example.org']);
+    await run(['study', 'create', 'sunny']);
+    const said = async (...args: string[]) => {
+      const { code, stderr } = await run(args);
+      return `${code} ${stderr}`;
+    };
+    expect(await said('doctor', '--user', 'ben')).toMatch(
+      /^2 mobility: MOBILITY_USER_UNKNOWN: no user "ben" in [^;]*; expected .*mobility users list.*\n$/,
+    );
+    for (const near of ['Ada', 'ada@exmaple.org'])
+      expect(await said('doctor', '--user', near)).toMatch(/^2 .*; did you mean "ada@example.org"\?/);
+    expect(await said('study', 'show', 'suny')).toMatch(/^2 .*; did you mean "sunny"\?/);
   });
 });
 

@@ -219,7 +219,7 @@ describe('users remove', () => {
     await run(['users', 'token', 'ada']);
     expect((await run(['users', 'remove', 'ada'])).code).toBe(0);
     expect(await withStore((store) => store.tokens.list(uuid))).toEqual([]);
-    expect((await run(['users', 'remove', 'ada'])).code).toBe(1);
+    expect((await run(['users', 'remove', 'ada'])).code).toBe(2);
   });
 
   it('refuses a user with data and names the command that removes them', async () => {

@@ -1,0 +1,29 @@
+// What somebody may have meant who mistyped a name.
+
+/** Letters that may be wrong, left out or too many. */
+const mostWrong = 2;
+
+/** `; did you mean "sunny"?` for the nearest name, in any letter case; empty if none is near. `ada` is near `ada@…`. */
+export async function didYouMean(word: string, names: AsyncIterable<string> | Iterable<string>): Promise<string> {
+  const typed = word.toLowerCase();
+  let best = { name: '', wrong: Math.min(mostWrong, Math.floor(word.length / 3)) + 1 };
+  for await (const name of names) {
+    const own = name.toLowerCase();
+    const wrong = own.startsWith(`${typed}@`) ? 0 : lettersWrong(typed, own, best.wrong);
+    if (wrong < best.wrong) best = { name, wrong };
+  }
+  return best.name === '' ? '' : `; did you mean ${JSON.stringify(best.name)}?`;
+}
+
+/** Letters to change, add and leave out between two words (Levenshtein); `most` if there are as many or more. */
+function lettersWrong(a: string, b: string, most: number): number {
+  if (Math.abs(a.length - b.length) >= most) return most;
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1)
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return Math.min(row[b.length]!, most);
+}
