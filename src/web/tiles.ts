@@ -1,4 +1,5 @@
 // The tiles behind maps, for those who may see a map: which ones somebody looks at tells where they are.
+import { errorText } from '../model/errors.ts';
 import type { BaseMap } from '../pages/day-map.ts';
 import { faultPage, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
@@ -6,9 +7,13 @@ import { faultPage, type WebAnswer, type WebCall, type WebRoute } from './web.ts
 export const baseMapOf = ({ tiles }: WebCall, prefix: string): BaseMap | null =>
   tiles && { ...tiles, href: (z, x, y) => `${prefix}/tiles/${z}/${x}/${y}` };
 
-async function tile({ tiles, params, t }: WebCall): Promise<WebAnswer> {
+async function tile({ tiles, params, t, log }: WebCall): Promise<WebAnswer> {
   const [z, x, y] = [params.z, params.x, params.y].map((text = '') => (/^\d{1,9}$/.test(text) ? Number(text) : NaN));
-  const body = (await tiles?.tile(z!, x!, y!)) ?? null;
+  const found = tiles?.tile(z!, x!, y!).catch((error: unknown) => {
+    log.write('WARNING', `Base map is damaged: ${errorText(error)}`);
+    return null;
+  });
+  const body = (await found) ?? null;
   if (tiles === null || body === null) return faultPage(404, t);
   return { status: 200, body, headers: { 'Content-Type': tiles.type, 'Cache-Control': 'private, max-age=604800' } };
 }

@@ -278,6 +278,14 @@ it('the log names neither the person nor the day of a page', async () => {
   }
 });
 
+it('a tile that cannot be read is none, and the log says that the map is damaged', async () => {
+  const own = tiles.tile;
+  tiles.tile = () => Promise.reject(new Error('it ends too early'));
+  const answer = await kit.request('/me/tiles/14/8191/5460', { headers: { Cookie: people.sunny!.cookie } });
+  tiles.tile = own;
+  expect([answer.status, kit.log.join('\n')]).toEqual([404, expect.stringContaining('Base map is damaged: it ends')]);
+});
+
 it('tiles are shown to those who may see the map, kept by nobody between, and logged without their place', async () => {
   const answerTo = async (path: string, who: string) => {
     kit.log.length = kit.console.length = 0;
