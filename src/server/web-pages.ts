@@ -96,16 +96,16 @@ const asPage =
 /** A person counts as the caller of their phones, a manager by their name. */
 function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): void {
   call.log.write('INFO', line.called(call.handler));
-  if (typeof caller === 'string') {
-    call.log.write('INFO', `manager ${caller}`);
-    counts.call({ uuid: `manager ${caller}`, user_email: caller, update_ts: 0 });
-    return;
+  const isManager = typeof caller === 'string';
+  const user = isManager ? { uuid: `manager ${caller}`, user_email: caller, update_ts: 0 } : caller;
+  if (isManager) call.log.write('INFO', user.uuid);
+  else {
+    call.authenticated(user);
+    call.log.writeAll('INFO', [line.foundEmail(user.user_email), line.userUuid(user.uuid)]);
   }
-  call.authenticated(caller);
-  call.log.writeAll('INFO', [line.foundEmail(caller.user_email), line.userUuid(caller.uuid)]);
-  counts.call(caller);
-  call.leave.push(counts.enter(caller.uuid, 'calls'));
-  call.share.belongsTo(caller.uuid);
+  counts.call(user);
+  call.leave.push(counts.enter(user.uuid, 'calls'));
+  call.share.belongsTo(user.uuid);
 }
 
 async function respond(call: Call, answer: WebAnswer, parts: AppParts): Promise<Response> {

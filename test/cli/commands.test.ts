@@ -517,6 +517,15 @@ interface ErasureReceipt {
   logs: { lines: number; left: unknown[] };
 }
 
+it('explain says from when on a day is a draft, and what makes it final', async () => {
+  const { run } = await freshProgram();
+  await run(['simulate', '--users', '1', '--days', '2', '--from', '2024-03-01', '--seed', 'r']);
+  await run(['pipeline', '--all']);
+  const explained = (of: string) => run(['explain', '--user', 'sim-r-1@example.org', '--day', of]);
+  expect((await explained('2024-03-01')).stdout).not.toContain('draft');
+  expect((await explained('2024-03-02')).stdout).toMatch(/\ndraft from 2 March \d\d:\d\d on: .* makes it final\n$/);
+});
+
 describe('erase', () => {
   it('takes the members of a study, several users, and the names in a file, and leaves all others', async () => {
     const program = await freshProgram();

@@ -48,16 +48,28 @@ async function explain(context: CommandContext, { user: name, day: asked, at }: 
   const around = { from: observed.from - margin, to: observed.to + margin };
   const records: TripRecord[] = [];
   for await (const link of everyLink(store, user.uuid, around)) records.push(link);
-  const { locations_from } = await store.pipeline.get(user.uuid);
+  const { locations_from, complete_until } = await store.pipeline.get(user.uuid);
   const readings = await readReadings(store, user.uuid, around, locations_from ?? keys.location);
   const all = explainDay({ records, observed, zone: observed.zone, readings });
   const parts = at === undefined ? all : partsAt(all, at);
   const zones = [...new Set(parts.map(({ zone }) => zone))];
-  await context.output.result({ user_id: user.uuid, day, parts }, () => {
+  // The last second belongs to the day.
+  const isDraft = observed.from <= context.now() && (complete_until ?? 0) < observed.to - 1;
+  const draft = isDraft ? draftText(complete_until, parts.at(-1)?.zone ?? observed.zone) : null;
+  await context.output.result({ user_id: user.uuid, day, complete_until, parts }, () => {
     const { bold, dim, columns } = context.output;
     const title = `${bold(user.user_email)}  ${day}  ${dim(`times of ${zones.join(', ')}`)}`;
-    return [title, ...parts.map((part) => partText(part, bold, columns))].join('\n\n');
+    const texts = parts.map((part) => partText(part, bold, columns));
+    return [title, ...texts, ...(draft === null ? [] : [draft])].join('\n\n');
   });
+}
+
+/** Why a day is not final, and what makes it so. */
+function draftText(completeUntil: number | null, zone: string): string {
+  const settles = 'the next trip that has ended, or a later one, makes it final';
+  if (completeUntil === null) return `draft: no trip has ended since; ${settles}`;
+  const time = formatForPeople(completeUntil, zone, 'D MMMM HH:mm');
+  return `draft from ${time} on: the user arrived then, and later data may still change what follows; ${settles}`;
 }
 
 function partText(
