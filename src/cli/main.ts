@@ -13,55 +13,141 @@ import { packageVersion } from './version.ts';
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
 /**
- * Every command, by task and name. Only the one that runs is loaded: loading all takes longer than most take to run.
+ * Every command, by task and name: what it does, and its module. Only what a command line names is loaded: loading all
+ * takes longer than most commands take to run.
  */
-const commandGroups: Readonly<Record<string, Readonly<Record<string, CommandLoader>>>> = {
+const commandGroups: Readonly<Record<string, Readonly<Record<string, readonly [string, CommandLoader]>>>> = {
   'Set up': {
-    config: async () => (await import('./commands/config.ts')).configCommand,
-    managers: async () => (await import('./commands/managers.ts')).managersCommand,
-    migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
-    serve: async () => (await import('./commands/serve.ts')).serveCommand,
-    store: async () => (await import('./commands/store.ts')).storeCommand,
-    study: async () => (await import('./commands/study.ts')).studyCommand,
+    config: [
+      'show the effective settings and where each comes from',
+      async () => (await import('./commands/config.ts')).configCommand,
+    ],
+    managers: [
+      'accounts of people who look after studies in a browser',
+      async () => (await import('./commands/managers.ts')).managersCommand,
+    ],
+    migrate: [
+      'copy a whole store to another one and verify that both are equal',
+      async () => (await import('./commands/migrate.ts')).migrateCommand,
+    ],
+    serve: [
+      'run the server that phones talk to, until SIGTERM or Ctrl-C',
+      async () => (await import('./commands/serve.ts')).serveCommand,
+    ],
+    store: ['prepare and check the store', async () => (await import('./commands/store.ts')).storeCommand],
+    study: [
+      "manage studies that people join with today's e-mission app",
+      async () => (await import('./commands/study.ts')).studyCommand,
+    ],
   },
   'Every day': {
-    audit: async () => (await import('./commands/audit.ts')).auditCommand,
-    backup: async () => (await import('./commands/backup.ts')).backupCommand,
-    doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
-    logs: async () => (await import('./commands/logs.ts')).logsCommand,
-    pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,
-    status: async () => (await import('./commands/status.ts')).statusCommand,
+    audit: [
+      'show who did what to whose data, and how it ended',
+      async () => (await import('./commands/audit.ts')).auditCommand,
+    ],
+    backup: [
+      'copy the embedded store while server and pipeline keep running',
+      async () => (await import('./commands/backup.ts')).backupCommand,
+    ],
+    doctor: [
+      'find the first broken link from a phone to its diary, or what the installation needs, and say what mends it',
+      async () => (await import('./commands/doctor.ts')).doctorCommand,
+    ],
+    logs: ['read the log files of server and pipeline', async () => (await import('./commands/logs.ts')).logsCommand],
+    pipeline: [
+      'process pushed entries into trips and day documents',
+      async () => (await import('./commands/pipeline.ts')).pipelineCommand,
+    ],
+    status: [
+      'show who needs somebody, what arrives, what waits, and the state of the installation',
+      async () => (await import('./commands/status.ts')).statusCommand,
+    ],
   },
   'People and their days': {
-    correct: async () => (await import('./commands/correct.ts')).correctCommand,
-    days: async () => (await import('./commands/days.ts')).daysCommand,
-    diary: async () => (await import('./commands/diary.ts')).diaryCommand,
-    erase: async () => (await import('./commands/erase.ts')).eraseCommand,
-    explain: async () => (await import('./commands/explain.ts')).explainCommand,
-    import: async () => (await import('./commands/import.ts')).importCommand,
-    label: async () => (await import('./commands/label.ts')).labelCommand,
-    retain: async () => (await import('./commands/retain.ts')).retainCommand,
-    users: async () => (await import('./commands/users.ts')).usersCommand,
+    correct: [
+      "state what happened on a day of a user, or list and undo what was stated; the user's run follows",
+      async () => (await import('./commands/correct.ts')).correctCommand,
+    ],
+    days: [
+      'list days with trips, kilometres, observed time and what is doubtful',
+      async () => (await import('./commands/days.ts')).daysCommand,
+    ],
+    diary: [
+      'show days of a user: times, places, modes and distances',
+      async () => (await import('./commands/diary.ts')).diaryCommand,
+    ],
+    erase: [
+      'remove everything of users and verify that nothing is left',
+      async () => (await import('./commands/erase.ts')).eraseCommand,
+    ],
+    explain: [
+      'say why a day of a user is as the diary says: rules, probabilities and readings that decided',
+      async () => (await import('./commands/explain.ts')).explainCommand,
+    ],
+    import: [
+      'import exports, an e-mission database, or recordings of other apps',
+      async () => (await import('./commands/import.ts')).importCommand,
+    ],
+    label: [
+      'label a trip with mode and purpose, on behalf of its user',
+      async () => (await import('./commands/label.ts')).labelCommand,
+    ],
+    retain: [
+      'remove what is older than a study keeps it',
+      async () => (await import('./commands/retain.ts')).retainCommand,
+    ],
+    users: [
+      'register and list users, and manage their tokens',
+      async () => (await import('./commands/users.ts')).usersCommand,
+    ],
   },
   Research: {
-    evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
-    export: async () => (await import('./commands/export.ts')).exportCommand,
-    report: async () => (await import('./commands/report.ts')).reportCommand,
+    evaluate: [
+      'score the analysis over recorded days whose truth is known, or by what users said of their trips',
+      async () => (await import('./commands/evaluate.ts')).evaluateCommand,
+    ],
+    export: [
+      'write trips, sections, places, points, days, labels and entries to files for other programs',
+      async () => (await import('./commands/export.ts')).exportCommand,
+    ],
+    report: [
+      'report trips, kilometres and minutes of all users, without figures that reveal a person',
+      async () => (await import('./commands/report.ts')).reportCommand,
+    ],
   },
   Repair: {
-    'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
-    errors: async () => (await import('./commands/errors.ts')).errorsCommand,
-    'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
-    rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
-    'recover-errors': async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
+    'debug-bundle': [
+      'write a day as a case for a report of a fault: moved in place and time, without anything of the person',
+      async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
+    ],
+    errors: [
+      'show what was set aside, by reason, key, platform and version of the app; faults of the program first',
+      async () => (await import('./commands/errors.ts')).errorsCommand,
+    ],
+    'purge-keys': [
+      'remove documents with obsolete keys',
+      async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
+    ],
+    rebuild: [
+      'derive trips again and report what changed',
+      async () => (await import('./commands/rebuild.ts')).rebuildCommand,
+    ],
+    'recover-errors': [
+      'retry the entries that could not be converted',
+      async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
+    ],
   },
   'Try out': {
-    licences: async () => (await import('./commands/licences.ts')).licencesCommand,
-    simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
+    licences: [
+      'list the licences of the program and of the packages that it needs',
+      async () => (await import('./commands/licences.ts')).licencesCommand,
+    ],
+    simulate: [
+      'simulate people and push the data of their phones',
+      async () => (await import('./commands/simulate.ts')).simulateCommand,
+    ],
   },
 };
-const commandLoaders = Object.assign({}, ...Object.values(commandGroups)) as Readonly<Record<string, CommandLoader>>;
-
 type CommandLoader = () => Promise<(context: CommandContext) => Command>;
 
 /**
@@ -87,7 +173,7 @@ export async function main(
   };
   try {
     const streams = { stdout: { write: print }, stderr: surroundings.stderr };
-    const program = await buildProgram(context, streams, commandIn(argv.slice(2)), json);
+    const program = await buildProgram(context, streams, argv.slice(2), json);
     program.hook('preAction', (_, command) => {
       const { store, logDir, json = false, quiet = false, debug: asked } = command.optsWithGlobals();
       debug ||= asked === true;
@@ -112,16 +198,11 @@ export async function main(
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
 
-/** The command that a line names with its first word; undefined for all others, such as `help`. */
-function commandIn([name]: readonly string[]): string | undefined {
-  return name !== undefined && Object.hasOwn(commandLoaders, name) ? name : undefined;
-}
-
-/** The program with all commands, or with `only` one. Help and the error about a wrong command need all of them. */
+/** The program. Commands that are none of `words` have their names only, for the help and for errors; default: none. */
 export async function buildProgram(
   context: CommandContext,
   streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
-  only?: string,
+  words?: readonly string[],
   json = false,
 ): Promise<Command> {
   const program = new Command('mobility')
@@ -136,12 +217,11 @@ export async function buildProgram(
       'after',
       '\nExit codes: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.\nManual: docs/cli.md',
     );
-  const loaders = only === undefined ? Object.values(commandLoaders) : [commandLoaders[only]!];
-  const factories = new Map(await Promise.all(loaders.map(async (load) => [load, await load()] as const)));
   for (const [group, members] of Object.entries(commandGroups)) {
-    for (const load of Object.values(members)) {
-      const factory = factories.get(load);
-      if (factory !== undefined) program.addCommand(factory(context).helpGroup(`${group}:`));
+    for (const [name, [description, load]] of Object.entries(members)) {
+      const isNamed = words === undefined || words.includes(name);
+      const command = isNamed ? (await load())(context) : new Command(name);
+      program.addCommand(command.description(description).helpGroup(`${group}:`));
     }
   }
   const shape = (command: Command): void => {

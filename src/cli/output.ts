@@ -48,6 +48,8 @@ export interface Output {
   /** Styles for a terminal; elsewhere, and with NO_COLOR, the text itself. */
   bold(text: string): string;
   dim(text: string): string;
+  /** Lines of a QR code in white on black, whatever the colours of the terminal. */
+  code(lines: string): string;
   /** Text in one of the 256 colours of a terminal. */
   tint(text: string, colour: number): string;
 }
@@ -121,11 +123,16 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
     progress: (text) => (stderr.isTTY && stderr.columns && !quiet() ? spinner(text, stderr, color) : silent),
     bold: (text) => marked(text, 1, 22),
     tint: (text, colour) => marked(text, `38;5;${colour}`, 39),
+    code: (lines) =>
+      lines
+        .split('\n')
+        .map((line) => (isTerminal ? `\u001b[38;5;231;48;5;16m${line}\u001b[39;49m` : line))
+        .join('\n'),
     dim: (text) => marked(text, 2, 22),
   };
 }
 
-const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+)m)`);
+const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+|38;5;231;48;5;16|39;49)m)`);
 
 /** What others wrote can neither steer a terminal nor reorder text; marks stay. */
 const shownText = (text: string): string =>

@@ -17,7 +17,6 @@ interface Options {
 /** Shows the audit log. */
 export function auditCommand(context: CommandContext): Command {
   return new Command('audit')
-    .description('show who did what to whose data, and how it ended')
     .option('--user <name>', 'only acts about this user, by name or UUID')
     .option('--action <action>', 'only this action, such as export or "users token"')
     .option('--since <time>', 'only acts since then: 2h, 3d, 10:00, 2026-11-21', timeArgument(context, 'from'))

@@ -11,7 +11,6 @@ const mebibyte = 1024 * 1024;
 /** Copies an embedded store. */
 export function backupCommand(context: CommandContext): Command {
   return new Command('backup')
-    .description('copy the embedded store while server and pipeline keep running')
     .argument('<folder>', 'new or empty folder for the copy; the copy is itself a store')
     .addHelpText(
       'after',

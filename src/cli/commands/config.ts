@@ -16,7 +16,6 @@ interface SettingInForce {
 /** Shows every setting; credentials in the store's address are left out. */
 export function configCommand(context: CommandContext): Command {
   return new Command('config')
-    .description('show the effective settings and where each comes from')
     .addHelpText('after', '\nExamples:\n  mobility config\n  MOBILITY_PORT=9000 mobility config --json')
     .action(
       context.run(async () => {

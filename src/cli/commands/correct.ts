@@ -42,7 +42,6 @@ interface Options {
 /** Corrects a day. */
 export function correctCommand(context: CommandContext): Command {
   return new Command('correct')
-    .description("state what happened on a day of a user, or list and undo what was stated; the user's run follows")
     .addArgument(new Argument('<what>', 'what to do').choices(kinds))
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <day>', 'local day', dayArgument)

@@ -18,7 +18,6 @@ interface Options extends Whom {
 /** Lists days. */
 export function daysCommand(context: CommandContext): Command {
   return withWhom(new Command('days'))
-    .description('list days with trips, kilometres, observed time and what is doubtful')
     .option(
       '--day <days>',
       'a day or a range A..B; default: all days of which something is known',

@@ -43,9 +43,6 @@ interface Options {
 /** Writes a case that anybody may see and that gives the same trips. */
 export function debugBundleCommand(context: CommandContext): Command {
   return new Command('debug-bundle')
-    .description(
-      'write a day as a case for a report of a fault: moved in place and time, without anything of the person',
-    )
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day', dayArgument)
     .requiredOption('--out <folder>', 'folder to write the case into')

@@ -38,7 +38,6 @@ interface Options {
 /** Shows a day: times, places, modes, distances. */
 export function diaryCommand(context: CommandContext): Command {
   return new Command('diary')
-    .description('show days of a user: times, places, modes and distances')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <days>', 'local day, or a range A..B; default: the last one with trips', daysArgument(context))
     .option('--ids', 'show the id of each trip, for `mobility label`')

@@ -24,9 +24,6 @@ interface Options {
 /** Finds what is broken, and says what mends it. */
 export function doctorCommand(context: CommandContext): Command {
   return new Command('doctor')
-    .description(
-      'find the first broken link from a phone to its diary, or what the installation needs, and say what mends it',
-    )
     .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
     .option('--day <day>', 'with --user: also what is not known of this local day', dayArgument)
     .option('--url <address>', 'the address at which phones reach the server: also what a proxy does')

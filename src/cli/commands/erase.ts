@@ -47,7 +47,6 @@ interface Receipt {
 /** Erases one user, several users or the members of a study. */
 export function eraseCommand(context: CommandContext): Command {
   return withUsersOrStudy(new Command('erase'))
-    .description('remove everything of users and verify that nothing is left')
     .option('--file <file>', 'every user of this file, one name or UUID a line')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(

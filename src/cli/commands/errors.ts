@@ -46,9 +46,6 @@ export function errorsCommand(context: CommandContext): Command {
     .description('sum up what was set aside (the default)')
     .action(context.run((options: Options) => showAll(context, options)));
   return new Command('errors')
-    .description(
-      'show what was set aside, by reason, key, platform and version of the app; faults of the program first',
-    )
     .usage('[list|show] [options]')
     .addHelpText(
       'after',

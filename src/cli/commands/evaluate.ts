@@ -23,7 +23,6 @@ type Options = Partial<CasesOptions> & Whom & { labels?: true };
 /** Scores the analysis over recorded cases, without a store, or the diary of users by their labels. */
 export function evaluateCommand(context: CommandContext): Command {
   return withWhom(new Command('evaluate'))
-    .description('score the analysis over recorded days whose truth is known, or by what users said of their trips')
     .addOption(
       new Option('--cases <folder>', 'folder with <case>.put.json.gz and <case>.truth.json').conflicts('labels'),
     )

@@ -21,7 +21,6 @@ interface Options {
 /** Says why: trips, modes, stays, and what is not known. */
 export function explainCommand(context: CommandContext): Command {
   return new Command('explain')
-    .description('say why a day of a user is as the diary says: rules, probabilities and readings that decided')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'only what holds at this local time, such as 14:20', clockArgument)

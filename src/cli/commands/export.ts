@@ -41,7 +41,6 @@ interface Options extends Whom {
 /** Exports users: tables in a format, archives, or one stream on standard output. */
 export function exportCommand(context: CommandContext): Command {
   return withWhom(new Command('export'))
-    .description('write trips, sections, places, points, days, labels and entries to files for other programs')
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
     .addOption(new Option('--format <format>', 'write tables in this format').choices(Object.keys(formats)))
     .addOption(

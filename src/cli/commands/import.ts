@@ -27,7 +27,6 @@ const formats =
 /** Imports data. */
 export function importCommand(context: CommandContext): Command {
   return new Command('import')
-    .description('import exports, an e-mission database, or recordings of other apps')
     .argument('<source...>', 'files, folders, or the address of an e-mission database')
     .option(
       '--user <name>',

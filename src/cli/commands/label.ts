@@ -22,7 +22,6 @@ interface Options {
 /** Labels a trip. */
 export function labelCommand(context: CommandContext): Command {
   return new Command('label')
-    .description('label a trip with mode and purpose, on behalf of its user')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--trip <id>', 'id of the trip, as `diary` shows it')
     .option('--mode <mode>', 'travel mode, such as bus or e_bike')

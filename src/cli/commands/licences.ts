@@ -7,7 +7,6 @@ import { table } from '../output.ts';
 /** Lists the program and every package that it needs at run time. */
 export function licencesCommand(context: CommandContext): Command {
   return new Command('licences')
-    .description('list the licences of the program and of the packages that it needs')
     .addHelpText(
       'after',
       '\nExamples:\n  mobility licences\n  mobility licences --json | jq -r .[].licence | sort | uniq -c',

@@ -26,7 +26,6 @@ export function logsCommand(context: CommandContext): Command {
   for (const command of [calls, put]) withCallFlags(command);
   for (const command of [calls, put, errors]) withLogFlags(command, context);
   return new Command('logs')
-    .description('read the log files of server and pipeline')
     .usage('[calls|put|errors] [options]')
     .addHelpText('after', examples)
     .addCommand(calls, { isDefault: true })

@@ -14,7 +14,6 @@ import { minuteText, withZone } from '../wording.ts';
 /** Adds, lists and removes managers. */
 export function managersCommand(context: CommandContext): Command {
   return new Command('managers')
-    .description('accounts of people who look after studies in a browser')
     .addHelpText('after', '\nExamples:\n  mobility managers add mira --study sunny\n  mobility managers list')
     .addCommand(addCommand(context))
     .addCommand(listCommand(context))

@@ -19,7 +19,6 @@ interface Options {
 /** Copies one store to another. */
 export function migrateCommand(context: CommandContext): Command {
   return new Command('migrate')
-    .description('copy a whole store to another one and verify that both are equal')
     .option('--from <address>', 'store to copy; default: --store or MOBILITY_STORE')
     .option('--to <address>', 'target store, created if it does not exist; default: --store or MOBILITY_STORE')
     .option('--dry-run', 'compare and count, copy nothing; a target that does not exist counts as empty')

@@ -27,7 +27,6 @@ interface Options {
 /** Runs the pipeline for one user or for every user. */
 export function pipelineCommand(context: CommandContext): Command {
   return new Command('pipeline')
-    .description('process pushed entries into trips and day documents')
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
     .option('--all', 'every user with new data, except those that another run is processing')
     .addOption(

@@ -12,7 +12,6 @@ interface Options extends Whom {
 /** Removes obsolete document keys by the rule of the pipeline; never anything that phones pushed. */
 export function purgeKeysCommand(context: CommandContext): Command {
   return withWhom(new Command('purge-keys'))
-    .description('remove documents with obsolete keys')
     .option('--dry-run', 'show which documents and why, remove nothing')
     .addHelpText(
       'after',

@@ -42,7 +42,6 @@ const farthestEast = 50_400; // s that the first zone is ahead of UTC
 /** Analyses entries again. */
 export function rebuildCommand(context: CommandContext): Command {
   return withWhom(new Command('rebuild'))
-    .description('derive trips again and report what changed')
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
     .option('--sample <n>', 'only so many of these users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')

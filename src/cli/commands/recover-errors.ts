@@ -25,7 +25,6 @@ interface UserRecovery extends RecoverReport {
 /** Passes errors through the converters again. */
 export function recoverErrorsCommand(context: CommandContext): Command {
   return withErrorFilter(withWhom(new Command('recover-errors')))
-    .description('retry the entries that could not be converted')
     .option(
       '--remove-before <day>',
       'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',

@@ -24,7 +24,6 @@ interface Options {
 /** Reports months. */
 export function reportCommand(context: CommandContext): Command {
   return new Command('report')
-    .description('report trips, kilometres and minutes of all users, without figures that reveal a person')
     .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
     .option('--to <month>', 'last month; default: the first one', monthArgument)
     .addOption(

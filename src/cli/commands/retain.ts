@@ -23,7 +23,6 @@ type UserReport = RetainReport & { user_email: string; user_id: string };
 /** Removes old sensed data, old days, or both. */
 export function retainCommand(context: CommandContext): Command {
   return withWhom(new Command('retain'))
-    .description('remove what is older than a study keeps it')
     .requiredOption('--older-than <age>', 'an age of 30 days or more: 90d, 26w, 18mo, 2y', ageArgument(context))
     .addOption(
       new Option('--what <what>', 'raw: what phones sensed; days: trips and what people said of them; both')

@@ -7,7 +7,6 @@ import { packageVersion } from '../version.ts';
 /** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
 export function serveCommand(context: CommandContext): Command {
   return new Command('serve')
-    .description('run the server that phones talk to, until SIGTERM or Ctrl-C')
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
     .option('--port <n>', 'port to listen on; 0: any free port (MOBILITY_PORT; default 8080)')
     .option('--workers <n>', 'processes that answer calls (MOBILITY_WORKERS; default 2)')

@@ -28,7 +28,6 @@ type Push = (name: string, entries: readonly Entry[]) => Promise<number>;
 /** Simulates phones. */
 export function simulateCommand(context: CommandContext): Command {
   return new Command('simulate')
-    .description('simulate people and push the data of their phones')
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
     .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
     .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument)

@@ -64,7 +64,6 @@ interface StoreStatus {
 /** Shows the state of the whole store. */
 export function statusCommand(context: CommandContext): Command {
   return new Command('status')
-    .description('show who needs somebody, what arrives, what waits, and the state of the installation')
     .option(
       '--silent <days>',
       `days without a call or a location that count; default: ${usualSilentDays}`,

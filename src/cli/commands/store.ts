@@ -6,7 +6,6 @@ import { checkCommand } from './store-check.ts';
 /** Commands about the store itself. */
 export function storeCommand(context: CommandContext): Command {
   return new Command('store')
-    .description('prepare and check the store')
     .addCommand(checkCommand(context))
     .addCommand(initCommand(context))
     .addHelpText('after', '\nExamples:\n  mobility store init\n  mobility store check');

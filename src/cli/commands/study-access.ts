@@ -53,7 +53,10 @@ async function printLink(context: CommandContext, name: string, options: LinkOpt
   const subgroup = subgroupOf(study, options.subgroup);
   const link = linkOf(context, study, subgroup, options);
   if (options.qrFile !== undefined) await replaceFile(options.qrFile, qrSvg(link));
-  await context.output.result({ study: name, subgroup, link }, options.qr ? `${link}\n${qrText(link)}` : link);
+  await context.output.result(
+    { study: name, subgroup, link },
+    options.qr ? `${link}\n${context.output.code(qrText(link))}` : link,
+  );
   if (study.joining === 'list') context.output.note('this study is by list: nobody can join with the link alone');
   if (!study.open) context.output.note('this study is closed: nobody can join');
 }

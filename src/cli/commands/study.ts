@@ -26,7 +26,6 @@ import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyToken
 /** Creates, shows, opens and closes studies, and writes what their phones need. */
 export function studyCommand(context: CommandContext): Command {
   return new Command('study')
-    .description("manage studies that people join with today's e-mission app")
     .addHelpText(
       'after',
       `

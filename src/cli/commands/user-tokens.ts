@@ -88,7 +88,7 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const { user_email, uuid } = user;
   const result = { user_email, uuid, id: tokenId(hash), token, kind, expires_ts, replaced: others.length, ...setup };
   const shown = setup === undefined ? token : `${table(Object.entries(setup.settings))}\n\n${setup.link}`;
-  const text = `${shown}${options.qr ? `\n${qrText(setup?.link ?? token)}` : ''}`;
+  const text = `${shown}${options.qr ? `\n${context.output.code(qrText(setup?.link ?? token))}` : ''}`;
   const show = (): Promise<void> => context.output.result(result, text);
   await (options.import === undefined ? showTokens(context, [{ uuid, token }], show) : show());
   for (const other of others) {
@@ -134,7 +134,7 @@ export function userLinkCommand(context: CommandContext): Command {
         const expires_ts = context.now() + (options.days ?? linkDays) * day;
         const link = await newPageLink(context, user.uuid, address, expires_ts);
         const result = { user_email: user.user_email, uuid: user.uuid, link, expires_ts };
-        await context.output.result(result, options.qr ? `${link}\n${qrText(link)}` : link);
+        await context.output.result(result, options.qr ? `${link}\n${context.output.code(qrText(link))}` : link);
         context.output.note(
           `works once, until ${minuteText(expires_ts, context.zone)} ${context.zone}; \`mobility users tokens ${name}\` lists it`,
         );

@@ -20,7 +20,6 @@ import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './u
 /** Adds, imports, lists and removes users, and manages their tokens. */
 export function usersCommand(context: CommandContext): Command {
   return new Command('users')
-    .description('register and list users, and manage their tokens')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users import people.csv')
     .addCommand(addCommand(context))
     .addCommand(importCommand(context))
