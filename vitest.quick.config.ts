@@ -23,6 +23,7 @@ const left = [
   'test/{server/erased,server/read-json,pipeline/sources,pipeline/documents,export/tables,intake/take-entry}.test.ts',
   'test/readers/**',
   'test/{pages,web}/in-browser.test.ts',
+  'test/web/language.test.ts',
   'test/{deploy,examples,package}.test.ts',
 ];
 

@@ -62,7 +62,11 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       const form = route.method === 'POST' ? await formOf(c, call, address) : {};
       const told = {
         ...{ params: c.req.param(), query: c.req.query(), form, t: textsFor(c.req.header('Accept-Language')) },
-        ...{ ...fixed, log: call.log, now: now(), address, isSecure, cookies: cookiesOf(c.req.header('Cookie')) },
+        ...{ ...fixed, now: now(), address, isSecure, cookies: cookiesOf(c.req.header('Cookie')) },
+        // Beyond some calls of strangers a call has no log until it has a caller.
+        get log() {
+          return call.log;
+        },
         origin: originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For')),
       };
       const answer = await answerPage(route, told, (caller) => countCaller(call, caller, counts));

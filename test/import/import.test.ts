@@ -118,7 +118,7 @@ describe('whose it is', () => {
     });
     await run(['users', 'add', 'ada']);
     expect(await run(['import', path, '--user', 'eve'])).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringMatching(/MOBILITY_USER_UNKNOWN: no user "eve".*users add eve/),
     });
     expect((await run(['import', path, '--user', 'ada'])).code).toBe(0);

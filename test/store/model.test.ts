@@ -3,12 +3,11 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { dataTime, type Entry, identityOf } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
-import { maxTime } from '../../src/model/time.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import type { EntryQuery, Store, UnusableEntry } from '../../src/store/store.ts';
 import { expectedOf } from './contract/find.ts';
 import { findAll, findRows, newPerson, numbers, type Person, rejects, same } from './contract/kit.ts';
-import { around, isSame, judge, Model, nameOf } from './model/model.ts';
+import { around, isAhead, isSame, judge, Model, nameOf } from './model/model.ts';
 import { usePlaces } from './support/folders.ts';
 
 const places = usePlaces();
@@ -260,9 +259,7 @@ async function compare({ store, user, model, now }: Sides): Promise<void> {
   const edges = { oldest_ts: times[0] ?? null, newest_ts: times.at(-1) ?? null };
   same(await store.usercache.summary(user.id), { count: waiting.length, ...edges });
   same(new Set(await store.usercache.keys(user.id)), new Set(waiting.map(({ entry }) => entry.metadata.key)));
-  const ahead = waiting.filter(({ entry: { metadata }, received_ts }) => {
-    return metadata.write_ts > received_ts + day && metadata.write_ts <= maxTime && metadata.write_ts > now;
-  });
+  const ahead = waiting.filter((stored) => isAhead(stored) && stored.entry.metadata.write_ts > now);
 
   const { changed, documents_due } = await store.pipeline.get(user.id);
   same({ changed, documents_due }, { changed: model.changed, documents_due: model.due });

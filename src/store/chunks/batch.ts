@@ -31,11 +31,12 @@ const believedAhead = 86_400;
 
 /**
  * When an entry may be processed: 0 for at once. One whose `write_ts` is more than a day after its first receipt waits
- * until that time has come, unless no calendar has it.
+ * until that time has come, unless no calendar has it. (Beyond whole numbers days cannot be told apart: that waits.)
  */
 export function dueTime({ entry, received_ts }: WaitingEntry): number {
   const { write_ts } = entry.metadata;
-  return write_ts > received_ts + believedAhead && write_ts <= maxTime ? write_ts : 0;
+  const isNoDate = write_ts > maxTime && write_ts <= Number.MAX_SAFE_INTEGER;
+  return write_ts > received_ts + believedAhead && !isNoDate ? write_ts : 0;
 }
 
 /** Entries and characters of JSON in a row: one is read and moved as a whole. */

@@ -25,11 +25,13 @@ export const nameOf = ({ key, write_ts }: Identity): string => `${write_ts + 0} 
 export const judge: Judge = ({ data }) =>
   (data.n as number) % 4 === 3 ? { reason: 'r', message: `m ${data.n}` } : { ts: dataTime(data) };
 
+/** True for an entry that waits for its `write_ts`; one that no calendar has is not waited for. */
+export const isAhead = ({ entry: { metadata }, received_ts }: Stored): boolean =>
+  metadata.write_ts > received_ts + 86_400 &&
+  !(metadata.write_ts > maxTime && metadata.write_ts <= Number.MAX_SAFE_INTEGER);
+
 /** When an entry may be processed. */
-const dueOf = ({ entry, received_ts }: Stored): number =>
-  entry.metadata.write_ts > received_ts + 86_400 && entry.metadata.write_ts <= maxTime
-    ? entry.metadata.write_ts
-    : Number.NEGATIVE_INFINITY;
+const dueOf = (stored: Stored): number => (isAhead(stored) ? stored.entry.metadata.write_ts : Number.NEGATIVE_INFINITY);
 
 export const isSame = (a: unknown, b: unknown): boolean => {
   try {
