@@ -373,7 +373,8 @@ describe('pipeline --all --every', () => {
 
   it('reports an unavailable store with a line a round and goes on when it is back', async () => {
     const { address } = await simulated(2);
-    const running = await start(['pipeline', '--all', '--every', '1s', '--store', address]);
+    const env = { MOBILITY_LOG_DIR: await tempFolder() }; // in the store's folder, a line would make it anew
+    const running = await start(['pipeline', '--all', '--every', '1s', '--store', address], { env });
     onTestFinished(() => void running.kill());
     await until(() => running.output().stderr.startsWith('2 users: 2 done'));
     await rename(address, `${address}-away`);
