@@ -87,22 +87,17 @@ export function ridesOf(
     const figures = figuresOf(track, cells, leg);
     const left = linked ? leftBy(runs, track, before, leg) : 0;
     const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : aroundOf(runs, legs, i, from);
+    const waited = (1 - left) * around.waited;
     const metres = metresBetween(track, leg.start, leg.end);
     rides.push({
       leg,
-      features: [
-        ...figures.own,
-        around.boarded,
-        waitFigure((1 - left) * around.waited),
-        ...around.walks,
-        ...figures.shape,
-      ],
+      features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
       possible: rideLimits.limits.map((limit) => metres < rideLimits.least || metres <= limit * (leg.end - leg.start)),
       fastest: figures.fastest,
       before: linked ? last : null,
       near: linked && unseenBetween(track, before.leg.end, leg.start) <= rideLimits.parked ? 1 : left,
       left,
-      waited: (1 - left) * around.waited,
+      waited,
     });
     if (!onFoot) last = rides.length - 1;
   }
