@@ -83,6 +83,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('sections', 'integer', 'number of sections'),
     column('start_place_id', 'text', 'place where the trip begins; empty where it follows another at once'),
     column('end_place_id', 'text', 'place where the trip ends; empty where another follows at once'),
+    column('corrected', 'boolean', 'true if a correction made or changed the trip'),
     flags,
     column('geometry', 'geometry', 'line of the trip through all its sections'),
   ],

@@ -191,6 +191,7 @@ function tripRow({ trip, day, follows, isFollowed }: KeptTrip): Row {
     sections: trip.sections.length,
     start_place_id: follows ? null : trip.start_place.id,
     end_place_id: isFollowed ? null : trip.end_place.id,
+    corrected: trip.corrected ?? false,
     geometry: { type: 'LineString', coordinates: line.length > 0 ? line : places },
   };
 }

@@ -1,4 +1,5 @@
 // `mobility correct`: an operator states what happened, sees the day before and after, and can take it back.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Untyped } from '../support/untyped.ts';
@@ -60,6 +61,10 @@ describe('mobility correct', () => {
     expect([done.effect, done.before, shapeOf(done.after)]).toEqual([effect, dry.before, shapeOf(dry.after)]);
     expect(done.after).not.toEqual(done.before);
     expect(await diary()).not.toEqual(before);
+    const out = join(program.folder, `table-${what}`);
+    await program.run(['export', ...user, '--format', 'csv', '--kind', 'trips', '--out', out]);
+    const table = await readFile(join(out, 'trips.csv'), 'utf8');
+    if (['mode', 'split', 'join', 'add'].includes(what)) expect(table).toContain(',true,');
     const { corrections } = await json('correct', 'list', ...user);
     expect(corrections.at(-1)).toMatchObject({ id: done.id, effect, correction: { author: 'helen' } });
     const undone = await correct('undo', '--id', done.id.slice(0, 10));
