@@ -11,7 +11,7 @@ import { type Kit, openKit } from './kit.ts';
 let kit: Kit;
 let ada: string;
 beforeEach(async () => {
-  kit = await openKit();
+  kit = await openKit({ now: () => t0 + 100 * hour });
   ada = (await kit.user('ada')).uuid;
 });
 afterEach(() => kit.close());
@@ -108,4 +108,20 @@ it('who says that they were at home was not untracked then, and what is set asid
     [begin + hour, begin + 2 * hour, 'taken out'],
     [begin + 2 * hour, end, 'tracking off'],
   ]);
+});
+
+it('figures by day have the observed time of every day if somebody asks for it, and everything else as before', async () => {
+  await chainAfter(kit.store, ada, life);
+  const ask = async (metrics: object, more = {}, to = '2023-11-18') => {
+    const days = { start_time: '2023-11-01', end_time: to, metric_list: metrics, ...more };
+    return kit.post('/result/metrics/yyyy_mm_dd', { user: 'ada', ...days });
+  };
+  const count = { count: ['mode_confirm'] };
+  const { observed, ...others } = (await ask({ ...count, observed: [] })).json as Untyped;
+  expect(others).toEqual((await ask(count)).json);
+  expect(observed.map(({ date }: Untyped) => date)).toEqual(['14', '15', '16', '17'].map((day) => `2023-11-${day}`));
+  for (const { observed_s, silent_s, off_s } of observed) expect(observed_s + silent_s + off_s).toBeCloseTo(86_400, 6);
+  expect(observed[1]).toEqual({ date: '2023-11-15', nUsers: 1, observed_s: 0, silent_s: 0, off_s: 86_400 });
+  expect((await ask({ observed: [] }, { aggregate: true })).json).toEqual({});
+  expect((await ask({ observed: [] }, {}, '2024-01-02')).status).toBe(400);
 });
