@@ -46,7 +46,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
   ...work('formats'),
   ...work('intake'),
   ...work('labels', ['converters']),
-  ...work('composite', ['labels']),
+  ...work('composite', ['diary', 'labels']),
   ...work('diary', ['corrections', 'labels']),
   ...work('metrics', ['labels']),
   ...work('simulate'),
