@@ -62,7 +62,7 @@ try {
   } finally {
     await store.close();
   }
-  console.log(`\nNext: node bin/mobility.js status --user ada@example.org --store ${folder}, and README.md`);
+  console.log(`\nNext: node bin/mobility.js doctor --user ada@example.org --store ${folder}, and README.md`);
 } catch (error) {
   console.error(`demo: ${error.message}`);
   process.exitCode = 1;

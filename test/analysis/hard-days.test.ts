@@ -361,6 +361,21 @@ describe('the diary has no trip for', () => {
   });
 });
 
+describe('of a program that sends while its user rests, at any step', () => {
+  it.each([5, 20, 60])('every %s s: a walk is a trip once the user has rested, without a later gap', async (every) => {
+    const day = [rest(900), walk(720), rest(1740), back(720), rest(900)];
+    const { trips } = await lived(pushedDay(day, { every, readings: false, phone: iphone }));
+    const times = trips.map(({ start_ts, end_ts }) => [since(start_ts), since(end_ts)]);
+    const expected = [
+      [900, 1620],
+      [3360, 4080],
+    ];
+    expect(times).toHaveLength(2);
+    for (const [i, pair] of expected.entries())
+      for (const [k, ts] of pair.entries()) expect(Math.abs(times[i]![k]! - ts), `${times}`).toBeLessThan(150);
+  });
+});
+
 describe('the confidence of a mode', () => {
   it('is a probability, and the probabilities of all modes sum to one', async () => {
     const { trips } = await lived(pushedDay([walk(600), rest(480), drive(1200, 9), walk(300), ...home]));

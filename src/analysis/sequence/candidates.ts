@@ -133,8 +133,8 @@ export function segmentTrips(input: SegmentTripsInput): SegmentTripsOutput {
 /** Whether location `i` still belongs to the rest after a trip; `last`: the last one that does. */
 function isGlued(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
-  if (here.sampling === 'distance') return distance(before, here) < limits.gapDistance;
-  if (here.ts - before.ts > limits.glueTime || distance(before, here) >= limits.timeDistance) return false;
+  if (here.sampling === 'time' && here.ts - before.ts > limits.glueTime) return false;
+  if (distance(before, here) >= (here.sampling === 'time' ? limits.timeDistance : limits.gapDistance)) return false;
   // A phone that is awake sends each step of who walks off: none is far from the one before, but all of them are.
   const since = locations[firstAtOrAfter(locations, here.ts - limits.timeThreshold)]!;
   return since.sampling !== here.sampling || distance(since, here) < limits.walkedOff;
@@ -161,12 +161,26 @@ function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: num
     const endedBy = restartedBetween(input.events, locations[last]!.ts, here.ts) ? 'restart' : 'gap';
     return { endIndex, resume, endedBy };
   }
-  if (sampling === 'time' && here.sampling === sampling && dwells(locations, start, i)) {
-    return {
-      endIndex: middleOfDwell(locations, start, i),
-      resume: { resume_ts: here.ts, started: false },
-      endedBy: 'dwell',
-    };
+  if (here.sampling !== sampling) return null;
+  const resume = { resume_ts: here.ts, started: false };
+  if (sampling === 'distance') {
+    const endIndex = restSince(locations, start, i);
+    return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
+  }
+  return dwells(locations, start, i) ? { endIndex: middleOfDwell(locations, start, i), resume, endedBy: 'dwell' } : null;
+}
+
+/**
+ * Of a program that also sends while the user rests: index of the first location of a rest of `gapThreshold` that ends
+ * at location `i`; null: none does.
+ */
+function restSince(locations: readonly Location[], start: number, i: number): number | null {
+  const here = locations[i]!;
+  for (let j = i - 1; j >= start; j -= 1) {
+    const one = locations[j]!;
+    if (one.sampling !== here.sampling) continue;
+    if (distance(one, here) >= limits.gapDistance) return null;
+    if (here.ts - one.ts >= limits.gapThreshold) return j;
   }
   return null;
 }
