@@ -18,6 +18,8 @@ export interface Retained {
   /** Data times below which sensed entries, and days, were removed, s since the epoch; null: none were. */
   raw_before: number | null;
   days_before: number | null;
+  /** Versions of the analysis that made these links, each up to a `chain_ts`, ascending. */
+  versions: { until: number; version: string }[];
 }
 
 /** The pipeline's state for one user. Times are seconds since the epoch. */
@@ -66,6 +68,11 @@ export const initialPipelineState: PipelineState = {
   last_run_seconds: null,
   last_error: null,
 };
+
+/** The version of the analysis that made a link; null: no run of the pipeline did. */
+export function versionAt({ retained, analysis_version }: PipelineState, chainTs: number): string | null {
+  return retained?.versions.find(({ until }) => chainTs <= until)?.version ?? analysis_version;
+}
 
 /**
  * The right to work on one user until it expires. `fence` grows with every lease on the user, so the store recognises a
