@@ -38,7 +38,7 @@ interface Cell {
 }
 
 /**
- * What to publish. `everybody`: each person's figures as a whole, if they are not the sum of the cells. `observed`: s of
+  /** Observed time of everybody, days of 24 h, with noise and two digits as the others; null: too few people. */
  * each person in which they were observed, also of those who made no trip.
  */
 export interface Question {
