@@ -38,8 +38,8 @@ interface Cell {
 }
 
 /**
-  /** Observed time of everybody, days of 24 h, with noise and two digits as the others; null: too few people. */
- * each person in which they were observed, also of those who made no trip.
+ * What to publish. `everybody`: each person's figures as a whole, if they are not the sum of the cells. `observed`: the
+ * observed s of each person, also of those who made no trip.
  */
 export interface Question {
   by: Dimension;
