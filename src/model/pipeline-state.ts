@@ -8,6 +8,8 @@ export interface SetAside {
   end_ts: number;
   /** Only those of a platform or program; absent: of all. */
   source?: string;
+  /** Only those pushed with the token of this id. */
+  token_id?: string;
 }
 
 /** What was removed because it was old (`mobility retain`). Links up to `chain_ts` are never derived again. */

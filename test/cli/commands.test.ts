@@ -299,7 +299,7 @@ describe('recover-errors', () => {
       const { uuid } = (await store.users.byEmail('ada'))!;
       await store.usercache.put(uuid, { entries: [], unusable: [{ entry: 'x', reason: 'shape', message: 'm' }] }, 1);
     });
-    const wrong = await run(['recover-errors', '--key', 'a/b', '--reason', 'shapes']);
+    const wrong = await run(['recover-errors', '--key', 'manual/survey', '--reason', 'wrong_type']);
     expect([wrong.code, wrong.stdout]).toEqual([
       3,
       'ada: 0 errors retried, 0 recovered; these remain:\n  1  (no key)  shape\n',
@@ -337,7 +337,7 @@ describe('recover-errors', () => {
       '  1  ""                                      shape\n  1  "red\\u001b[31m\\nben: 0 errors retried"  shape\n';
     const all = await run(['recover-errors', '--dry-run']);
     expect(all.stdout).toBe(`ada: 2 errors retried, 0 would be recovered; there are:\n${listed}`);
-    const none = await run(['recover-errors', '--key', 'a/b', '--dry-run']);
+    const none = await run(['recover-errors', '--key', 'manual/survey', '--dry-run']);
     expect(none.stdout).toBe(`ada: 0 errors retried, 0 would be recovered; there are:\n${listed}`);
     const shown = /("red.*")/.exec(all.stdout)![1]!;
     for (const key of [shown, JSON.parse(shown)]) {
