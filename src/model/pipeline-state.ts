@@ -71,6 +71,12 @@ export const initialPipelineState: PipelineState = {
   last_error: null,
 };
 
+/** Days that another analysis derives again: from the first entry, or what was removed, to the last entry. */
+export function derivedDays({ observed, retained }: PipelineState): number {
+  if (observed === null) return 0;
+  return Math.max(0, Math.ceil((observed.seen.ts - Math.max(observed.from, retained?.chain_ts ?? -Infinity)) / 86_400));
+}
+
 /** The version of the analysis that made a link; null: no run of the pipeline did. */
 export function versionAt({ retained, analysis_version }: PipelineState, chainTs: number): string | null {
   return retained?.versions.find(({ until }) => chainTs <= until)?.version ?? analysis_version;
