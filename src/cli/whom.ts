@@ -86,9 +86,15 @@ export async function refuseUnknownStudy(
   context: CommandContext,
   { study: name, subgroup }: Pick<Whom, 'study' | 'subgroup'>,
 ): Promise<void> {
-  if (name === undefined) return;
-  const study = await findStudy(context, name);
-  if (subgroup === undefined || subgroupsOf(study).includes(subgroup)) return;
-  const expected = subgroupsOf(study).join(' or ');
-  throw new MobilityError('MOBILITY_USAGE', `expected --subgroup ${expected} for ${name}, found ${subgroup}`);
+  const studies = name === undefined ? await (await context.store()).studies.list() : [await findStudy(context, name)];
+  if (subgroup === undefined || studies.some((study) => subgroupsOf(study).includes(subgroup))) return;
+  throw await noSubgroup(studies, subgroup);
+}
+
+/** The error about a subgroup that none of the studies has; undefined: none was named. */
+export async function noSubgroup(studies: readonly StudyRecord[], subgroup: string | undefined): Promise<Error> {
+  const known = [...new Set(studies.flatMap(subgroupsOf))];
+  const found = subgroup === undefined ? 'none' : `${subgroup}${await didYouMean(subgroup, known)}`;
+  const of = studies.map(({ name }) => name).join(', ') || 'a study';
+  return new MobilityError('MOBILITY_USAGE', `expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
 }

@@ -39,7 +39,7 @@ const ofTrips =
 const ofStays =
   (make: (stay: Element['after'], making: Making) => DerivedEntry): DerivedKey['make'] =>
   ({ first, before, after }, making) =>
-    (first ? [before, after] : [after]).map((stay) => make(stay, making));
+    (first ? [before, after] : before === after ? [] : [after]).map((stay) => make(stay, making));
 
 const untracked = (key: string, labels?: true): DerivedKey => ({
   key,

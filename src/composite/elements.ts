@@ -1,6 +1,7 @@
-// A user's life in order: trips, stretches in which they moved unseen, and the stays between them, from the stored
-// chain of trips.
-import type { TimeRange } from '../model/time.ts';
+// A user's life in order: trips, stretches in which nobody saw them, and the stays between them, from the stored chain
+// of trips.
+import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
+import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -18,10 +19,17 @@ export interface PlaceStay {
   starting_trip: string | null;
 }
 
-/** A trip, or a stretch of untracked time, with the stays before and after it. */
+/** A trip, or a stretch of untracked time, with the stays before and after it: one stay around unobserved time. */
 export type Element = (
   | { kind: 'trip'; trip: Trip }
-  | { kind: 'untracked'; untracked: Untracked /** Zones at its ends. */; zones: [start: string, end: string] }
+  | {
+      kind: 'untracked';
+      untracked: Untracked;
+      /** Zones at its ends. */
+      zones: [start: string, end: string];
+      /** Of unobserved time amid a stay. */
+      reason?: UnobservedReason;
+    }
 ) & {
   chain_ts: number;
   start_ts: number;
@@ -37,8 +45,17 @@ export type TripLink = TripRecord & { trip: Trip };
 
 const isTrip = (record: TripRecord | null | undefined): record is TripLink => (record?.trip ?? null) !== null;
 
+/** What the elements of a trip are made of. */
+interface Around {
+  previous: TripLink | null;
+  record: TripLink;
+  next: TripLink | null;
+  /** The links from the previous trip to this one, both included. */
+  links: readonly TripRecord[];
+}
+
 /** The elements of one trip: the untracked time before it, if any, and the trip itself. Pure. */
-export function elementsOf(previous: TripLink | null, record: TripLink, next: TripLink | null): Element[] {
+export function elementsOf({ previous, record, next, links }: Around, stated: StatedTime): Element[] {
   const { trip, untracked, chain_ts } = record;
   const before = stayBefore(previous, record);
   const own: Element = {
@@ -51,8 +68,10 @@ export function elementsOf(previous: TripLink | null, record: TripLink, next: Tr
     after: stayAfter(record, next),
     first: previous === null,
   };
-  if (untracked === null || previous === null || isSamePlace(previous, record)) return [own];
+  if (previous === null) return [own];
   const left = stayAfter(previous, record);
+  const unseen = unseenIn(left, chain_ts, { links, ...stated });
+  if (untracked === null || isSamePlace(previous, record)) return [...unseen, own];
   const start_ts = left.exit_ts!;
   const gap: Element = {
     kind: 'untracked',
@@ -65,7 +84,19 @@ export function elementsOf(previous: TripLink | null, record: TripLink, next: Tr
     after: before,
     first: false,
   };
-  return [gap, own];
+  return [...unseen, gap, own];
+}
+
+/** The unobserved time of a stay between two trips; none where the state does not say what was observed. */
+function unseenIn(stay: PlaceStay, chain_ts: number, known: StatedTime & Pick<Around, 'links'>): Element[] {
+  if (known.observed === null) return [];
+  const { zone, enter_ts, exit_ts } = stay;
+  const { location } = stay.place;
+  return unobservedIn(known, { from: enter_ts!, to: exit_ts! }).map(({ from: start_ts, to: end_ts, reason }) => ({
+    ...{ kind: 'untracked', zones: [zone, zone], reason, chain_ts, start_ts, end_ts, first: false },
+    untracked: { start_ts, end_ts, start_loc: location, end_loc: location },
+    ...{ before: stay, after: stay },
+  }));
 }
 
 const isSamePlace = (previous: TripLink, next: TripLink): boolean =>
@@ -88,36 +119,52 @@ function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
   return { place, zone, enter_ts, exit_ts: left, starting_trip: null };
 }
 
+/** The part of the store that elements are made of. */
+type ElementStore = Pick<Store, 'trips' | 'timeseries' | 'pipeline'>;
+
 /**
  * The elements of the trips with `chain_ts` in the range, and of the one that was under way when it begins, in order of
  * time. A trip starts, as shown, before its first location: who looks for starts looks a day further.
  */
 export async function* everyElement(
-  store: Pick<Store, 'trips'>,
+  store: ElementStore,
   userId: string,
   { from, to }: TimeRange,
 ): AsyncGenerator<Element, undefined> {
-  const under = await store.trips.previous(userId, from);
-  let previous = under === null ? null : ((await store.trips.previous(userId, under.chain_ts)) as TripLink | null);
-  let current = under as TripLink | null;
-  for await (const link of everyLink(store, userId, { from, to })) {
+  const under = (await store.trips.previous(userId, from)) as TripLink | null;
+  const before = under && ((await store.trips.previous(userId, under.chain_ts)) as TripLink | null);
+  const stated = await readStated(store, userId);
+  let around: Omit<Around, 'next'> | null = null;
+  let links: TripRecord[] = [];
+  for await (const link of everyLink(store, userId, { from: (before ?? under)?.chain_ts ?? from, to })) {
+    links.push(link);
     if (!isTrip(link)) continue;
-    if (current !== null) yield* elementsOf(previous, current, link);
-    previous = current;
-    current = link;
+    const previous: TripLink | null = around === null ? null : around.record;
+    if (around !== null && around.record.chain_ts !== before?.chain_ts)
+      yield* elementsOf({ ...around, next: link }, stated);
+    around = { previous, record: link, links };
+    links = [link];
   }
-  if (current === null) return;
-  const next = (await store.trips.next(userId, current.chain_ts)) as TripLink | null;
-  yield* elementsOf(previous, current, next);
+  if (around === null) return;
+  const next = (await store.trips.next(userId, around.record.chain_ts)) as TripLink | null;
+  yield* elementsOf({ ...around, next }, stated);
 }
 
 /** The elements of the one trip with that `chain_ts`; none when it is gone. */
-export async function elementsAt(store: Pick<Store, 'trips'>, userId: string, chainTs: number): Promise<Element[]> {
-  const [record] = await store.trips.chain(userId, { from: chainTs, limit: 1 });
-  if (!isTrip(record) || record.chain_ts !== chainTs) return [];
+export async function elementsAt(
+  store: ElementStore,
+  userId: string,
+  chainTs: number,
+  stated: StatedTime,
+): Promise<Element[]> {
   const [previous, next] = await Promise.all([
     store.trips.previous(userId, chainTs),
     store.trips.next(userId, chainTs),
   ]);
-  return elementsOf(previous as TripLink | null, record, next as TripLink | null);
+  const links: TripRecord[] = [];
+  const range = { from: previous?.chain_ts ?? chainTs, to: justAfter(chainTs) };
+  for await (const link of everyLink(store, userId, range)) links.push(link);
+  const record = links.at(-1);
+  if (!isTrip(record) || record.chain_ts !== chainTs) return [];
+  return elementsOf({ previous: previous as TripLink | null, record, next: next as TripLink | null, links }, stated);
 }

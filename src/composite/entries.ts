@@ -118,6 +118,7 @@ function tripFields(element: Element, making: Making): JsonObject {
     distance: element.kind === 'trip' ? element.trip.distance : metresUnseen(element),
     ...(element.kind === 'trip' && estimatedField(estimatedOf(element.trip))),
     ...(element.kind === 'trip' && element.trip.corrected && { corrected: true }),
+    ...(element.kind === 'untracked' && element.reason !== undefined && { reason: element.reason }),
     source: element.kind === 'trip' ? element.trip.source : before.place.source,
     start_place: oid(ids.place(userId, before)),
     end_place: oid(ids.place(userId, after)),

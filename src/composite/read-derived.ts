@@ -1,11 +1,13 @@
 // Derived entries of one user in order of a time, made page by page from the stored trips.
 
+import { readStated } from '../diary/observed-time.ts';
 import { type Labels, noLabels, readLabels } from '../labels/labels-of.ts';
 import type { LabelStore } from '../labels/read-inputs.ts';
 import type { SuggestionSettings } from '../labels/suggest.ts';
 import { suggestionsReader } from '../labels/suggestions-of.ts';
 import type { JsonValue } from '../model/json.ts';
-import type { TimeRange } from '../model/time.ts';
+import { justAfter, type TimeRange } from '../model/time.ts';
+import type { Store } from '../store/store.ts';
 import type { DerivedKey } from './derived-keys.ts';
 import { type Element, elementsAt, everyElement } from './elements.ts';
 import type { DerivedEntry } from './entries.ts';
@@ -16,7 +18,7 @@ const derivedTimes = ['write_ts', 'ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_
 export type DerivedTime = (typeof derivedTimes)[number];
 
 /** The part of the store that derived entries are made from. */
-export type DerivedStore = LabelStore;
+export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
 /** Elements in memory at a time, with the labels of them all. */
 const batchSize = 50;
@@ -68,9 +70,11 @@ function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | n
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  // A trip starts, as shown, before its first location: hence the day.
-  const written = await writingTimes(store, userId, { from: from - day, to: to + day });
-  for await (const element of everyElement(store, userId, { from, to: to + day })) {
+  // A trip starts, as shown, before its first location: hence the day. Unobserved time belongs to the trip behind it.
+  const next = await store.trips.next(userId, to + day);
+  const until = next === null ? to + day : justAfter(next.chain_ts);
+  const written = await writingTimes(store, userId, { from: from - day, to: until });
+  for await (const element of everyElement(store, userId, { from, to: until })) {
     if (element.start_ts > to && !(element.first && (element.before.exit_ts ?? 0) <= to)) return;
     yield { element, writtenTs: written.get(element.chain_ts) ?? element.end_ts };
   }
@@ -94,8 +98,9 @@ async function* byWriting(store: DerivedStore, userId: string, { from, to }: Tim
     .map(({ chain_ts, written_ts, end_ts }) => ({ chain_ts, writtenTs: written_ts ?? end_ts }))
     .filter(({ writtenTs }) => writtenTs >= from && writtenTs <= to)
     .sort((a, b) => a.writtenTs - b.writtenTs || a.chain_ts - b.chain_ts);
+  const stated = await readStated(store, userId);
   for (const { chain_ts, writtenTs } of spans) {
-    for (const element of await elementsAt(store, userId, chain_ts)) yield { element, writtenTs };
+    for (const element of await elementsAt(store, userId, chain_ts, stated)) yield { element, writtenTs };
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
+import { versionAt } from '../model/pipeline-state.ts';
 import { justAfter } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
 import { everyEntry } from '../store/pages.ts';
@@ -9,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
 /** The part of the store that a diary is made of. Without `usercache` it shows only what was moved. */
-export type DiaryStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
+export type DiaryStore = Pick<Store, 'trips' | 'timeseries' | 'pipeline'> & Partial<Pick<Store, 'usercache'>>;
 
 /** Trips that start on one local day, in order of time; empty when there are none. */
 export async function tripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
@@ -29,12 +30,16 @@ export async function tripsOfDays(
   const records = (await store.trips.byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
   const following = await followingTrips(store, userId, records, last);
   const incidents = await incidentsDuring(store, userId, records);
+  const state = records.length === 0 ? null : await store.pipeline.get(userId);
   const byDay = new Map<string, TripFeatureCollection[]>();
   for (const [i, record] of records.entries()) {
     if (!record.trip) continue;
     const after = afterTrip(record, following[i] ?? null);
     const trips = byDay.get(record.day) ?? [];
-    trips.push(tripFeatures(record.trip, after, incidentsOf(record.trip, incidents), userId));
+    const features = tripFeatures(record.trip, after, incidentsOf(record.trip, incidents), userId);
+    const version = state && versionAt(state, record.chain_ts);
+    if (version !== null) features.properties.analysis_version = version;
+    trips.push(features);
     byDay.set(record.day, trips);
   }
   return byDay;

@@ -65,12 +65,8 @@ export interface ObservedSource {
 
 /** The days from `from` to `to`, both included. Pure. */
 export function observedDays(source: ObservedSource, from: string, to: string): ObservedDay[] {
-  const trips = source.links.flatMap(({ trip }) => trip ?? []);
-  const startOf = dayStarts(trips, source.zone);
-  const moves = trips.map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts }));
-  const out = (source.setAside ?? []).map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  const { causes = [], atHome = [] } = source;
-  const known: Known = { moves, silences: silencesOf(source), causes, out, atHome };
+  const startOf = dayStarts(tripsOf(source.links), source.zone);
+  const known = knownOf(source);
   const days: ObservedDay[] = [];
   for (let day = from, start = startOf(day); day <= to; day = addDays(day, 1)) {
     const next = startOf(addDays(day, 1));
@@ -80,6 +76,14 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
   }
   return days;
 }
+
+/** The unobserved time of a range, in order, as days have it. Pure. */
+export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }: TimeRange): Unobserved[] {
+  const { spans } = dayOf(from, to, knownOf(source));
+  return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
+}
+
+const tripsOf = (links: readonly TripRecord[]): Trip[] => links.flatMap(({ trip }) => trip ?? []);
 
 /** The same days, read from the store, with the links that they were made of. */
 export async function readObservedDays(
@@ -93,12 +97,20 @@ export async function readObservedDays(
   for await (const link of everyLink(store, userId, { from: before?.chain_ts ?? earliest, to: latest }))
     links.push(link);
   links.push(...(await store.trips.chain(userId, { from: latest, limit: 1 })));
+  return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
+}
+
+/** What the state and the corrections say of a user's time. */
+export type StatedTime = Pick<ObservedSource, 'observed' | 'setAside' | 'atHome'>;
+
+/** Reads what the unobserved time of a user depends on, beside the links. */
+export async function readStated(store: Pick<Store, 'pipeline' | 'timeseries'>, userId: string): Promise<StatedTime> {
   const { observed, set_aside, retained } = await store.pipeline.get(userId);
   const removed = retained?.days_before ?? null;
   const setAside = [...set_aside, ...(removed === null ? [] : [{ start_ts: -Number.MAX_VALUE, end_ts: removed }])];
   const stated = holding(await readCorrections(store.timeseries, userId));
   const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
-  return { days: observedDays({ links, observed, zone, causes, setAside, atHome }, from, to), links };
+  return { observed, setAside, atHome };
 }
 
 /**
@@ -120,7 +132,7 @@ function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts:
 }
 
 /** Unobserved time in order of its end, from the beginning to the end of time. */
-function silencesOf({ links, observed }: ObservedSource): Unobserved[] {
+function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
   if (observed === null) {
     return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, reason: 'nothing received' }];
   }
@@ -139,8 +151,14 @@ interface Known {
   moves: readonly TimeRange[];
   silences: readonly Unobserved[];
   causes: readonly Unobserved[];
-  out: readonly (TimeRange & Pick<SetAside, 'source'>)[];
+  out: readonly (TimeRange & Pick<SetAside, 'source' | 'token_id'>)[];
   atHome: readonly TimeRange[];
+}
+
+function knownOf({ causes = [], atHome = [], setAside = [], ...source }: Omit<ObservedSource, 'zone'>): Known {
+  const moves = tripsOf(source.links).map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts }));
+  const out = setAside.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
+  return { moves, silences: silencesOf(source), causes, out, atHome };
 }
 
 function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' | 'zone'> {
@@ -162,8 +180,8 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const isAstray = !isMoving && cause?.reason === 'clock wrong';
     const gap = isHome ? undefined : (gaps.find(isAround) ?? (isAstray ? cause : undefined));
     const taken = isHome ? undefined : out.find(isAround);
-    // Where only one of several sources was taken out, the others say whether the user stayed.
-    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source));
+    // Where only one of several sources or tokens was taken out, the others say whether the user stayed.
+    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));
     const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const last = spans.at(-1);

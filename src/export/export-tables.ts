@@ -125,8 +125,9 @@ async function* batches(
   for await (const user of options.people()) {
     if (damaged.has(user.uuid)) continue;
     try {
-      const { analysis_version: version } = await options.store.pipeline.get(user.uuid);
-      if (version !== null) versions.add(version);
+      const { analysis_version: latest, retained } = await options.store.pipeline.get(user.uuid);
+      for (const { version } of retained?.versions ?? []) versions.add(version);
+      if (latest !== null) versions.add(latest);
       yield* batchesOf(options, kind, user);
       sound.add(user.uuid);
     } catch (error) {

@@ -8,6 +8,8 @@ export interface SetAside {
   end_ts: number;
   /** Only those of a platform or program; absent: of all. */
   source?: string;
+  /** Only those pushed with the token of this id. */
+  token_id?: string;
 }
 
 /** What was removed because it was old (`mobility retain`). Links up to `chain_ts` are never derived again. */
@@ -18,6 +20,8 @@ export interface Retained {
   /** Data times below which sensed entries, and days, were removed, s since the epoch; null: none were. */
   raw_before: number | null;
   days_before: number | null;
+  /** Versions of the analysis that made these links, each up to a `chain_ts`, ascending. */
+  versions: { until: number; version: string }[];
 }
 
 /** The pipeline's state for one user. Times are seconds since the epoch. */
@@ -66,6 +70,17 @@ export const initialPipelineState: PipelineState = {
   last_run_seconds: null,
   last_error: null,
 };
+
+/** Days that another analysis derives again: from the first entry, or what was removed, to the last entry. */
+export function derivedDays({ observed, retained }: PipelineState): number {
+  if (observed === null) return 0;
+  return Math.max(0, Math.ceil((observed.seen.ts - Math.max(observed.from, retained?.chain_ts ?? -Infinity)) / 86_400));
+}
+
+/** The version of the analysis that made a link; null: no run of the pipeline did. */
+export function versionAt({ retained, analysis_version }: PipelineState, chainTs: number): string | null {
+  return retained?.versions.find(({ until }) => chainTs <= until)?.version ?? analysis_version;
+}
 
 /**
  * The right to work on one user until it expires. `fence` grows with every lease on the user, so the store recognises a

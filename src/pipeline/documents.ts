@@ -25,7 +25,7 @@ export const writeDocuments: Stage = {
     const wanted = state.documents_due && window !== null ? daysToBuild(context, window, found) : null;
     // Without what waits: an incident pushed during this run may fail its conversion, or be replaced, and leave no
     // trace of that.
-    const moved = { trips: store.trips, timeseries: store.timeseries };
+    const moved = { trips: store.trips, timeseries: store.timeseries, pipeline: store.pipeline };
     const built = wanted === null ? new Map() : await tripsOfDays(moved, userId, wanted, last);
     if (built.size > 0) log.write('INFO', line.binned(userId, built.size, 0));
     const put: Document[] = [];

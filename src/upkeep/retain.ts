@@ -3,7 +3,7 @@
 import { lookAround } from '../analysis/segmenter.ts';
 import { MobilityError } from '../model/errors.ts';
 import { keys } from '../model/keys.ts';
-import type { Retained } from '../model/pipeline-state.ts';
+import type { PipelineState, Retained } from '../model/pipeline-state.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import { withLease } from '../pipeline/lease.ts';
@@ -59,7 +59,7 @@ export async function retain(
     const { observed } = held.state;
     const isOver = observed !== null && observed.seen.ts < before; // nothing came since
     const last = isOver ? await lastLink(store, userId) : await store.trips.lastSettledBefore(userId, before);
-    const retained = retainedAt(held.state.retained, last, what, isOver ? before : null);
+    const retained = retainedAt(held.state, last, what, isOver ? before : null);
     const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, { before }) };
     if (retained === null) return { ...report, raw_before: null, days_before: null };
     await store.pipeline.merge(userId, { retained }, held.current());
@@ -92,7 +92,7 @@ const analysedOf = (store: Store): Pick<Store, 'trips'> => ({
  * What is noted: what was removed before, and what goes now. null: nothing does. `end`: all data lie before this time.
  */
 function retainedAt(
-  earlier: Retained | null,
+  { retained: earlier, analysis_version: version }: PipelineState,
   last: TripRecord | null,
   what: RetainOptions['what'],
   end: number | null,
@@ -103,9 +103,12 @@ function retainedAt(
   const later = (a: number | null, b: number, isMeant: boolean): number | null =>
     isMeant ? Math.max(a ?? -Infinity, b) : a;
   const { chain_ts, carry } = earlier !== null && earlier.chain_ts > last.chain_ts ? earlier : last;
+  const versions = earlier?.versions ?? [];
+  const others = versions.at(-1)?.version === version ? versions.slice(0, -1) : versions;
   return {
     chain_ts,
     carry,
+    versions: version === null ? versions : [...others, { until: chain_ts, version }],
     raw_before: later(earlier?.raw_before ?? null, end ?? needed, what !== 'days'),
     days_before: later(earlier?.days_before ?? null, end ?? last.end_ts, what !== 'raw'),
   };

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../src/model/json.ts';
 import { collections } from '../../src/store/store.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedMotions, pushedMove } from '../support/pushes.ts';
-import { putDocument } from '../support/store.ts';
+import { leaseOn, putDocument } from '../support/store.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { freshProgram, type Program, setStage } from './kit.ts';
 
@@ -224,6 +224,34 @@ describe('status', () => {
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });
 
+  it('says after an upgrade how many people and days wait for the new analysis, and so does a run before it begins', async () => {
+    const program = await freshProgram();
+    const { run, withStore } = program;
+    await run(['simulate', '--users', '2', '--days', '2', '--from', '2024-03-01', '--seed', 't']);
+    await run(['pipeline', '--all']);
+    const outdate = () =>
+      withStore(async (store) => {
+        for (const { uuid } of await store.users.list({ limit: 9 })) {
+          const lease = await leaseOn(store, uuid);
+          await store.pipeline.merge(uuid, { analysis_version: 'older' }, lease);
+          await store.leases.release(lease);
+        }
+      });
+    await outdate();
+    const waits = (of: string) =>
+      expect.stringContaining(
+        `the analysis changed: the next run derives the trips of ${of} again; see before: \`mobility rebuild --all --dry-run\``,
+      );
+    expect((await run(['status'])).stdout).toEqual(waits('4 days of 2 people'));
+    expect((await run(['status', '--json'])).json().run).toMatchObject({ outdated: 2, outdated_days: 4 });
+    const one = await run(['pipeline', '--user', 'sim-t-1@example.org']);
+    expect(one.stderr).toEqual(waits('2 days of 1 person'));
+    const all = await run(['pipeline', '--all']);
+    expect([all.stderr, all.stdout]).toEqual([waits('2 days of 1 person'), expect.stringContaining('1 done')]);
+    expect((await run(['pipeline', '--all'])).stderr).toBe('');
+    expect((await run(['status'])).stdout).not.toContain('the analysis changed');
+  });
+
   it('sums up everybody', async () => {
     const all = (await shared.run(['status', '--json'])).json();
     expect(all).toMatchObject({
@@ -271,7 +299,7 @@ describe('recover-errors', () => {
       const { uuid } = (await store.users.byEmail('ada'))!;
       await store.usercache.put(uuid, { entries: [], unusable: [{ entry: 'x', reason: 'shape', message: 'm' }] }, 1);
     });
-    const wrong = await run(['recover-errors', '--key', 'a/b', '--reason', 'shapes']);
+    const wrong = await run(['recover-errors', '--key', 'manual/survey', '--reason', 'wrong_type']);
     expect([wrong.code, wrong.stdout]).toEqual([
       3,
       'ada: 0 errors retried, 0 recovered; these remain:\n  1  (no key)  shape\n',
@@ -309,7 +337,7 @@ describe('recover-errors', () => {
       '  1  ""                                      shape\n  1  "red\\u001b[31m\\nben: 0 errors retried"  shape\n';
     const all = await run(['recover-errors', '--dry-run']);
     expect(all.stdout).toBe(`ada: 2 errors retried, 0 would be recovered; there are:\n${listed}`);
-    const none = await run(['recover-errors', '--key', 'a/b', '--dry-run']);
+    const none = await run(['recover-errors', '--key', 'manual/survey', '--dry-run']);
     expect(none.stdout).toBe(`ada: 0 errors retried, 0 would be recovered; there are:\n${listed}`);
     const shown = /("red.*")/.exec(all.stdout)![1]!;
     for (const key of [shown, JSON.parse(shown)]) {

@@ -1,11 +1,14 @@
 // Stage "documents": which days have documents, when they are written, and which go.
 import { describe, expect, it } from 'vitest';
+import { shippedSegmenter } from '../../src/analysis/sequence/segment.ts';
 import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
+import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { documentWindow } from '../../src/pipeline/document-window.ts';
 import { obsoleteKeys } from '../../src/pipeline/obsolete-keys.ts';
 import { purgeKeys } from '../../src/upkeep/purge-keys.ts';
+import { retain } from '../../src/upkeep/retain.ts';
 import { chainAfter, memoryLog, pipeline, put } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
 import {
@@ -149,6 +152,30 @@ describe('a document', () => {
       const answer = JSON.parse(JSON.stringify(await tripsOfDay(store, user, key.slice('diary/trips-'.length))));
       expect(data).toEqual(answer);
     }
+  });
+
+  it('names the version of the analysis that made it, the older one until it is derived again', async () => {
+    const user = await newUser(store);
+    const made = async () => {
+      const listed = (await store.documents.list(user)).flatMap(
+        ({ data }) => data as unknown as TripFeatureCollection[],
+      );
+      const shown = [
+        ...(await tripsOfDay(store, user, '2023-11-14')),
+        ...(await tripsOfDay(store, user, '2023-11-15')),
+      ];
+      expect(listed).toEqual(JSON.parse(JSON.stringify(shown)));
+      return [...new Set(shown.map(({ properties }) => properties.analysis_version))];
+    };
+    const segmenter = { ...shippedSegmenter, version: 'older' };
+    await put(store, user, [...commute(0), ...commute(1)]);
+    await pipeline(store, user, { segmenter });
+    expect(await made()).toEqual(['older']);
+    await pipeline(store, user);
+    expect(await made()).toEqual([shippedSegmenter.version]);
+    await retain(store, user, { before: t0 + 20 * hour, what: 'raw', log: memoryLog(), now: () => 4e9 });
+    await pipeline(store, user, { segmenter: { ...segmenter, version: 'newer' } });
+    expect(await made()).toEqual([shippedSegmenter.version, 'newer']); // the first day cannot be derived again
   });
 
   it('is written again only if its content changed, in place', async () => {

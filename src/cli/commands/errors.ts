@@ -9,7 +9,13 @@ import { everyError } from '../../store/pages.ts';
 import type { ErrorRow } from '../../store/store.ts';
 import { platformOf } from '../../upkeep/recover-errors.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { appVersionOf, type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
+import {
+  appVersionOf,
+  type ErrorFilter,
+  figuresWithErrors,
+  refuseUnknownFilter,
+  withErrorFilter,
+} from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
 import { errorKeyText, minuteText, withZone } from '../wording.ts';
@@ -65,6 +71,7 @@ Exit code 3: a converter of the program failed.`,
 
 async function showAll(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
+  await refuseUnknownFilter(context, options);
   const { key, reason, platform } = options;
   const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
   const groups = new Map<string, Group>();

@@ -21,6 +21,7 @@ import {
 import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../files.ts';
+import { refuseUnknownKeys } from '../known-names.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../whom.ts';
 
@@ -105,6 +106,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   }
   const days = (user: UserRecord) => daysOf(context, user, options);
   const store = await context.store();
+  await refuseUnknownKeys(context, options.key ?? []);
   const users: UserRecord[] = [];
   // All users of a store may be more than fit in memory.
   if (!all) for await (const user of usersMeant(context, options)) users.push(user);

@@ -15,7 +15,7 @@ import type { CommandContext } from '../context.ts';
 import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../files.ts';
 import { counted } from '../output.ts';
 import { newToken, showTokens } from '../tokens.ts';
-import { findStudy, subgroupsOf } from '../whom.ts';
+import { findStudy, noSubgroup, subgroupsOf } from '../whom.ts';
 import { newPageLink } from './user-tokens.ts';
 
 interface LinkOptions {
@@ -50,7 +50,7 @@ export function linkCommand(context: CommandContext): Command {
 
 async function printLink(context: CommandContext, name: string, options: LinkOptions): Promise<void> {
   const study = await findStudy(context, name);
-  const subgroup = subgroupOf(study, options.subgroup);
+  const subgroup = await subgroupOf(study, options.subgroup);
   const link = linkOf(context, study, subgroup, options);
   if (options.qrFile !== undefined) await replaceFile(options.qrFile, qrSvg(link));
   await context.output.result(
@@ -115,14 +115,11 @@ export async function refuseTakenName(context: CommandContext, name: string): Pr
   );
 }
 
-function subgroupOf(study: StudyRecord, asked: string | undefined): string {
+async function subgroupOf(study: StudyRecord, asked: string | undefined): Promise<string> {
   const subgroups = subgroupsOf(study);
   if (asked !== undefined && subgroups.includes(asked)) return asked;
   if (asked === undefined && subgroups.length === 1) return subgroups[0]!;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `expected --subgroup ${subgroups.join(' or ')} for ${study.name}, found ${asked ?? 'none'}`,
-  );
+  throw await noSubgroup([study], asked);
 }
 
 const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
@@ -147,7 +144,7 @@ export function studyTokensCommand(context: CommandContext): Command {
 
 async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
   const study = await findStudy(context, name);
-  const subgroup = subgroupOf(study, options.subgroup);
+  const subgroup = await subgroupOf(study, options.subgroup);
   const made: { user_email: string; uuid: string; token: string }[] = [];
   while (made.length < options.count) made.push(await newMember(context, study, subgroup, 'study'));
   const lines = made.map(({ user_email, uuid, token }) => `${user_email},${uuid},${token}`);
@@ -212,7 +209,7 @@ as safe as the tokens in it, and remove it when it is printed.`,
 async function invite(context: CommandContext, name: string, options: InviteOptions): Promise<void> {
   const { app, out, count, days } = options;
   const study = await findStudy(context, name);
-  const subgroup = subgroupOf(study, options.subgroup);
+  const subgroup = await subgroupOf(study, options.subgroup);
   const address = phoneAddress(options.server, context.config().publicUrl);
   const files = [join(out, 'invitations.html'), join(out, 'people.csv')] as const;
   makeFolder(out);

@@ -1,5 +1,6 @@
 // The caller's own figures: distance, duration, speed and number of sections, by period and mode.
 
+import { everyDay, observedFigures } from '../../diary/days.ts';
 import { DaySums } from '../../metrics/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../metrics/metrics.ts';
 import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../metrics/periods.ts';
@@ -7,7 +8,7 @@ import { localPeriods, summarize, utcPeriods } from '../../metrics/periods.ts';
 import { readDayTrips } from '../../metrics/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../metrics/read-sections.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { isDay, justAfter } from '../../model/time.ts';
+import { addDays, isDay, justAfter } from '../../model/time.ts';
 import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
 import { objectOf, schemas } from '../schemas.ts';
@@ -59,7 +60,8 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
  * By day and by what the user said. Everybody's figures are those of the caller's study, where a setting allows figures
  * at all.
  */
-async function byDay({ caller, body, store, config, everybody }: RouteCall): Promise<object> {
+async function byDay(call: RouteCall): Promise<object> {
+  const { caller, body, store, config, everybody } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
   if (!isDay(from) || !isDay(to)) throw badRequest('expected "start_time" and "end_time" as days, YYYY-MM-DD');
   const asked = body.metric_list as Record<string, string[]>;
@@ -69,7 +71,20 @@ async function byDay({ caller, body, store, config, everybody }: RouteCall): Pro
   }
   const sums = new DaySums();
   sums.add(await readDayTrips(store, caller.uuid, { from, to }));
-  return sums.figures(asked);
+  const observed = Object.hasOwn(asked, 'observed') && { observed: await observedByDay(call, from, to) };
+  return { ...sums.figures(asked), ...observed };
+}
+
+/** Days of one call for observed time, which is worked out from the entries of the days too. */
+const mostDays = 62;
+
+/** The observed time of the caller's days, s, also of those without trips. */
+async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {
+  if (addDays(from, mostDays) <= to) throw badRequest(`expected at most ${mostDays} days for "observed"`);
+  const found: object[] = [];
+  for await (const { day, observed } of everyDay(store, caller, { from, to }, now()))
+    found.push({ date: day, nUsers: 1, ...observedFigures(observed) });
+  return found;
 }
 
 /** One list for the one metric that was asked for, or a list of such lists; figures over all users are never given. */

@@ -1,0 +1,55 @@
+// Keys and reasons that a command line names: one that neither the program nor the store knows is mistyped.
+import { conversionReasons } from '../converters/conversion-error.ts';
+import { formatReasons } from '../formats/other-entry.ts';
+import { tooManyKeys, unusableReasons } from '../intake/take-entry.ts';
+import { isMobilityError, MobilityError } from '../model/errors.ts';
+import { keyRow, keyTable } from '../model/keys.ts';
+import { faultReason } from '../model/set-aside.ts';
+import { everyStand } from '../stand/every-stand.ts';
+import type { Store } from '../store/store.ts';
+import type { CommandContext } from './context.ts';
+import { didYouMean } from './did-you-mean.ts';
+
+const reasons = Object.keys({ ...conversionReasons, ...formatReasons, ...unusableReasons });
+
+/** Throws `MOBILITY_USAGE` for a key that the program does not know and of which nobody has an entry. */
+export async function refuseUnknownKeys(context: CommandContext, keys: readonly string[]): Promise<void> {
+  const unknown = keys.filter((key) => keyRow(key) === null);
+  await refuseUnknown(context, 'key', unknown, { known: keyTable.map(({ key }) => key), storedBy: keysOf });
+}
+
+/** Throws `MOBILITY_USAGE` for a reason that the program does not give and that no error has. */
+export function refuseUnknownReason(context: CommandContext, reason: string): Promise<void> {
+  return refuseUnknown(context, 'reason', [reason], { known: [...reasons, faultReason, tooManyKeys] });
+}
+
+/** Reads what the store has only for names that are not `known`, and no more people than it needs. */
+async function refuseUnknown(
+  context: CommandContext,
+  what: 'key' | 'reason',
+  names: readonly string[],
+  { known, storedBy }: { known: readonly string[]; storedBy?: (store: Store, userId: string) => Promise<string[]> },
+): Promise<void> {
+  const all = new Set(known);
+  const isUnknown = (name: string): boolean => !all.has(name);
+  if (!names.some(isUnknown)) return;
+  const store = await context.store();
+  for await (const { user, figures } of everyStand(store, { now: context.now() })) {
+    const stored = (await storedBy?.(store, user.uuid)) ?? [];
+    for (const name of [...stored, ...figures.set_aside.map((one) => one[what])]) if (name !== null) all.add(name);
+    if (!names.some(isUnknown)) return;
+  }
+  const name = names.find(isUnknown)!;
+  const near = await didYouMean(name, all);
+  throw new MobilityError('MOBILITY_USAGE', `no ${what} ${JSON.stringify(name)} in ${store.address}${near}`);
+}
+
+/** Keys of entries of a user; none if rows of theirs are damaged. */
+async function keysOf({ timeseries, usercache }: Store, userId: string): Promise<string[]> {
+  try {
+    return [...(await usercache.keys(userId)), ...(await timeseries.summary(userId)).map(({ key }) => key)];
+  } catch (error) {
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [];
+    throw error;
+  }
+}
