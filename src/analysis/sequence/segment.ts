@@ -27,7 +27,7 @@ import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
 
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 12;
+const codeVersion = 13;
 
 /**
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
