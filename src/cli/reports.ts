@@ -4,6 +4,7 @@ import type { AllReport } from '../pipeline/run-all.ts';
 import type { UserReport } from '../pipeline/run-pipeline.ts';
 import type { StageReport } from '../pipeline/stage.ts';
 import { counted, table } from './output.ts';
+import { quotedName } from './stand-text.ts';
 import { workTimeText } from './wording.ts';
 
 const headlines: Record<UserReport['status'], string> = {
@@ -37,7 +38,9 @@ export async function namedReport(
   const failures = await Promise.all(report.failures.map(named));
   const longest = report.longest && (await named(report.longest));
   const next =
-    report.failed > 1 ? ['mobility status'] : failures.map((one) => `mobility doctor --user ${one.user_email}`);
+    report.failed > 1
+      ? ['mobility status']
+      : failures.map((one) => `mobility doctor --user ${quotedName(one.user_email)}`);
   if (countOf(report, 'set_aside') > 0) next.push('mobility errors');
   return { ...report, failures, longest, next };
 }
