@@ -58,7 +58,7 @@ const parts: readonly { name: string; paths: readonly string[]; mayImport: reado
     rule: 'the analysis is pure: it imports the model and geometry only',
   },
   ...work('import', ['intake', 'formats']),
-  ...work('report'),
+  ...work('report', ['diary']),
   ...work('export', ['converters', 'labels', 'diary']),
   ...work('explain', ['analysis', 'converters', 'diary']),
   ...work('pages', ['diary', 'explain', 'labels', 'report']),

@@ -40,11 +40,7 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
     return { record: keptLink({ userId, found, base, built, carry, next }), ...failed };
   const place = mergedPlace(carry?.place ?? null, rawPlace);
   const away_since = place && awaySince(place, carry!, first, found.end, linkLimits.nearPlace);
-  const record: TripRecord = {
-    id: base.id,
-    chain_ts: base.chain_ts,
-    settled_ts: base.settled_ts,
-    day: base.day,
+  const record: TripRecord = withFields(base, {
     kind: 'dropped',
     start_ts: first.ts,
     end_ts: Math.max(first.ts, end_ts),
@@ -52,7 +48,7 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
     trip: null,
     untracked: null,
     carry: withFields(next, { place, ...(away_since !== null && { away_since }) }),
-  };
+  });
   return { record, ...failed };
 }
 
@@ -104,22 +100,13 @@ function keptLink(parts: LinkParts): TripRecord {
     start_zone: first.zone,
     end_zone: last.zone,
     zone_guessed: first.zoneGuessed || last.zoneGuessed,
-    start_ts: built.start_ts,
-    end_ts: built.end_ts,
-    start_loc: built.start_loc,
-    end_loc: built.end_loc,
-    distance: built.distance,
-    sections: built.sections,
-    stops: built.stops,
+    ...built,
     duration: built.end_ts - built.start_ts,
     evidence: found.evidence,
     start_place: start,
     end_place: end,
   };
-  return {
-    id: base.id,
-    chain_ts: base.chain_ts,
-    settled_ts: base.settled_ts,
+  return withFields(base, {
     day: localDay(trip.start_ts, trip.start_zone),
     kind: 'trip',
     start_ts: trip.start_ts,
@@ -127,7 +114,7 @@ function keptLink(parts: LinkParts): TripRecord {
     trip,
     untracked,
     carry: withFields(next, { place: end }),
-  };
+  });
 }
 
 /**

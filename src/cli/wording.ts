@@ -2,6 +2,7 @@
 import { durationText } from '../diary/day-words.ts';
 import { quoted } from '../log/text.ts';
 import { formatForPeople, maxTime, minTime } from '../model/time.ts';
+import { counted } from './output.ts';
 
 /** The key of an error. Phones may send any text as one: nothing of it may steer a terminal. */
 export function errorKeyText(key: string | null): string {
@@ -28,4 +29,10 @@ export function agoText(ts: number, now: number): string {
   if (ts > now) return 'in the future';
   const days = Math.floor((now - ts) / 86_400);
   return days < 14 ? `${durationText(now - ts)} ago` : `${days} days ago`;
+}
+
+/** What a new version of the analysis derives again with the next run, and how to see it before. */
+export function outdatedText(people: number, days: number): string {
+  const whose = `${counted(days, 'day')} of ${counted(people, 'person', 'people')}`;
+  return `the analysis changed: the next run derives the trips of ${whose} again; see before: \`mobility rebuild --all --dry-run\``;
 }

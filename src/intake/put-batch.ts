@@ -1,7 +1,7 @@
 // Stores pushed entries of a user: the only way in, for phones, other apps, imports and simulations.
 import { type Log, type Messages, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
-import { dataTime, type Entry } from '../model/entry.ts';
+import { dataTime, type Entry, type Metadata } from '../model/entry.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
@@ -38,8 +38,11 @@ export interface PutOptions {
   inProfile?: boolean;
   /** When another service first received an entry, seconds since the epoch. Default: the time of the put. */
   receipts?: ReadonlyMap<Entry, number>;
-  /** True for what a phone or page sends: its corrections are the person's, so that an `author` in them is left out. */
-  byPerson?: boolean;
+  /**
+   * Of what a phone sends: the id of its token, which its entries keep; null: it has none. Its corrections are the
+   * person's, so that an `author` in them is left out.
+   */
+  sentWith?: string | null;
 }
 
 /**
@@ -79,9 +82,14 @@ async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
 export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
-function withoutAuthor(entry: Entry): Entry {
-  const { author, ...data } = entry.data;
-  return entry.metadata.key === keys.correction && author !== undefined ? { ...entry, data } : entry;
+/** The entry as a phone may state it. */
+function asSent({ metadata, data }: Entry, tokenId: string | null): Entry {
+  const { token_id: _, ...told } = metadata;
+  const { author: _author, ...stated } = metadata.key === keys.correction ? data : {};
+  return {
+    metadata: (tokenId === null ? told : { ...told, token_id: tokenId }) as Metadata,
+    data: metadata.key === keys.correction ? stated : data,
+  };
 }
 
 /** As `putBatch`, for values that were checked already. */
@@ -90,14 +98,14 @@ export async function putTaken(
   taken: Iterable<Taken> | AsyncIterable<Taken>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  const { store, now, log = silentLog, inProfile = true, receipts, byPerson = false } = options;
+  const { store, now, log = silentLog, inProfile = true, receipts, sentWith } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const onFailure = (error: unknown): void =>
     log.write('WARNING', `Profile does not show this put: ${errorText(error)}`);
   const newest = new NewestTimes();
   let hasStored = false;
   for await (const { entries: sent, unusable, isLast } of partsOf(taken)) {
-    const entries = byPerson ? sent.map(withoutAuthor) : sent;
+    const entries = sentWith === undefined ? sent : sent.map((entry) => asSent(entry, sentWith));
     newest.add(entries);
     const batch: PutBatch = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));

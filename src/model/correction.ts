@@ -8,8 +8,8 @@ export const statedModes = [
 
 /** `ts`: a time within what is meant. `start_ts` to `end_ts`: a stretch of time. Seconds since the epoch. */
 export type Correction =
-  /** Entries of the time are not analysed: all, or those of a platform or program. */
-  | ({ kind: 'set_aside'; source?: string } & Stretch)
+  /** Entries of the time are not analysed: all, or those of a platform or program, or those pushed with a token. */
+  | ({ kind: 'set_aside'; source?: string; token_id?: string } & Stretch)
   /** The section at `ts` was of this mode. */
   | { kind: 'mode'; ts: number; mode: string }
   /** The trip at `ts` was two: one ended and the next began then. */

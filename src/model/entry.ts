@@ -22,6 +22,8 @@ export interface Metadata {
   origin?: JsonValue;
   /** IANA zone of the phone when it wrote the entry. */
   time_zone?: string;
+  /** Of what was pushed with a token: the id of the token, set by the service. */
+  token_id?: string;
   read_ts?: number;
   plugin?: string | null;
   [name: string]: JsonValue | undefined;

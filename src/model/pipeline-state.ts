@@ -8,6 +8,8 @@ export interface SetAside {
   end_ts: number;
   /** Only those of a platform or program; absent: of all. */
   source?: string;
+  /** Only those pushed with the token of this id. */
+  token_id?: string;
 }
 
 /** What was removed because it was old (`mobility retain`). Links up to `chain_ts` are never derived again. */
@@ -68,6 +70,12 @@ export const initialPipelineState: PipelineState = {
   last_run_seconds: null,
   last_error: null,
 };
+
+/** Days that another analysis derives again: from the first entry, or what was removed, to the last entry. */
+export function derivedDays({ observed, retained }: PipelineState): number {
+  if (observed === null) return 0;
+  return Math.max(0, Math.ceil((observed.seen.ts - Math.max(observed.from, retained?.chain_ts ?? -Infinity)) / 86_400));
+}
 
 /** The version of the analysis that made a link; null: no run of the pipeline did. */
 export function versionAt({ retained, analysis_version }: PipelineState, chainTs: number): string | null {

@@ -49,7 +49,7 @@ const barWidth = 120;
 
 /** The table of a month, in kilometres, hours and per cent. `exact`: beside what can be published; null: without. */
 export function figuresTable(
-  { by, month, cells, rest, all }: MonthReport,
+  { by, month, cells, rest, all, observed_days: days }: MonthReport,
   exact: readonly ExactCell[] | null,
   t: Texts,
 ): Markup {
@@ -71,7 +71,7 @@ export function figuresTable(
     exact !== null &&
     markup`<tr><td colspan="2"></td>${[words.toPublish, words.internal].map((name) => markup`<th scope="colgroup" colspan="${words.columns.length}">${name}</th>`)}</tr>`;
   return markup`<div class="wide" role="region" aria-label="${words.table} ${month}" tabindex="0"><table class="figures">
-<thead>${groups}<tr><th scope="col">${words.by[by]}</th><th scope="col">${words.bar}</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>`;
+<thead>${groups}<tr><th scope="col">${words.by[by]}</th><th scope="col">${words.bar}</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>${days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
 }
 
 function numbersOf(one: Shown | undefined, all: Shown | undefined, t: Texts): Markup[] {

@@ -17,8 +17,8 @@ export async function readSetAside(
   const all = await readCorrections(timeseries, userId);
   const setAside = holding(all).flatMap((one): SetAside[] => {
     if (one.kind !== 'set_aside') return [];
-    const { start_ts, end_ts, source } = one;
-    return [{ start_ts, end_ts, ...(source && { source }) }];
+    const { start_ts, end_ts, source, token_id } = one;
+    return [{ start_ts, end_ts, ...(source && { source }), ...(token_id && { token_id }) }];
   });
   setAside.sort((a, b) => a.start_ts - b.start_ts || a.end_ts - b.end_ts || (textOf(a) < textOf(b) ? -1 : 1));
   return { setAside, hasCorrections: all.length > 0 };
@@ -48,7 +48,8 @@ export function withoutSetAside<T extends Pick<Timeseries, 'find'>>(timeseries: 
   return { ...timeseries, find };
 }
 
-function isMeant({ start_ts, end_ts, source }: SetAside, entry: Entry): boolean {
+function isMeant({ start_ts, end_ts, source, token_id }: SetAside, entry: Entry): boolean {
+  if (token_id !== undefined && token_id !== entry.metadata.token_id) return false;
   const ts = timeIn(entry);
   if (ts === null || ts < start_ts || ts > end_ts) return false;
   const own = sourceOf(entry);

@@ -4,7 +4,8 @@ import { add, compareCells, type Dimension, type Figures, type PersonTally } fro
 
 /**
  * Published figures of a cell, with noise of at most what the busiest person adds. Trips are rounded to the least
- * number of people, kilometres and minutes to two digits.
+ * number of people, kilometres and minutes to two digits. What falls to each observed day follows from these figures
+ * alone; null: `observed_days` is.
  */
 export interface DisclosedCell {
   cell: string;
@@ -13,6 +14,9 @@ export interface DisclosedCell {
   trips: number;
   km: number;
   minutes: number;
+  trips_per_day: number | null;
+  km_per_day: number | null;
+  minutes_per_day: number | null;
 }
 
 /** A published table. */
@@ -24,6 +28,8 @@ export interface Disclosed {
   withheld: number;
   /** The withheld cells together; null if there are none, or if they have too few people. */
   rest: DisclosedCell | null;
+  /** Observed time of everybody, in days of 24 h, with noise and two digits as other figures; null: too few people. */
+  observed_days: number | null;
 }
 
 interface Cell {
@@ -31,12 +37,16 @@ interface Cell {
   people: Map<string, Figures>;
 }
 
-/** What to publish. `everybody`: each person's figures as a whole, if they are not the sum of the cells. */
+/**
+ * What to publish. `everybody`: each person's figures as a whole, if they are not the sum of the cells. `observed`: the
+ * observed s of each person, also of those who made no trip.
+ */
 export interface Question {
   by: Dimension;
   least: number;
   occasion: string;
   everybody?: ReadonlyMap<string, Figures>;
+  observed?: ReadonlyMap<string, number>;
 }
 
 /** The least number of people, unless somebody asks for more. */
@@ -56,7 +66,7 @@ const mostOfOnePerson = 0.5;
  */
 export function disclose(
   tallies: ReadonlyMap<string, PersonTally>,
-  { by, least, occasion, everybody }: Question,
+  { by, least, occasion, everybody, observed = new Map() }: Question,
 ): Disclosed {
   const all: Cell = { name: 'all', people: new Map(everybody ?? []) };
   const cells = new Map<string, Cell>();
@@ -78,12 +88,14 @@ export function disclose(
     hidden.push(smallest);
     merge(rest, smallest);
   }
-  const publish = (cell: Cell): DisclosedCell => publishedCell(cell, least, occasion);
+  const days = publishedDays(observed, least, occasion);
+  const publish = (cell: Cell): DisclosedCell => withRates(publishedCell(cell, least, occasion), days);
   return {
     all: isSafe(all, least) ? publish(all) : null,
     cells: shown.sort((a, b) => compareCells(by)(a.name, b.name)).map(publish),
     withheld: hidden.length,
     rest: hidden.length > 0 && isSafe(rest, least) ? publish(rest) : null,
+    observed_days: days,
   };
 }
 
@@ -93,27 +105,32 @@ function merge(into: Cell, from: Cell): void {
 
 const figureNames = ['trips', 'metres', 'seconds'] as const;
 
-function isSafe({ people }: Cell, least: number): boolean {
-  if (people.size < least) return false;
-  return figureNames.every((name) => {
-    let [sum, most] = [0, 0];
-    for (const figures of people.values()) {
-      sum += figures[name];
-      most = Math.max(most, figures[name]);
-    }
-    return most <= mostOfOnePerson * sum;
-  });
+const isSafe = ({ people }: Cell, least: number): boolean =>
+  figureNames.every((name) =>
+    isBroad(
+      [...people.values()].map((figures) => figures[name]),
+      least,
+    ),
+  );
+
+/** Whether the parts are of enough people, none of whom makes up too much of their sum. */
+function isBroad(parts: readonly number[], least: number): boolean {
+  let [sum, most] = [0, 0];
+  for (const part of parts) {
+    sum += part;
+    most = Math.max(most, part);
+  }
+  return parts.length >= least && most <= mostOfOnePerson * sum;
 }
 
-function publishedCell({ name, people }: Cell, least: number, occasion: string): DisclosedCell {
-  const seed = JSON.stringify([occasion, ...[...people.keys()].sort()]);
-  const noise = createHash('sha256').update(seed).digest();
-  const noisy = (figure: (typeof figureNames)[number]): number => {
-    const each = [...people.values()].map((figures) => figures[figure]);
-    const sum = each.reduce((total, one) => total + one, 0);
-    const share = noise.readUInt32LE(4 * figureNames.indexOf(figure)) / 2 ** 31 - 1; // -1 to 1
-    return Math.max(0, sum + share * Math.max(...each));
-  };
+function publishedCell({ name, people }: Cell, least: number, occasion: string) {
+  const noise = noiseOf(people, occasion);
+  const noisy = (figure: (typeof figureNames)[number]): number =>
+    noisySum(
+      [...people.values()].map((figures) => figures[figure]),
+      noise,
+      figureNames.indexOf(figure),
+    );
   return {
     cell: name,
     people_at_least: Math.floor(people.size / least) * least,
@@ -121,6 +138,31 @@ function publishedCell({ name, people }: Cell, least: number, occasion: string):
     km: twoDigits(noisy('metres') / 1000),
     minutes: twoDigits(noisy('seconds') / 60),
   };
+}
+
+function publishedDays(observed: ReadonlyMap<string, number>, least: number, occasion: string): number | null {
+  const parts = [...observed.values()];
+  if (!isBroad(parts, least)) return null;
+  return twoDigits(noisySum(parts, noiseOf(observed, occasion), figureNames.length) / 86_400);
+}
+
+function withRates(cell: ReturnType<typeof publishedCell>, days: number | null): DisclosedCell {
+  const rate = (figure: number): number | null => (days ? twoDigits(figure / days) : null);
+  const { trips, km, minutes } = cell;
+  return { ...cell, trips_per_day: rate(trips), km_per_day: rate(km), minutes_per_day: rate(minutes) };
+}
+
+/** Bytes by chance, the same for the same people. */
+const noiseOf = (people: ReadonlyMap<string, unknown>, occasion: string): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify([occasion, ...[...people.keys()].sort()]))
+    .digest();
+
+/** The sum of the parts, moved by at most the greatest of them. Each `place` of the noise serves one figure. */
+function noisySum(parts: readonly number[], noise: Buffer, place: number): number {
+  const sum = parts.reduce((total, part) => total + part, 0);
+  const share = noise.readUInt32LE(4 * place) / 2 ** 31 - 1; // -1 to 1
+  return Math.max(0, sum + share * Math.max(...parts));
 }
 
 /** Two significant digits, which hide what one person adds to a figure of many. */

@@ -1,4 +1,5 @@
 // The report of one calendar month over a study: the figures of every person, and the part that can be published.
+import { readObservedDays } from '../diary/observed-time.ts';
 import { addDays } from '../model/time.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -12,9 +13,6 @@ export interface MonthReport extends Disclosed {
   month: string;
   by: Dimension;
 }
-
-/** Days read at once. */
-const daysAtOnce = 8;
 
 /** Days after the end of a month in which phones may still push what belongs to it. */
 export const daysToSettle = 7;
@@ -30,41 +28,45 @@ export interface MonthFigures {
   /** By UUID, without those who made no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
   everybody: ReadonlyMap<string, Figures>;
+  /** s in which each person was observed, by UUID, without those who were not. */
+  observed: ReadonlyMap<string, number>;
 }
 
 /** Reads the figures of a month, of all people or of those of one study. */
 export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
-  const first = `${month}-01`;
-  const after = `${addDays(first, 31).slice(0, 7)}-01`;
+  const observed = new Map<string, number>();
+  const from = `${month}-01`;
+  const to = addDays(`${addDays(from, 31).slice(0, 7)}-01`, -1);
   const slices = startSlices();
   for await (const user of everyUser(store)) {
     if (study !== undefined && user.study !== study) continue;
+    if (slices.isOver()) await slices.next();
     const tally: PersonTally = new Map();
-    for (let from = first; from < after; from = addDays(from, daysAtOnce)) {
-      if (slices.isOver()) await slices.next();
-      const to = [addDays(from, daysAtOnce - 1), addDays(after, -1)].sort()[0]!;
-      for (const record of await store.trips.byDay(user.uuid, { from, to })) {
-        addTrip(tally, record, by);
-        if (record.trip === null) continue;
-        const { distance: metres, duration: seconds } = record.trip;
-        add(everybody, user.uuid, { trips: 1, metres, seconds }); // once, also where it counts to several modes
-      }
+    const { days, links } = await readObservedDays(store, user.uuid, { from, to });
+    for (const record of links) {
+      if (record.day < from || record.day > to) continue;
+      addTrip(tally, record, by);
+      if (record.trip === null) continue;
+      const { distance: metres, duration: seconds } = record.trip;
+      add(everybody, user.uuid, { trips: 1, metres, seconds }); // once, also where it counts to several modes
     }
     if (tally.size > 0) tallies.set(user.uuid, tally);
+    const seconds = days.reduce((sum, { moving_s, staying_s }) => sum + moving_s + staying_s, 0);
+    if (seconds > 0) observed.set(user.uuid, seconds);
   }
-  return { month, by, tallies, everybody };
+  return { month, by, tallies, everybody, observed };
 }
 
 /**
  * The part of a month that can be published. Months are whole and never overlap, and nobody can be left out: two
  * reports have no difference that stands for a person.
  */
-export const monthReport = ({ month, by, tallies, everybody }: MonthFigures, least: number): MonthReport => ({
+export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
   month,
   by,
-  ...disclose(tallies, { by, least, occasion: month, everybody }),
+  ...disclose(tallies, { by, least, occasion: month, ...whole }),
 });
 
 /** Exact figures of a cell; whoever sees them can tell what single people did. */

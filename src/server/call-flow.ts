@@ -5,6 +5,7 @@ import { line } from '../log/messages.ts';
 import type { Everybody } from '../metrics/everybody.ts';
 import type { JsonObject } from '../model/json.ts';
 import { networksOf } from '../model/networks.ts';
+import { tokenHash, tokenId } from '../model/user.ts';
 import { jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
@@ -96,7 +97,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
 
     // 4. The route. An answer in pieces does not need the body.
     checkBody(body);
-    const sent = { caller, body, unread, list: allowed, params, query };
+    const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
+    const sent = { caller, sentWith, body, unread, list: allowed, params, query };
     const result = await route.answer({ store: routeStore, config, everybody, log: call.log, now, ...sent });
     call.share.release();
     if (route.fetches && auth.counts.mayNote(caller.uuid, 'fetch', fetchStep))

@@ -448,6 +448,8 @@ export interface PipelineStates {
    * `version`, also those with trips of another version of the analysis. Also names users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
+  /** Users with trips of another version of the analysis, and how many days these have; of all, or of one user. */
+  outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }
 
 /** Leases: one process at a time works on a user. */

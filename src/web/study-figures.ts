@@ -27,7 +27,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
     keys.map(({ figures }) => figures.audit_key),
   );
   const isDue = isSettled(month, today);
-  const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null };
+  const none = { month, by: read.by, all: null, cells: [], withheld: 0, rest: null, observed_days: null };
   const report = isDue ? monthReport(read, usualLeast) : none;
   const exact = exactCells(read);
   const all = exact.at(-1);

@@ -9,7 +9,7 @@ import { collections } from '../../src/store/store.ts';
 import { changeRow, garbage } from '../faults/kit.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedMotions, pushedMove } from '../support/pushes.ts';
-import { putDocument } from '../support/store.ts';
+import { leaseOn, putDocument } from '../support/store.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { freshProgram, type Program, setStage } from './kit.ts';
 
@@ -251,6 +251,34 @@ describe('status', () => {
     expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/moved .*waiting 1, 1 of them for a later time/);
     expect((await run(['users', 'list', '--counts'])).stdout).toMatch(/ +1 +0 +0\n/);
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
+  });
+
+  it('says after an upgrade how many people and days wait for the new analysis, and so does a run before it begins', async () => {
+    const program = await freshProgram();
+    const { run, withStore } = program;
+    await run(['simulate', '--users', '2', '--days', '2', '--from', '2024-03-01', '--seed', 't']);
+    await run(['pipeline', '--all']);
+    const outdate = () =>
+      withStore(async (store) => {
+        for (const { uuid } of await store.users.list({ limit: 9 })) {
+          const lease = await leaseOn(store, uuid);
+          await store.pipeline.merge(uuid, { analysis_version: 'older' }, lease);
+          await store.leases.release(lease);
+        }
+      });
+    await outdate();
+    const waits = (of: string) =>
+      expect.stringContaining(
+        `the analysis changed: the next run derives the trips of ${of} again; see before: \`mobility rebuild --all --dry-run\``,
+      );
+    expect((await run(['status'])).stdout).toEqual(waits('4 days of 2 people'));
+    expect((await run(['status', '--json'])).json().run).toMatchObject({ outdated: 2, outdated_days: 4 });
+    const one = await run(['pipeline', '--user', 'sim-t-1@example.org']);
+    expect(one.stderr).toEqual(waits('2 days of 1 person'));
+    const all = await run(['pipeline', '--all']);
+    expect([all.stderr, all.stdout]).toEqual([waits('2 days of 1 person'), expect.stringContaining('1 done')]);
+    expect((await run(['pipeline', '--all'])).stderr).toBe('');
+    expect((await run(['status'])).stdout).not.toContain('the analysis changed');
   });
 
   it('sums up everybody', async () => {

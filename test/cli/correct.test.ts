@@ -2,6 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { putBatch } from '../../src/intake/put-batch.ts';
+import type { Entry } from '../../src/model/entry.ts';
+import { everyEntry } from '../../src/store/pages.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { freshProgram, type Program, run } from './kit.ts';
 
@@ -86,6 +89,35 @@ describe('mobility correct', () => {
     }
     const { effect, before, after } = await correct('drop', '--day', day, '--at', '02:00');
     expect([effect, after]).toEqual(['without effect', before]);
+  });
+
+  it('set-aside --token takes out what was pushed with that token only', async () => {
+    const ids: string[] = [];
+    for (const at of [now, now + 1]) {
+      const { json } = await program.run(['users', 'token', user[1]!, '--json'], { now: at });
+      ids.push(json<Untyped>().id);
+    }
+    const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
+    const cut = (trips[0].end_ts + trips[1].start_ts) / 2;
+    await program.withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail(user[1]!))!;
+      const all: Entry[] = [];
+      for await (const entry of everyEntry(store.timeseries, uuid, { time: 'write_ts' })) all.push(entry);
+      const pushed = (from: number, to: number) =>
+        all.filter(({ metadata: { write_ts: at } }) => at >= from && at < to);
+      const options = { store, now: () => now };
+      await putBatch(uuid, pushed(0, cut), { ...options, sentWith: ids[0]! });
+      await putBatch(uuid, pushed(cut, Number.MAX_VALUE), { ...options, sentWith: ids[1]! });
+    });
+    await program.run(['pipeline', ...user]);
+    const before = await diary();
+    const taken = await correct('set-aside', '--day', day, '--token', ids[1]!);
+    expect(shapeOf(taken.before)).toEqual(shapeOf(trips));
+    expect(taken.after.map((trip: Untyped) => trip.end_ts <= cut)).toEqual([true]);
+    await correct('undo', '--id', taken.id);
+    expect(await diary()).toEqual(before);
+    const { code, stderr } = await correct('set-aside', '--day', day, '--token', 'ffffffff');
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${ids[0]}, ${ids[1]}`)]);
   });
 
   it('what was stated moves with the user: by export and import, by a migration; recovery keeps it, and an erasure takes it', async () => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { disclose } from '../../src/report/disclose.ts';
 import { isSettled, monthReport, readMonth } from '../../src/report/month-report.ts';
 import { add, addTrip, type Dimension, type PersonTally } from '../../src/report/tally.ts';
@@ -138,6 +138,43 @@ it('a figure to which one person contributes more than half is withheld', () => 
     cells: [],
     rest: null,
     withheld: 1,
+    observed_days: null,
+  });
+});
+
+describe('the observed days of a month', () => {
+  const asked = { by: 'mode', least, occasion: '2024-03' } as const;
+  const observedBy = (days: readonly number[], seed = 1) =>
+    new Map(days.map((each, i) => [`${seed}-${i}`, each * 86_400]));
+
+  it('are those of everybody, also of people without a trip, and figures for each follow from what is published', () => {
+    const observed = observedBy(Array(40).fill(20));
+    const { all, cells, observed_days: days } = disclose(busyStudy(12, 1), { ...asked, observed });
+    expect(Math.abs(days! - 800)).toBeLessThanOrEqual(20 + 10); // one person, and rounding
+    for (const { trips, km, minutes, ...rates } of [all!, ...cells]) {
+      const expected = [trips, km, minutes].map((figure) => Number((figure / days!).toPrecision(2)));
+      expect([rates.trips_per_day, rates.km_per_day, rates.minutes_per_day]).toEqual(expected);
+    }
+  });
+
+  it('are withheld of too few people and where one makes up more than half, and then nothing is told for each', () => {
+    for (const few of [Array(least - 1).fill(30), [...Array(least).fill(1), 30]]) {
+      const { all, observed_days } = disclose(busyStudy(12, 1), { ...asked, observed: observedBy(few) });
+      expect([observed_days, all!.km_per_day]).toEqual([null, null]);
+    }
+  });
+
+  it('tell little more than chance of somebody by whom two reports differ', () => {
+    let wrong = 0;
+    for (let seed = 1; seed <= 100; seed++) {
+      const days = Array.from({ length: 6 }, (_, i) => 5 + ((seed * 7 + i * 11) % 26));
+      const observed = observedBy(days, seed);
+      const without = new Map([...observed].slice(1));
+      const [a, b] = [observed, without].map((one) => disclose(busyStudy(6, seed), { ...asked, observed: one }));
+      const guess = a!.observed_days! - b!.observed_days!;
+      if (Math.abs(guess - days[0]!) > days[0]! / 2) wrong += 1;
+    }
+    expect(wrong).toBeGreaterThan(40);
   });
 });
 
@@ -206,11 +243,21 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
     const [month] = JSON.parse(result.stdout).months;
     expect(month).toMatchObject({ month: '2024-03', by: 'mode', all: { people_at_least: 5 } });
     expect(month.cells.length).toBeGreaterThan(0);
+    // Eight people for two days, as `days` has it, moved by at most what one of them adds.
+    const days = (await run(['days', '--all', '--json'])).json<{ days: { observed_s: number }[] }>().days;
+    const observed = days.reduce((sum, { observed_s }) => sum + observed_s / 86_400, 0);
+    expect(Math.abs(month.observed_days - observed)).toBeLessThanOrEqual(2.5);
+    expect((await run(['report', '--from', '2024-03'])).stdout).toMatch(
+      /^2024-03 by mode, [\d.]+ days of people observed\n/,
+    );
     const csv = await run(['report', '--from', '2024-02', '--to', '2024-03', '--by', 'weekday', '--csv', '-']);
-    expect(csv.stdout.split('\n')[0]).toBe('month,by,cell,people_at_least,trips,km,minutes');
+    expect(csv.stdout.split('\n')[0]).toBe(
+      'month,by,cell,people_at_least,trips,km,minutes,observed_days,trips_per_day,km_per_day,minutes_per_day',
+    );
     expect(csv.stdout).toContain('2024-03,weekday,Monday,5,');
     const page = await run(['report', '--from', '2024-02', '--to', '2024-03', '--html', '-']);
     expect(page.stdout).toContain('<th scope="row">on foot</th>');
+    expect(page.stdout).toMatch(/Observed: [\d.]+ days of people, with [\d.]+ km on each\./);
     expect(page.stdout).toContain('Too few people to tell anything.'); // February
     // All is the same by whatever it is split, and counts a trip of three modes once.
     const alls = await Promise.all(

@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
 import { MobilityError } from '../../src/model/errors.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { tokenHash, tokenId } from '../../src/model/user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { newStore, waitingOf } from '../support/store.ts';
-import { androidLocation, iosActivity, type Kit, openKit } from './kit.ts';
+import { androidLocation, config, iosActivity, type Kit, openKit } from './kit.ts';
 
 const ts = 1463502000.412;
 let kit: Kit;
@@ -40,6 +41,28 @@ describe('put', () => {
     });
     const { author: _, ...kept } = data;
     expect((await waitingOf(kit.store, ada)).map((entry) => entry.data)).toEqual([kept, kept]);
+  });
+
+  it('an entry names the token that pushed it, whatever the phone says; with names as tokens it names none', async () => {
+    const claimed = {
+      ...androidLocation(ts),
+      metadata: { ...(androidLocation(ts).metadata as object), token_id: 'x' },
+    };
+    await put([claimed]);
+    expect(await waitingOf(kit.store, ada)).toEqual([androidLocation(ts)]);
+    const byToken = await openKit({ config: { ...config, auth: 'token' } });
+    try {
+      const { uuid } = await byToken.user('ada');
+      const made = { user_id: uuid, created_ts: 1, expires_ts: null };
+      const hashes = ['one', 'two'].map(tokenHash);
+      for (const hash of hashes) await byToken.store.tokens.add({ hash, ...made });
+      await byToken.post('/usercache/put', { user: 'one', phone_to_server: [claimed] });
+      await byToken.post('/usercache/putone', { user: 'two', the_entry: androidLocation(ts + 1) });
+      const ids = (await waitingOf(byToken.store, uuid)).map(({ metadata }) => metadata.token_id);
+      expect(ids).toEqual(hashes.map(tokenId));
+    } finally {
+      await byToken.close();
+    }
   });
 
   it('a put of several parts says what is stored when a later part fails, and is completed by sending it again', async () => {

@@ -1,11 +1,22 @@
 // Rebuild: trips derived anew, and what came out differently.
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { segmenterWith, shippedModels, shippedSegmenter } from '../../src/analysis/sequence/segment.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
+import type { TripChange } from '../../src/pipeline/stage.ts';
+import { simulateDay } from '../../src/simulate/simulate-day.ts';
+import { onEngine } from '../../src/store/open.ts';
+import type { Table } from '../../src/store/rows/rows.ts';
+import { allTables } from '../../src/store/rows/tables.ts';
+import type { Store } from '../../src/store/store.ts';
 import { previewRebuild, rebuild } from '../../src/upkeep/rebuild.ts';
-import { addUser, dayChanges, emptySummary } from '../../src/upkeep/rebuild-summary.ts';
+import { addUser, type DayChange, dayChanges, emptySummary } from '../../src/upkeep/rebuild-summary.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { releaseLease } from '../faults/kit.ts';
-import { chainAfter, chainOf, derived, memoryLog, pipeline } from '../support/diary.ts';
+import { chainAfter, chainOf, derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { hourlySegmenter } from '../support/hourly-segmenter.ts';
+import { life, runs } from '../support/lives.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
 import { leaseOn, newUser, useStore } from '../support/store.ts';
@@ -104,6 +115,86 @@ it('a preview reports what the rebuild then does, and writes nothing', async () 
   expect((await rebuild(store, user, options)).changes).toEqual(preview);
   expect(await previewRebuild(store, user, options)).toEqual([]);
 });
+
+it('a preview says exactly what a rebuild with another version then does, and leaves every row of the store as it was', async () => {
+  const versions = [shippedSegmenter, hourlySegmenter, segmenterWith({ full: shippedModels.sparse })];
+  expect(new Set(versions.map(({ version }) => version)).size).toBe(3);
+  const seen = { added: 0, removed: 0, changed: 0 };
+  const lives = fc.array(fc.oneof(life, days), { minLength: 1, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(
+      lives,
+      fc.shuffledSubarray(versions, { minLength: 2, maxLength: 2 }),
+      async (all, [one, other]) => {
+        const users: string[] = [];
+        for (const entries of all) {
+          const user = await newUser(store);
+          users.push(user);
+          await put(store, user, entries);
+          await pipeline(store, user, { segmenter: one! });
+        }
+        const [before, trips] = [await digestOf(store), await tripsOf(users)];
+        const with_ = { ...options, segmenter: other!, now: () => 4e9 };
+        const preview = await summed(users, (user) => previewRebuild(store, user, with_));
+        expect(await digestOf(store)).toBe(before);
+        const done = await summed(users, async (user) => (await rebuild(store, user, with_)).changes);
+        expect(preview).toEqual(done);
+        const after = await tripsOf(users);
+        expect(preview.summary).toMatchObject({
+          added: [...after].filter(([id]) => !trips.has(id)).length,
+          removed: [...trips].filter(([id]) => !after.has(id)).length,
+          changed: [...after].filter(([id, text]) => trips.has(id) && trips.get(id) !== text).length,
+        });
+        for (const what of ['added', 'removed', 'changed'] as const) seen[what] += preview.summary[what];
+        expect(await summed(users, (user) => previewRebuild(store, user, with_))).toMatchObject({ days: [] });
+      },
+    ),
+    runs(10),
+  );
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
+});
+
+/** Two simulated days: every mode, with the words of the phone. */
+const days = fc
+  .record({ seed: fc.nat(), platform: fc.constantFrom('android' as const, 'ios' as const) })
+  .map((of) =>
+    ['2024-03-12', '2024-03-13'].flatMap((day) =>
+      simulateDay({ ...of, day, home: [13.4, 52.5], zone: 'Europe/Berlin' }),
+    ),
+  );
+
+/** What changes for these users, by day and in sum: trips, m and s by mode, and the days of which most changes. */
+async function summed(users: readonly string[], changesOf: (user: string) => Promise<TripChange[]>) {
+  const summary = emptySummary();
+  const days: DayChange[] = [];
+  for (const user of users) {
+    const changed = dayChanges(user, await changesOf(user));
+    addUser(summary, changed);
+    days.push(...changed);
+  }
+  return { summary, days };
+}
+
+/** The trips of these users, by user and the start of their link. */
+async function tripsOf(users: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const user of users)
+    for (const { chain_ts, trip } of await chainOf(store, user))
+      if (trip !== null) found.set(`${user} ${chain_ts}`, JSON.stringify(trip));
+  return found;
+}
+
+/** Of every row of every table. */
+function digestOf({ address }: Store): Promise<string> {
+  return onEngine(address, {}, async (engine) => {
+    const hash = createHash('sha256');
+    for (const table of allTables as unknown as readonly Table<object>[]) {
+      const rows = await engine.read((of) => of.find(table, { where: {} }));
+      for (const row of rows.map((one) => JSON.stringify(one)).sort()) hash.update(`${table.name} ${row}\n`);
+    }
+    return hash.digest('hex');
+  });
+}
 
 it('sums changes by day and mode, and names the days of which most changed', () => {
   const car = { car: { distance_m: 4000, duration_s: 600 } };

@@ -61,8 +61,6 @@ export interface JointOdds {
   single: number[][];
   /** At `modes.length * mode before + mode`; null: no ride before it. */
   pairs: (number[] | null)[];
-  /** ln of the sum over all choices, for the fit. */
-  total: number;
 }
 
 const n = modes.length;
@@ -99,7 +97,6 @@ export function jointOdds(
     pairShares(a, b, ride).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
   const ahead = own.map((scores) => [...scores]); // with all before
   const behind = own.map((scores) => scores.map(() => 0)); // with all after
-  const isLinked = new Set(rides.map(({ before }) => before));
   rides.forEach((ride, i) => {
     if (ride.before === null) return;
     const from = ahead[ride.before]!;
@@ -112,11 +109,9 @@ export function jointOdds(
     for (let a = 0; a < n; a += 1)
       behind[ride.before]![a]! += logSum(after.map((score, b) => score + pair(ride, a, b)));
   }
-  let total = 0;
   const single = ahead.map((scores, i) => {
     const sums = scores.map((score, m) => score + behind[i]![m]!);
     const all = logSum(sums);
-    if (!isLinked.has(i)) total += all; // once for each chain
     return sums.map((sum) => Math.exp(sum - all));
   });
   const pairs = rides.map((ride, i) => {
@@ -127,7 +122,7 @@ export function jointOdds(
     const all = logSum(sums);
     return sums.map((sum) => Math.exp(sum - all));
   });
-  return { single, pairs, total };
+  return { single, pairs };
 }
 
 /** Reads weights; throws an Error that says what is wrong with them. */

@@ -144,25 +144,13 @@ function decode(outing: Outing, { locations, motions, events, strays }: Seen, mo
   const cells = decodeCells({ track, motions: readings, sampling, from: begin, to: end }, model);
   const runs = runsOf(cells, track, sleeps);
   const rides = ridesOf({ runs, track, cells }, begin, end);
-  return {
-    outing,
-    locations,
-    strays,
-    motions: readings,
-    events,
-    track,
-    cells,
-    runs,
-    rides,
-    odds: jointOdds(rides, joint),
-    joint,
-    model: model.id,
-  };
+  const odds = jointOdds(rides, joint);
+  const seen = { outing, locations, strays, motions: readings, events };
+  return { track, cells, runs, rides, odds, joint, model: model.id, ...seen };
 }
 
-/** What the decision on an outing is fitted to: its rides, the stops in it, and whether it has motion readings. */
+/** What the decision on an outing is fitted to: its rides, and the stops in it. */
 export interface FittedOuting {
-  hasReadings: boolean;
   rides: readonly Ride[];
   stops: readonly StopFigures[];
 }
@@ -174,6 +162,6 @@ export function outingsIn(stretch: Stretch, models: Models): FittedOuting[] {
   return outingsOf(found.trips, { locations, doubts }, found.openSince).map((outing) => {
     const decoded = decode(outing, { ...stretch, locations, strays }, models);
     const stops = stopsOf({ ...decoded, candidates: outing.candidates, model: decoded.joint, from: null });
-    return { hasReadings: decoded.motions.length > 0, rides: decoded.rides, stops };
+    return { rides: decoded.rides, stops };
   });
 }

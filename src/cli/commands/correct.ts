@@ -10,7 +10,7 @@ import { errorText, MobilityError } from '../../model/errors.ts';
 import { entryId } from '../../model/ids.ts';
 import { keys } from '../../model/keys.ts';
 import { addDays, formatForPeople, localDay, startOfDay, zoneOffset } from '../../model/time.ts';
-import type { UserRecord } from '../../model/user.ts';
+import { tokenId, type UserRecord } from '../../model/user.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import type { Store } from '../../store/store.ts';
 import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
@@ -33,6 +33,7 @@ interface Options {
   name?: string;
   distance?: number;
   source?: string;
+  token?: string;
   id?: string;
   reason?: string;
   by?: string;
@@ -52,6 +53,7 @@ export function correctCommand(context: CommandContext): Command {
     .option('--name <name>', 'with place-name: the name')
     .option('--distance <m>', 'with add: length in metres; default: straight', wholeNumber(0, 40_000_000))
     .option('--source <source>', 'with set-aside: only entries of this platform or program')
+    .option('--token <id>', 'with set-aside: only entries pushed with this token, as `users tokens` shows it')
     .option('--id <id>', 'with undo: id of the correction, as `correct list` shows it')
     .option('--reason <text>', 'why, for those who read it later')
     .option('--by <name>', 'who states it; default: the user')
@@ -128,7 +130,7 @@ async function dayText({ output, now }: CommandContext, store: Store, user: User
 type Statement = { correction: Correction; day: string; zone: string };
 
 async function statedBy(context: CommandContext, user: UserRecord, what: string, options: Options): Promise<Statement> {
-  const { at, from, to, mode, name, distance, source } = options;
+  const { at, from, to, mode, name, distance, source, token } = options;
   const day = await dayMeant(context, user, options.day ?? need('--day'));
   const zone = await zoneOn(await context.store(), user.uuid, day);
   const stretch = { start_ts: clockTs(day, from ?? '00:00', zone), end_ts: clockTs(day, to ?? '24:00', zone) };
@@ -138,8 +140,17 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
     ...(what === 'place-name' && { name: name ?? need('--name') }),
     ...(distance !== undefined && { distance }),
     ...(source !== undefined && { source }),
+    ...(token !== undefined && { token_id: await tokenNamed(context, user, token) }),
   };
   return { correction: { kind: what.replace('-', '_'), ...fields } as Correction, day, zone };
+}
+
+/** The id of the user's token, if they have it. */
+async function tokenNamed(context: CommandContext, { uuid, user_email }: UserRecord, id: string): Promise<string> {
+  const ids = (await (await context.store()).tokens.list(uuid)).map(({ hash }) => tokenId(hash));
+  if (ids.includes(id)) return id;
+  const message = `expected the id of a token of ${user_email}, found ${id}: ${ids.join(', ') || 'they have none'}`;
+  throw new MobilityError('MOBILITY_USAGE', message);
 }
 
 function need(flag: string): never {

@@ -1,8 +1,9 @@
 // `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
 import { Command, Option } from 'commander';
+import { shippedSegmenter } from '../../analysis/sequence/segment.ts';
 import { createLineLog, type Lines } from '../../log/line-log.ts';
 import { type Log, silentLog } from '../../log/log.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { isMobilityError, MobilityError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
@@ -15,6 +16,7 @@ import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
 import { type WorkerPool, workerPool, workForParent } from '../pipeline-workers.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
+import { outdatedText } from '../wording.ts';
 
 interface Options {
   user?: string;
@@ -65,6 +67,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   const progress = context.output.progress(`${user.user_email}: starting`);
   const onStage = (stage: string): void => progress.update(`${user.user_email}: ${stage}`);
   const options = { ...(await pipelineOptions(context)), onStage };
+  await noteOutdated(context, user.uuid);
   const fold = new LineFold();
   if (context.debug) options.log = alsoOnScreen(context, options.log, fold);
   giveBackWhenStopped(context, store, options.owner)(user.uuid);
@@ -100,6 +103,7 @@ async function runEverybody(context: CommandContext, { every, workers }: Options
   signal.addEventListener('abort', () =>
     context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),
   );
+  await noteOutdated(context);
   const pool = workers > 1 ? workerPool(context, every === undefined ? [] : ['--every', `${every}s`]) : null;
   try {
     if (every === undefined) return await runOnce(context, pool, workers);
@@ -108,6 +112,16 @@ async function runEverybody(context: CommandContext, { every, workers }: Options
   } finally {
     await pool?.stop();
   }
+}
+
+/** Says before the run what a new version of the analysis derives again; of a damaged store the run itself tells. */
+async function noteOutdated(context: CommandContext, userId?: string): Promise<void> {
+  const store = await context.store();
+  const { people, days } = await store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 };
+    throw error;
+  });
+  if (people > 0) context.output.note(outdatedText(people, days));
 }
 
 interface Watch {

@@ -93,21 +93,24 @@ const rowsOf = ({ all, cells, rest }: MonthReport): DisclosedCell[] => [
 ];
 
 function monthText(month: MonthReport): string {
-  const rows = rowsOf(month).map(({ cell, people_at_least, trips, km, minutes }) => [
+  const rows = rowsOf(month).map(({ cell, people_at_least, trips, km, minutes, km_per_day }) => [
     cell,
     `${people_at_least}+ people`,
     `${trips} trips`,
     `${km} km`,
     `${minutes} min`,
+    ...(km_per_day === null ? [] : [`${km_per_day} km a day`]),
   ]);
-  const head = `${month.month} by ${month.by}`;
+  const { observed_days: days } = month;
+  const head = `${month.month} by ${month.by}${days === null ? '' : `, ${days} days of people observed`}`;
   if (rows.length === 0) return `${head}: too few people to report any figure`;
   const note = month.withheld === 0 ? '' : `\n${counted(month.withheld, 'cell')} with too few people`;
-  return `${head}\n${table(rows, [1, 2, 3, 4])}${note}`;
+  return `${head}\n${table(rows, [1, 2, 3, 4, 5])}${note}`;
 }
 
 function csvText(months: readonly MonthReport[]): string {
-  const rows = months.flatMap((month) => rowsOf(month).map((row) => ({ month: month.month, by: month.by, ...row })));
-  const columns = ['month', 'by', 'cell', 'people_at_least', 'trips', 'km', 'minutes'];
+  const rows = months.flatMap((one) => rowsOf(one).map((row) => ({ ...one, ...row })));
+  const rates = ['observed_days', 'trips_per_day', 'km_per_day', 'minutes_per_day'];
+  const columns = ['month', 'by', 'cell', 'people_at_least', 'trips', 'km', 'minutes', ...rates];
   return stringify(rows, { header: true, columns, escape_formulas: true });
 }

@@ -4,6 +4,7 @@ import { shippedSegmenter } from '../../analysis/sequence/segment.ts';
 import { durationText } from '../../diary/day-words.ts';
 import { readActs } from '../../log/audit.ts';
 import { errorText } from '../../model/errors.ts';
+import { derivedDays } from '../../model/pipeline-state.ts';
 import { faultReason } from '../../model/set-aside.ts';
 import { everyStand } from '../../stand/every-stand.ts';
 import { type PersonState, type Stand, troubles, usualSilentDays } from '../../stand/stand-of.ts';
@@ -12,7 +13,7 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { cureOf, personStates } from '../stand-text.ts';
-import { agoText, minuteText, withZone } from '../wording.ts';
+import { agoText, minuteText, outdatedText, withZone } from '../wording.ts';
 
 /** What was set aside for one reason. */
 interface SetAside {
@@ -50,7 +51,7 @@ interface StoreStatus {
     waiting: number;
     /** People whose trips are of another version of the analysis; the next run derives them again. */
     outdated: number;
-    /** The days from the first to the last entry of these people. */
+    /** The days of these people that it derives. */
     outdated_days: number;
     at_work: { user_email: string; owner: string; expires_ts: number }[];
   };
@@ -149,12 +150,12 @@ function addStand(status: StoreStatus, lags: number[], stand: Stand, context: Co
   if (pushed !== null && pushed > now - 86_400) arrivals.people_last_day += 1;
   if (lag_s !== null) lags.push(lag_s);
   const due = waiting.count - waiting.ahead;
-  const { changed, documents_due, analysis_version: version, last_run_ts: ran, observed } = figures.state;
+  const { changed, documents_due, analysis_version: version, last_run_ts: ran } = figures.state;
   if (due > 0 || changed !== null || documents_due) run.with_work += 1;
   run.waiting += waiting.count;
   if (version !== null && version !== shippedSegmenter.version) {
     run.outdated += 1;
-    run.outdated_days += observed === null ? 0 : Math.ceil((observed.seen.ts - observed.from) / 86_400);
+    run.outdated_days += derivedDays(figures.state);
   }
   if (ran !== null) run.last_ts = Math.max(run.last_ts ?? ran, ran);
   if (lease !== null && lease.expires_ts > now)
@@ -200,7 +201,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
       'next run',
       `${counted(run.waiting, 'entry waits', 'entries wait')}; ${counted(run.with_work, 'person', 'people')} with work`,
     ],
-    ...(run.outdated > 0 ? [['', outdatedText(run)]] : []),
+    ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days)]] : []),
     ...run.at_work.map(({ user_email, owner, expires_ts }) => {
       return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
     }),
@@ -232,9 +233,3 @@ function setAsideText(list: readonly SetAside[]): string {
 }
 
 const unfinishedWork = { erasing: '`mobility erase`', arriving: '`mobility migrate`' };
-
-/** What to do before the next run derives trips again. */
-function outdatedText({ outdated, outdated_days }: StoreStatus['run']): string {
-  const whose = `${counted(outdated_days, 'day')} of ${counted(outdated, 'person', 'people')}`;
-  return `the analysis changed: it derives the trips of ${whose} again; see before: \`mobility rebuild --all --dry-run\``;
-}

@@ -8,7 +8,7 @@ import { checkPosition } from './location.ts';
 
 const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
 const modes = new Map<string, number>(statedModes.map((mode, i) => [mode, i]));
-const longest = { name: 100, reason: 1000, author: 200, source: 100 };
+const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 100 };
 
 /** Payload `Correction`, with `reason`, `author` and `seen`. */
 export function convertCorrection(entry: Entry): Conversion {

@@ -315,6 +315,7 @@ export const en = {
     months: 'Months',
     tooFew: 'Too few people to tell anything.',
     withheld: (cells: number): string => `Put together as the rest: ${cells}.`,
+    observed: (days: string, length: string): string => `Observed: ${days} days of people, with ${length} on each.`,
     table: 'Trips, kilometres and hours of',
     bar: 'Kilometres',
     columns: ['People', 'Trips', 'km', 'of km', 'Hours', 'of time'],

@@ -106,13 +106,13 @@ const lacks = (body: JsonValue, field: string): Mapped => notMapped(body, `a fie
 
 /** Resolves when all of it is durable. */
 async function putMapped(
-  { caller, store, now, log }: RouteCall,
+  { caller, store, now, log, sentWith }: RouteCall,
   { entries, unusable: others, passedOver }: Mapped,
 ): Promise<void> {
   if (passedOver > 0) log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
   const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
-  await putTaken(caller.uuid, [...taken, ...others], { store, now, log, byPerson: true });
+  await putTaken(caller.uuid, [...taken, ...others], { store, now, log, sentWith });
 }
 
 /**

@@ -16,6 +16,8 @@ import type { AnswerSchema, BodySchema } from '../schemas.ts';
  */
 export interface RouteCall {
   caller: UserRecord;
+  /** The id of the token of the call; null where names are tokens. */
+  sentWith: string | null;
   /** The body; an empty object where none was sent. */
   body: JsonObject;
   /** The text of a body that is no JSON object, where the dialect takes anything; else null. */

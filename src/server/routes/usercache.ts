@@ -46,8 +46,8 @@ export const usercacheRoutes: readonly Route[] = [
 ];
 
 async function put(call: RouteCall): Promise<object> {
-  const { caller, list, store, now, log } = call;
-  const stored: PutCounts = await putTaken(caller.uuid, list, { store, now, log, byPerson: true });
+  const { caller, list, store, now, log, sentWith } = call;
+  const stored: PutCounts = await putTaken(caller.uuid, list, { store, now, log, sentWith });
   return { ...stored, ...(await newerConfig(call)) };
 }
 
@@ -59,9 +59,9 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
   return config !== null && isNewerConfig(config, version, app) ? { deployment_config: config } : {};
 }
 
-async function putOne({ caller, body, store, now, log }: RouteCall): Promise<object> {
+async function putOne({ caller, body, store, now, log, sentWith }: RouteCall): Promise<object> {
   const taken = [takeEntry(body.the_entry!)];
-  return { putone: true, ...(await putTaken(caller.uuid, taken, { store, now, log, byPerson: true })) };
+  return { putone: true, ...(await putTaken(caller.uuid, taken, { store, now, log, sentWith })) };
 }
 
 /** The documents as stored, and in the trips of a day what the user said about them. */

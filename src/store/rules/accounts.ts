@@ -1,7 +1,7 @@
 // Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
 // reads.
 import { newUuid } from '../../model/ids.ts';
-import { clockSlack } from '../../model/pipeline-state.ts';
+import { clockSlack, derivedDays } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/refusals.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
@@ -106,8 +106,26 @@ export function pipelineStates(engine: Engine): PipelineStates {
       for (const { user, due, version: other } of others) if (due === 1 || isOutdated(other)) found.add(user);
       return found;
     },
+    outdated: async (version, userId) => {
+      const sum = { people: 0, days: 0 };
+      for (const other of [{ lt: version }, { gt: version }]) {
+        for (let after = ''; ; ) {
+          const where = { user: userId ?? { gt: after }, version: other };
+          const query = { where, order: ['user'], limit: statesAtOnce } as const;
+          const found = await engine.read((rows) => rows.find(accounts, query, ['user', 'state']));
+          sum.people += found.length;
+          for (const row of found) sum.days += derivedDays(stateIn(row));
+          if (found.length < statesAtOnce) break;
+          after = found.at(-1)!.user;
+        }
+      }
+      return sum;
+    },
   };
 }
+
+/** States in memory at a time. */
+const statesAtOnce = 1000;
 
 // ---------------------------------------------------------------- leases
 

@@ -114,6 +114,14 @@ export function timeseriesTests(use: Use): void {
     await idle.mergeState({ analysis_version: 'first' });
     expect(await withWork(all, 4e9, 'first')).toEqual([waits, changed, due]);
     expect(await withWork(all, 4e9, 'second')).toEqual([idle, waits, changed, due]);
+    const seen = { ts: 1e9 + 2.5 * 86_400, phone: 'waits', at: null, reports: 0, stay: null } as const;
+    await idle.mergeState({ observed: { from: 1e9, silences: [], seen } });
+    for (const version of ['a', 'second']) {
+      expect(await use.store.pipeline.outdated(version, idle.id)).toEqual({ people: 1, days: 3 });
+      expect(await use.store.pipeline.outdated(version, due.id)).toEqual({ people: 0, days: 0 });
+      expect((await use.store.pipeline.outdated(version)).people).toBeGreaterThanOrEqual(1);
+    }
+    expect(await use.store.pipeline.outdated('first', idle.id)).toEqual({ people: 0, days: 0 });
     await changed.mergeState({ changed: null });
     await due.mergeState({ documents_due: false });
     await waits.moveAll();

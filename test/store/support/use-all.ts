@@ -69,6 +69,7 @@ export async function useAll(store: Store): Promise<void> {
   await store.trips.outlines(id, [1]);
   await store.trips.summary(id);
   await store.pipeline.withWork([id, (await newPerson(store)).id], never, 'a');
+  await store.pipeline.outdated('b');
   await store.counts(id);
   await store.erase(id);
   await store.ping();
