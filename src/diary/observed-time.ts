@@ -151,7 +151,7 @@ interface Known {
   moves: readonly TimeRange[];
   silences: readonly Unobserved[];
   causes: readonly Unobserved[];
-  out: readonly (TimeRange & Pick<SetAside, 'source'>)[];
+  out: readonly (TimeRange & Pick<SetAside, 'source' | 'token_id'>)[];
   atHome: readonly TimeRange[];
 }
 
@@ -180,8 +180,8 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const isAstray = !isMoving && cause?.reason === 'clock wrong';
     const gap = isHome ? undefined : (gaps.find(isAround) ?? (isAstray ? cause : undefined));
     const taken = isHome ? undefined : out.find(isAround);
-    // Where only one of several sources was taken out, the others say whether the user stayed.
-    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source));
+    // Where only one of several sources or tokens was taken out, the others say whether the user stayed.
+    const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));
     const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
     const last = spans.at(-1);

@@ -50,6 +50,16 @@ describe('a day', () => {
     ]);
   });
 
+  it('is taken out where everything was set aside; what another phone or token pushed still shows a stay', () => {
+    const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon + 43_200 } };
+    const unobserved = (of: object): number => {
+      const setAside = [{ start_ts: noon, end_ts: noon + 600, ...of }];
+      const source = { links: [], observed, zone: 'Europe/Berlin', setAside };
+      return observedDays(source, '2024-03-12', '2024-03-12')[0]!.off_s;
+    };
+    expect([{}, { source: 'ios' }, { token_id: 'a' }].map(unobserved)).toEqual([600, 0, 0]);
+  });
+
   it('says that tracking was off after the last word of the phone', () => {
     const observed = { from: noon, silences: [], seen: { ...seen, phone: 'off', ts: noon + 60 } as const };
     const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');
