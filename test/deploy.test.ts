@@ -112,6 +112,11 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
         ...more: string[]
       ) => { status: string; head: string; body: string };
 
+      const look = (): void => {
+        for (const path of ['/me/day/2024-03-12', '/me/month/2024-03', '/study/walks/p/k7m2qx31/2024-03-12'])
+          call(path, '', '-X', 'GET');
+      };
+
       beforeAll(async () => {
         server = await startServer(join(folder, 'store'), { env: { MOBILITY_AUTH: 'token' } });
         home = await mkdtemp(join(folder, 'proxy-'));
@@ -143,6 +148,7 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
         const { status, head, body } = call('/usercache/get');
         expect([status, JSON.parse(body).status]).toEqual(['403', 403]);
         expect(head).toMatch(/content-type: application\/problem\+json/i);
+        expect(head.match(/strict-transport-security: max-age=31536000\b/gi)).toHaveLength(1);
       });
 
       it('passes on a body of the size that a phone has after weeks', () => {
@@ -155,21 +161,24 @@ describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(progra
           const { status, head, body } = call(path, large, ...more);
           expect([status, body]).toEqual(['503', expect.stringMatching(/^\{"error":/)]);
           expect(head).toMatch(/retry-after: \d/i);
+          expect(head).toMatch(/strict-transport-security: max-age=/i);
         }
       });
 
       it('does not answer 4xx by itself while the server is down', async () => {
+        look();
         await server.stop();
         expect(call('/pub').status).toMatch(/^5/);
       });
 
-      it('writes no token and no place of a query into a log, whether the server is up or down', async () => {
+      it('writes no token, no place and nobody of a page into a log, whether the server is up or down', async () => {
+        look();
         for (const path of ['/traccar', '/', '//overland/']) call(`${path}?id=my-secret&lat=38.57&lon=-7.9`);
         await stop(); // now its logs are written
         const files = readdirSync(home).filter((name) => /log$|^said$/.test(name));
         const logs = files.map((name) => readFileSync(join(home, name), 'utf8'));
         expect(files).toContain('said');
-        for (const log of logs) expect(log).not.toMatch(/my-secret|38\.57/);
+        for (const log of logs) expect(log).not.toMatch(/my-secret|38\.57|k7m2qx31|2024-03/);
       });
     });
   },

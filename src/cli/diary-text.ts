@@ -1,6 +1,5 @@
 // One day of one user as people read it in a terminal.
 import {
-  clockText,
   type DayPart,
   dayParts,
   finalText,
@@ -11,6 +10,7 @@ import {
   type WordedDay,
   zonesText,
 } from '../diary/day-words.ts';
+import { clockText } from '../diary/numbers.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
 import type { Places } from '../diary/places.ts';
 import { formatForPeople } from '../model/time.ts';

@@ -33,14 +33,15 @@ const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
 async function show(call: PersonCall): Promise<WebAnswer> {
   const { t, store, user, query, now, session } = call;
   const words = t.mine;
-  const [counts, series, profile, tokens] = await Promise.all([
+  const [counts, series, profile, tokens, latest] = await Promise.all([
     ...([store.counts(user.uuid), store.timeseries.summary(user.uuid)] as const),
     ...([store.profiles.get(user.uuid), store.tokens.list(user.uuid)] as const),
+    store.trips.previous(user.uuid, Number.MAX_VALUE),
   ]);
   const known = series.filter(({ first_ts }) => first_ts !== null);
   const [first, last] = [Math.min(...known.map((one) => one.first_ts!)), Math.max(...known.map((one) => one.last_ts!))];
   const total = counts.timeseries + counts.usercache;
-  const date = (ts: number): string => t.date(ts, 'UTC');
+  const date = (ts: number): string => t.date(ts, latest?.trip?.end_zone ?? call.zone);
   const records =
     known.length === 0
       ? total === 0

@@ -1,7 +1,7 @@
 // How distances, durations and times read.
 import { expect, it } from 'vitest';
 import { agoText, minuteText, workTimeText } from '../../src/cli/wording.ts';
-import { distanceText, durationText } from '../../src/diary/day-words.ts';
+import { distanceText, durationText } from '../../src/diary/numbers.ts';
 
 it('distances', () => {
   expect([0, 4, 994, 996, 4249, 99_900, 128_400].map(distanceText)).toEqual([
@@ -20,9 +20,9 @@ it('durations', () => {
     '0 s',
     '59 s',
     '1 min',
-    '1 h 00 min',
-    '1 h 00 min',
-    '1 h 05 min',
+    '1 h',
+    '1 h',
+    '1 h 5 min',
     '2 d 0 h',
     '2 d 2 h',
   ]);

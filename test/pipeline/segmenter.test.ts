@@ -2,6 +2,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
+import { shippedSegmenter } from '../../src/analysis/sequence/segment.ts';
+import { shippedVersion } from '../../src/analysis/sequence/version.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Carry, TripRecord } from '../../src/model/trip.ts';
 import { readStretch, type StretchStore } from '../../src/pipeline/read-stretch.ts';
@@ -57,3 +59,6 @@ it('a run with another segmenter uses it, and a run with another one than before
   expect(all).toMatchObject({ users: 1, done: 1 });
   expect(await sources()).toEqual(['StateSequence']);
 });
+
+it('the version that commands show without loading the models is that of the shipped segmenter', () =>
+  expect(shippedVersion).toBe(shippedSegmenter.version));

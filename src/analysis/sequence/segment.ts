@@ -25,9 +25,7 @@ import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
 import { withLeftOut, withoutStrays } from './strays.ts';
 import { trackOf } from './track.ts';
 import { type Decoded, failedTrip, tripOf } from './trip.ts';
-
-/** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 12;
+import { shippedNames, versionWith } from './version.ts';
 
 /**
  * s before and after an outing for which states are asked; what these look at lies within `lookAround`. iPhones tell
@@ -46,21 +44,22 @@ export interface Models {
 }
 
 /** Three folders up both from `src/analysis/sequence` and from `dist/analysis/sequence`. */
-const textOf = (name: string): string => readFileSync(new URL(`../../../models/${name}.json`, import.meta.url), 'utf8');
+const textOf = (model: keyof Models): string =>
+  readFileSync(new URL(`../../../models/${shippedNames[model]}.json`, import.meta.url), 'utf8');
 
 /** The models that come with the package, read once. */
 export const shippedModels: Models = {
-  full: readModel(textOf('states-2')),
-  sparse: readModel(textOf('states-sparse-2')),
-  joint: readJointModel(textOf('journeys-2')),
-  jointSparse: readJointModel(textOf('journeys-sparse-2')),
+  full: readModel(textOf('full')),
+  sparse: readModel(textOf('sparse')),
+  joint: readJointModel(textOf('joint')),
+  jointSparse: readJointModel(textOf('jointSparse')),
 };
 
 /** The segmenter with other models than the shipped ones. */
 export function segmenterWith(changed: Partial<Models>): Segmenter {
   const models = { ...shippedModels, ...changed };
   const { full, sparse, joint, jointSparse } = models;
-  const version = [codeVersion, full.id, sparse.id, joint.id, jointSparse.id].join(' ');
+  const version = versionWith({ full: full.id, sparse: sparse.id, joint: joint.id, jointSparse: jointSparse.id });
   return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, models) };
 }
 

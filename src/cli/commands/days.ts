@@ -1,8 +1,9 @@
 // `mobility days`: what is known of each day of users: trips, observed time, and what is doubtful.
 import { Command } from 'commander';
-import { distanceText, durationText, flagLines } from '../../diary/day-words.ts';
+import { flagLines } from '../../diary/day-words.ts';
 import { type Day, dayFigures, everyDay } from '../../diary/days.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
+import { distanceText, durationText } from '../../diary/numbers.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';

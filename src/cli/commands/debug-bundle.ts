@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Command } from 'commander';
 import { lookAround } from '../../analysis/segmenter.ts';
-import { clockText, distanceText, modeText } from '../../diary/day-words.ts';
+import { modeText } from '../../diary/day-words.ts';
+import { clockText, distanceText } from '../../diary/numbers.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
 import {
   type Bundle,

@@ -1,6 +1,6 @@
 // `mobility doctor`: the chain of a person to its first broken link, or what the installation needs; and what mends it.
 import { Command } from 'commander';
-import { clockText, durationText } from '../../diary/day-words.ts';
+import { clockText, durationText } from '../../diary/numbers.ts';
 import { readObservedDays, type TimeSpan } from '../../diary/observed-time.ts';
 import { isMobilityError } from '../../model/errors.ts';
 import { joinRefusal, readStudyToken } from '../../model/study.ts';

@@ -1,7 +1,7 @@
 // `mobility explain`: why a day is as the diary says.
 import { Command } from 'commander';
-import { clockText } from '../../diary/day-words.ts';
 import { readDays } from '../../diary/days.ts';
+import { clockText } from '../../diary/numbers.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../explain/explain.ts';
 import { readReadings } from '../../explain/readings.ts';
 import { keys } from '../../model/keys.ts';

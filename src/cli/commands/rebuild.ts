@@ -1,7 +1,7 @@
 // `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
 import { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
-import { distanceText, durationText } from '../../diary/day-words.ts';
+import { distanceText, durationText } from '../../diary/numbers.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';

@@ -1,7 +1,7 @@
 // `mobility status`: who needs somebody, what arrives, what waits for the next run, and the state of the installation.
 import { Command } from 'commander';
-import { shippedSegmenter } from '../../analysis/sequence/segment.ts';
-import { durationText } from '../../diary/day-words.ts';
+import { shippedVersion } from '../../analysis/sequence/version.ts';
+import { durationText } from '../../diary/numbers.ts';
 import { readActs } from '../../log/audit.ts';
 import { errorText } from '../../model/errors.ts';
 import { derivedDays } from '../../model/pipeline-state.ts';
@@ -153,7 +153,7 @@ function addStand(status: StoreStatus, lags: number[], stand: Stand, context: Co
   const { changed, documents_due, analysis_version: version, last_run_ts: ran } = figures.state;
   if (due > 0 || changed !== null || documents_due) run.with_work += 1;
   run.waiting += waiting.count;
-  if (version !== null && version !== shippedSegmenter.version) {
+  if (version !== null && version !== shippedVersion) {
     run.outdated += 1;
     run.outdated_days += derivedDays(figures.state);
   }

@@ -1,6 +1,6 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
-import { clockText } from '../../diary/day-words.ts';
+import { clockText } from '../../diary/numbers.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import { qrText } from '../../pages/qr.ts';

@@ -1,6 +1,7 @@
 // Every word of the pages in English. Another language is a file of the same shape, listed in `texts.ts`.
-import { clockText, distanceText, durationText } from '../../diary/day-words.ts';
+
 import type { Flag } from '../../diary/flags.ts';
+import { clockText, distanceText, durationText } from '../../diary/numbers.ts';
 import type { UnobservedReason } from '../../diary/observed-time.ts';
 import { plainMode } from '../../model/plain-mode.ts';
 import { formatForPeople, startOfDay } from '../../model/time.ts';
@@ -50,7 +51,7 @@ export const en = {
   roundLength: (metres: number): string => (metres < 1000 ? `${metres} m` : `${metres / 1000} km`),
   /** km where the unit is known. */
   km: (metres: number): string => (metres < 50 ? '0' : (metres / 1000).toFixed(metres < 99_950 ? 1 : 0)),
-  span: (seconds: number): string => (seconds < 60 ? 'under 1 min' : durationText(seconds).replace(/ 00 min$/, '')),
+  span: (seconds: number): string => (seconds < 60 ? 'under 1 min' : durationText(seconds)),
   clock: clockText,
   share: (part: number): string => `${Math.round(part * 100)} %`,
   day: (day: string): string => formatForPeople(noon(day), 'UTC', 'dddd D MMMM'),

@@ -9,14 +9,19 @@ import { columnList } from './schema.ts';
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
-      const names = columns ?? [...Object.keys(table.columns), 'sum'];
+      const names = columns ?? Object.keys(table.columns);
+      const isWhole = columns === undefined;
       const { where, values } = conditionsOf(table, query.where);
       const order = query.order === undefined ? '' : ` ORDER BY ${query.order.map(orderOf).join(', ')}`;
       const limit = query.limit === undefined ? '' : ' LIMIT ?';
       if (query.limit !== undefined) values.push(query.limit);
-      const text = `SELECT ${columnList(names)} FROM ${table.name}${where}${order}${limit}`;
-      const found = sql(text).all<Record<string, ColumnValue>>(...values);
-      return found.map((row) => rowOf(table, row, columns === undefined));
+      const read = columnList(isWhole ? [...names, 'sum'] : names);
+      const found = sql(`SELECT ${read} FROM ${table.name}${where}${order}${limit}`).cells(...values);
+      return found.map((cells) => {
+        const row = rowOf<Row>(names, cells);
+        if (isWhole) expectSum(table, row, cells[names.length]);
+        return row;
+      });
     },
     total: async (table, where, column) => {
       const { where: text, values } = conditionsOf(table, where);
@@ -51,15 +56,13 @@ function insertInto(table: string, columns: readonly string[], key: readonly str
   );
 }
 
-function rowOf<Row>(table: Table<Row>, row: Record<string, ColumnValue>, isWhole: boolean): Row {
-  for (const name in row) {
-    const value = row[name];
-    if (typeof value === 'string') row[name] = unescapeText(value);
+function rowOf<Row>(names: readonly string[], cells: readonly ColumnValue[]): Row {
+  const row: Record<string, ColumnValue> = {};
+  for (let i = 0; i < names.length; i += 1) {
+    const value = cells[i]!;
+    row[names[i]!] = typeof value === 'string' ? unescapeText(value) : value;
   }
-  if (!isWhole) return row as Row;
-  const { sum, ...columns } = row;
-  expectSum(table, columns as Row, sum);
-  return columns as Row;
+  return row as Row;
 }
 
 const orderOf = (column: string): string => (column.startsWith('-') ? `"${column.slice(1)}" DESC` : `"${column}"`);

@@ -49,8 +49,9 @@ export function watchedDriver(actual: typeof driver): typeof driver {
       prepare: (sql) => {
         watched.prepared(sql, connection);
         const statement = connection.prepare(sql);
-        const { run, get, all } = statement;
-        return { run: watch(sql, run), get: watch(sql, get), all: watch(sql, all) } as driver.Statement;
+        const { run, get, all, cells } = statement;
+        const reads = { get: watch(sql, get), all: watch(sql, all), cells: watch(sql, cells) };
+        return { run: watch(sql, run), ...reads } as driver.Statement;
       },
     };
   };
