@@ -71,7 +71,7 @@ function faultLines(stages: readonly StageReport[]): string[] {
   return [`PROGRAM FAULT: a converter failed, ${entries} set aside, nothing is lost: mobility errors`];
 }
 
-/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; plain words if there was nothing to do. */
+/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; plain words if all is as before. */
 export function summaryText(report: AllReport): string {
   const { users, done, nothing_new, busy, failed, seconds, stages } = report;
   const took = `in ${workTimeText(seconds)}`;
