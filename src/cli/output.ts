@@ -21,6 +21,8 @@ export interface Progress {
 export interface Output {
   /** True with `--json`. */
   readonly json: boolean;
+  /** True with `--quiet`. */
+  readonly quiet: boolean;
   /** True if standard output is a terminal. */
   readonly isTerminal: boolean;
   /** Columns of the terminal, at most 100; 80 if standard output is no terminal. */
@@ -109,6 +111,9 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
   return {
     get json() {
       return json();
+    },
+    get quiet() {
+      return quiet();
     },
     isTerminal,
     columns: isTerminal ? Math.min(stdout.columns || 80, 100) : 80,

@@ -4,6 +4,7 @@ import type { AllReport } from '../pipeline/run-all.ts';
 import type { UserReport } from '../pipeline/run-pipeline.ts';
 import type { StageReport } from '../pipeline/stage.ts';
 import { counted, table } from './output.ts';
+import { quotedName } from './stand-text.ts';
 import { workTimeText } from './wording.ts';
 
 const headlines: Record<UserReport['status'], string> = {
@@ -21,19 +22,46 @@ export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, re
   return [...faultLines(report.stages), head, ...stageLines(report.stages)].join('\n');
 }
 
-/** Failed users, a line per stage for all users together, and the summary. */
-export function allReportText(report: AllReport, failures: readonly (UserReport & { user_email: string })[]): string {
-  const failed = failures.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
-  const others = report.failed - failures.length;
-  const more = others > 0 ? [`and ${counted(others, 'other failed user')}: see \`mobility status\``] : [];
-  return [...faultLines(report.stages), ...failed, ...more, ...stageLines(report.stages), summaryText(report)].join(
-    '\n',
-  );
+/** The report of a run over all users, with names and the next commands of the operator. */
+export interface NamedReport extends AllReport {
+  failures: (UserReport & { user_email: string })[];
+  longest: (NonNullable<AllReport['longest']> & { user_email: string }) | null;
+  next: string[];
 }
 
+/** Adds the names, and what to do about what failed. */
+export async function namedReport(
+  report: AllReport,
+  nameOf: (userId: string) => Promise<string>,
+): Promise<NamedReport> {
+  const named = async <T extends { user_id: string }>(one: T) => ({ user_email: await nameOf(one.user_id), ...one });
+  const failures = await Promise.all(report.failures.map(named));
+  const longest = report.longest && (await named(report.longest));
+  const next =
+    report.failed > 1
+      ? ['mobility status']
+      : failures.map((one) => `mobility doctor --user ${quotedName(one.user_email)}`);
+  if (countOf(report, 'set_aside') > 0) next.push('mobility errors');
+  return { ...report, failures, longest, next };
+}
+
+/** A line per stage for all users together, the summary, whose run took longest, failed users, and what to do. */
+export function allReportText(report: NamedReport, { quiet }: { quiet: boolean }): string {
+  const { stages, failures, longest, next } = report;
+  const failed = failures.map((one) => userReportText({ uuid: one.user_id, user_email: one.user_email }, one));
+  const others = report.failed - failures.length;
+  if (others > 0) failed.push(`and ${counted(others, 'other failed user')}`);
+  const summary = [...stageLines(stages), summaryText(report)];
+  if (longest && report.users > 1) summary.push(`longest: ${longest.user_email}, ${workTimeText(longest.seconds)}`);
+  const todo = next.length === 0 ? [] : [`next: ${next.join(', ')}`];
+  return [...faultLines(stages), ...(quiet ? [] : summary), ...failed, ...todo].join('\n');
+}
+
+const countOf = ({ stages }: { stages: readonly StageReport[] }, name: string): number =>
+  stages.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
+
 /** Entries that a converter set aside by failing. */
-export const faultsIn = (stages: readonly StageReport[]): number =>
-  stages.reduce((sum, { counts }) => sum + (counts.faults ?? 0), 0);
+export const faultsIn = (stages: readonly StageReport[]): number => countOf({ stages }, 'faults');
 
 /** The first line of a summary if a converter failed; else none. */
 function faultLines(stages: readonly StageReport[]): string[] {
@@ -43,8 +71,9 @@ function faultLines(stages: readonly StageReport[]): string[] {
   return [`PROGRAM FAULT: a converter failed, ${entries} set aside, nothing is lost: mobility errors`];
 }
 
-/** `3 users: 2 done, 1 with nothing new, 530 entries, in 1.30 s`; plain words when there was nothing to do at all. */
-export function summaryText({ users, done, nothing_new, busy, failed, seconds, stages }: AllReport): string {
+/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; plain words if all is as before. */
+export function summaryText(report: AllReport): string {
+  const { users, done, nothing_new, busy, failed, seconds, stages } = report;
   const took = `in ${workTimeText(seconds)}`;
   if (users === 0) return 'no user is registered: see `mobility users add`';
   if (done + busy + failed === 0) return `${counted(users, 'user')}: nothing new, nothing written, ${took}`;
@@ -52,8 +81,11 @@ export function summaryText({ users, done, nothing_new, busy, failed, seconds, s
   if (busy > 0) parts.push(`${busy} left to other runs`);
   if (failed > 0) parts.push(`${failed} failed`);
   if (faultsIn(stages) > 0) parts.push(`PROGRAM FAULT in ${counted(faultsIn(stages), 'entry', 'entries')}`);
-  const entries = stages.reduce((sum, { counts }) => sum + (counts.moved ?? 0), 0);
-  return `${counted(users, 'user')}: ${parts.join(', ')}, ${counted(entries, 'entry', 'entries')}, ${took}`;
+  parts.push(counted(countOf(report, 'moved'), 'entry', 'entries'));
+  const [aside, days] = [countOf(report, 'set_aside'), countOf(report, 'days_changed')];
+  if (aside > 0) parts.push(`${aside.toLocaleString('en-US')} set aside`);
+  parts.push(`${counted(days, 'day')} changed`);
+  return `${counted(users, 'user')}: ${parts.join(', ')}, ${took}`;
 }
 
 function stageLines(stages: readonly StageReport[]): string[] {

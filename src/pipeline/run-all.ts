@@ -35,6 +35,8 @@ export interface AllReport {
   stages: StageReport[];
   /** The first users that failed. */
   failures: UserReport[];
+  /** Whose run took longest; null: nobody had work. */
+  longest: { user_id: string; seconds: number } | null;
 }
 
 /** Failed users, and problems of a stage, that a report lists. */
@@ -56,7 +58,7 @@ const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTi
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
   const counts = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0 };
-  const report: AllReport = { ...counts, stages: [], failures: [] };
+  const report: AllReport = { ...counts, stages: [], failures: [], longest: null };
   const busy: UserReport[] = [];
   const run = options.run ?? ((userId) => runPipeline(store, userId, options));
   const work = usersWithWork(store, report, options);
@@ -104,6 +106,8 @@ async function retry(
 async function add(store: Store, report: AllReport, one: UserReport, options: AllOptions): Promise<void> {
   report[one.status] += 1;
   for (const stage of one.stages) addStage(report.stages, stage);
+  const { user_id, seconds } = one;
+  if (one.stages.length > 0 && seconds >= (report.longest?.seconds ?? 0)) report.longest = { user_id, seconds };
   if (one.status === 'failed' && report.failures.length < listed) {
     report.failures.push({ ...one, stages: one.stages.map(withoutChanges) });
   }

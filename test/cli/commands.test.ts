@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { collections } from '../../src/store/store.ts';
+import { changeRow, garbage } from '../faults/kit.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedMotions, pushedMove } from '../support/pushes.ts';
 import { leaseOn, putDocument } from '../support/store.ts';
@@ -51,7 +52,9 @@ describe('pipeline', () => {
     await run(['simulate', '--users', '2', '--from', day, '--seed', 't']);
     const first = await run(['pipeline', '--all']);
     expect(first.stdout).toMatch(/^ {2}move to long term +\d+\.\d\d s {2}moved 1,\d{3}, inserted/);
-    expect(first.stdout).toMatch(/\n2 users: 2 done, 0 with nothing new, 1,\d{3} entries, in \d+\.\d\d s\n$/);
+    expect(first.stdout).toMatch(
+      /\n2 users: 2 done, 0 with nothing new, 1,\d{3} entries, \d days changed, in \d+\.\d\d s\nlongest: sim-t-[12]@example.org, \d+\.\d\d s\n$/,
+    );
     const second = await run(['pipeline', '--all']);
     expect([second.code, second.stdout]).toEqual([
       0,
@@ -59,6 +62,32 @@ describe('pipeline', () => {
     ]);
     const one = await run(['pipeline', '--user', ada]);
     expect(one.stdout).toMatch(/^sim-t-1@example.org \(.{36}\): nothing new, nothing written\n$/);
+  });
+
+  it('ends with who failed, why and what to do; with --quiet it says nothing else', async () => {
+    const { run, address, withStore } = await freshProgram();
+    await run(['simulate', '--users', '3', '--from', day, '--seed', 't']);
+    const [broken] = await withStore((store) => store.users.list({ limit: 1 }));
+    changeRow(address, broken!.uuid, ['batches', 'entries'], garbage);
+    const reason = `${broken!.user_email} \\(${broken!.uuid}\\): failed.*: .*\n`;
+    const next = `next: mobility doctor --user ${broken!.user_email}\n$`;
+    const { code, stdout } = await run(['pipeline', '--all']);
+    expect([code, stdout]).toEqual([
+      3,
+      expect.stringMatching(
+        new RegExp(
+          `\n3 users: 2 done, 0 with nothing new, 1 failed, [\\d,]+ entries, 2 days changed, in .*\nlongest: .* s\n${reason}(?: .*\n)*${next}`,
+        ),
+      ),
+    ]);
+    const quiet = await run(['pipeline', '--all', '--quiet']);
+    expect([quiet.code, quiet.stdout]).toEqual([3, expect.stringMatching(new RegExp(`^${reason}(?: .*\n)*${next}`))]);
+    expect((await run(['pipeline', '--all', '--json'])).json()).toMatchObject({
+      failures: [{ user_email: broken!.user_email, message: expect.any(String) }],
+      next: [`mobility doctor --user ${broken!.user_email}`],
+    });
+    await run(['erase', '--user', broken!.user_email, '--yes']);
+    expect(await run(['pipeline', '--all', '--quiet'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
   it('names the holder of the lease when another run has the user', async () => {

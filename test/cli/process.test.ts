@@ -344,7 +344,7 @@ it('Ctrl-C at a terminal reaches workers that have not begun too: the run is sto
 });
 
 describe('pipeline --all --every', () => {
-  const line = /^2 users: 2 done, 0 with nothing new, [\d,]+ entries, in \d+\.\d\d s$/gm;
+  const line = /^2 users: 2 done, 0 with nothing new, [\d,]+ entries, \d+ days? changed, in \d+\.\d\d s$/gm;
 
   it.each(['', '--workers 2'])(
     'processes what comes later in later rounds, and ends with 0 at SIGTERM (%s)',

@@ -15,7 +15,7 @@ import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
 import { type WorkerPool, workerPool, workForParent } from '../pipeline-workers.ts';
-import { allReportText, faultsIn, summaryText, userReportText } from '../reports.ts';
+import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
 import { outdatedText } from '../wording.ts';
 
 interface Options {
@@ -156,10 +156,9 @@ async function runOnce(context: CommandContext, pool: WorkerPool | null, lanes: 
       output.note(`${user_id}: ${message}: waiting for that, ${Math.ceil(seconds)} s at most`),
   }).finally(() => progress.done());
   const lost = pool?.takeLost() ?? [];
-  const users = await Promise.all(report.failures.map(({ user_id }) => store.users.byUuid(user_id)));
-  const failures = report.failures.map((one, i) => ({ user_email: users[i]?.user_email ?? one.user_id, ...one }));
-  await output.result({ ...report, failures }, () =>
-    signal.aborted && report.users === 0 ? 'stopped before the first user' : allReportText(report, failures),
+  const named = await namedReport(report, async (id) => (await store.users.byUuid(id))?.user_email ?? id);
+  await output.result(named, () =>
+    signal.aborted && report.users === 0 ? 'stopped before the first user' : allReportText(named, output),
   );
   if (signal.aborted && report.users > 0) output.note('stopped: the counts cover the users that the run reached');
   if (lost.length > 0) output.note(lostText(lost));
