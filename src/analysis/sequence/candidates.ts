@@ -167,7 +167,9 @@ function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: num
     const endIndex = restSince(locations, start, i);
     return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
   }
-  return dwells(locations, start, i) ? { endIndex: middleOfDwell(locations, start, i), resume, endedBy: 'dwell' } : null;
+  return dwells(locations, start, i)
+    ? { endIndex: middleOfDwell(locations, start, i), resume, endedBy: 'dwell' }
+    : null;
 }
 
 /**
