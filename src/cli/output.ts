@@ -193,8 +193,8 @@ function spinner(first: string, sink: Sink, color: boolean): Spinner {
       if (!spinning.isSpinning) spinning.start();
     },
     done: () => {
+      if (!ended) spinning?.stop();
       ended = true;
-      spinning?.stop();
     },
   };
 }
