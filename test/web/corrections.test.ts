@@ -179,3 +179,15 @@ it('the operator sees the version, and by name whose phone is turned away', asyn
   });
   expect(await page('/operator', manager)).toContain(`${person}: refused`);
 });
+
+it('dates of My data are those of the zone where the person was last', async () => {
+  const before = clock;
+  const { uuid } = (await store.users.byEmail(person))!;
+  expect((await store.trips.previous(uuid, clock))!.trip!.end_zone).toBe('Europe/Lisbon');
+  clock = Date.parse('2024-03-31T23:30:00Z') / 1000; // in Lisbon it is April
+  const html = await page('/me/data');
+  await post('/me/erase', { ...formWith(html, 'name="word"'), word: 'erase' });
+  expect(await page('/me/data')).toContain('You asked on 1 April 2024');
+  await post('/me/keep', formWith(await page('/me/data'), '/me/keep'));
+  clock = before;
+});

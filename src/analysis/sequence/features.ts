@@ -211,7 +211,7 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
     rows[at + 22] = speeds.at(0.5, missingFeature);
     rows[at + 23] = speeds.at(0.9, missingFeature);
     rows[at + 24] = speeds.at(1, missingFeature);
-    rows[at + 28] = changes.at(0.9, missingFeature);
+    rows[at + 28] = sure(changes.at(0.9, missingFeature));
   }
 }
 
@@ -227,6 +227,9 @@ function moveOn(
   else if (covered[leaving] === 1) window.remove(speed[leaving]!);
   else if (covered[entering] === 1) window.add(speed[entering]!);
 }
+
+/** Without digits that depend on where on the earth it happened: over a silence they would be all that there is. */
+const sure = (value: number): number => Math.round(value * 1e9) / 1e9;
 
 /** m/s2 since the cell before */
 function changeAt(speed: Float64Array, i: number): number {
@@ -265,7 +268,7 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     rows[at + 25] = (slow[i + 21]! - slow[i - 20]!) / 41;
     rows[at + 26] = (fast[i + 21]! - fast[i - 20]!) / 41;
-    rows[at + 27] = (turned[i + 13]! - turned[i - 12]!) / Math.max(ridden[i + 13]! - ridden[i - 12]!, 0.05);
+    rows[at + 27] = sure((turned[i + 13]! - turned[i - 12]!) / Math.max(ridden[i + 13]! - ridden[i - 12]!, 0.05));
   }
 }
 

@@ -242,6 +242,31 @@ describe('the features', () => {
   });
 });
 
+it('a silence has no turn and no change of speed, wherever on earth it is', () => {
+  const ways = fc.record({ east: fc.double({ min: 1, max: 30_000, noNaN: true }), latitude: fc.nat(60) });
+  fc.assert(
+    fc.property(ways, ({ east, latitude }) => {
+      const [first, last] = [at(0, 0), at(1600, east, east / 2)].map((one) => ({
+        ...one,
+        latitude: one.latitude + latitude - 30,
+      }));
+      const input = {
+        track: trackOf([first!, last!]),
+        motions: [],
+        sampling: 'time',
+        from: t0 + 700,
+        to: t0 + 900,
+      } as const;
+      forEachBlock(input, ({ count, rows }) => {
+        expect(count).toBeGreaterThan(10);
+        for (const name of ['turn3m', 'acc5m'])
+          for (let i = 0; i < count; i += 1) expect(rows[i * cellWidth + featureNames.indexOf(name)]).toBe(0);
+      });
+    }),
+    runs(100),
+  );
+});
+
 describe('the trees', () => {
   const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
 
