@@ -158,7 +158,8 @@ export function createContext(options: ContextOptions): CommandContext {
     run:
       (handler) =>
       async (...args) => {
-        outcome = (await (handler(...args) as Promise<Outcome | undefined>)) ?? {};
+        const work = handler(...args) as Promise<Outcome | undefined>;
+        outcome = (await work.finally(context.output.endProgress)) ?? {};
       },
     close: async () => {
       stopListening?.();

@@ -49,18 +49,14 @@ export async function writeDiaryPages(context: CommandContext, user: UserRecord,
     rows.push(dayRow(shown, fileOfDay(day), t));
     progress.update(`${counted(rows.length, 'page')}: ${day}`);
   };
-  try {
-    makeFolder(folder);
-    let last: ShownDay | null = null;
-    for await (const shown of shownDays(await context.store(), user, {}, reader, false)) {
-      if (shown.began.length === 0) continue;
-      if (last !== null) await write(last, shown.observed.day);
-      last = shown;
-    }
-    if (last !== null) await write(last);
-    await writeNewFile(join(folder, 'index.html'), indexFile(user.user_email, rows, t));
-  } finally {
-    progress.done();
+  makeFolder(folder);
+  let last: ShownDay | null = null;
+  for await (const shown of shownDays(await context.store(), user, {}, reader, false)) {
+    if (shown.began.length === 0) continue;
+    if (last !== null) await write(last, shown.observed.day);
+    last = shown;
   }
+  if (last !== null) await write(last);
+  await writeNewFile(join(folder, 'index.html'), indexFile(user.user_email, rows, t));
   context.output.note(`${counted(rows.length, 'page')} written to ${folder}, and index.html`);
 }

@@ -13,8 +13,6 @@ export interface Sink {
 /** Shows on a terminal that work goes on. */
 export interface Progress {
   update(text: string): void;
-  /** Removes the progress. */
-  done(): void;
 }
 
 /** Where a command writes. */
@@ -45,8 +43,10 @@ export interface Output {
   line(text: string): Promise<void>;
   /** Writes a remark for people to standard error. */
   note(text: string): void;
-  /** Starts a spinner on a terminal; nothing elsewhere. */
+  /** Starts a spinner on a terminal, until something else is written or the command ends; nothing elsewhere. */
   progress(text: string): Progress;
+  /** Removes the spinner. */
+  endProgress(): void;
   /** Styles for a terminal; elsewhere, and with NO_COLOR, the text itself. */
   bold(text: string): string;
   dim(text: string): string;
@@ -104,8 +104,10 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
   const isTerminal = stdout.isTTY === true;
   const marked = (text: string, on: number | string, off: number): string =>
     isTerminal && color ? `\u001b[${on}m${text}\u001b[${off}m` : text;
+  let spinning = silent;
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
+      spinning.done();
       stdout.write(text, (error) => (error == null ? resolve() : reject(writeError(error))));
     });
   return {
@@ -123,9 +125,16 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
       const shown = json() ? JSON.stringify(value, named, 2) : typeof text === 'function' ? text() : text;
       return shown === '' ? Promise.resolve() : write(`${shownText(shown.replace(/\n+$/, ''))}\n`);
     },
-    note: (text) => void (quiet() || stderr.write(`${shownText(text)}\n`)),
+    note: (text) => {
+      spinning.done();
+      if (!quiet()) stderr.write(`${shownText(text)}\n`);
+    },
     // A terminal without a width, as some programs pretend to be, would keep the spinner busy forever.
-    progress: (text) => (stderr.isTTY && stderr.columns && !quiet() ? spinner(text, stderr, color) : silent),
+    progress: (text) => {
+      spinning = stderr.isTTY && stderr.columns && !quiet() ? spinner(text, stderr, color) : silent;
+      return spinning;
+    },
+    endProgress: () => spinning.done(),
     bold: (text) => marked(text, 1, 22),
     tint: (text, colour) => marked(text, `38;5;${colour}`, 39),
     code: (lines) =>
@@ -158,25 +167,34 @@ function writeError(cause: Error): Error {
   return new MobilityError('MOBILITY_OUTPUT', `cannot write to standard output: ${errorText(cause)}`, { cause });
 }
 
-const silent: Progress = { update: () => {}, done: () => {} };
+const silent: Spinner = { update: () => {}, done: () => {} };
 
-function spinner(first: string, sink: Sink, color: boolean): Progress {
+/** A progress that can be removed; the next update shows it again. */
+interface Spinner extends Progress {
+  done(): void;
+}
+
+function spinner(first: string, sink: Sink, color: boolean): Spinner {
   let text = first;
-  let spinning: { text: string; stop(): unknown } | null = null;
+  let spinning: { text: string; isSpinning: boolean; start(): unknown; stop(): unknown } | null = null;
   let ended = false;
   const stream = sink as NodeJS.WriteStream;
   // Loaded on a terminal only: it takes longer than many a command.
   void import('ora').then(({ default: ora }) => {
-    if (!ended) spinning = ora({ text, stream, discardStdin: false, ...(!color && { color }) }).start();
+    spinning = ora({ text, stream, discardStdin: false, ...(!color && { color }) });
+    if (!ended) spinning.start();
   });
   return {
     update: (next) => {
       text = next;
-      if (spinning !== null) spinning.text = next;
+      ended = false;
+      if (spinning === null) return;
+      spinning.text = next;
+      if (!spinning.isSpinning) spinning.start();
     },
     done: () => {
+      if (!ended) spinning?.stop();
       ended = true;
-      spinning?.stop();
     },
   };
 }

@@ -53,13 +53,14 @@ it('progress is shown on a terminal only', () => {
   const { out, stderr } = output();
   const progress = out.progress('working');
   progress.update('still');
-  progress.done();
+  out.endProgress();
   expect(stderr.text).toBe('');
 });
 
 it('a progress that ends at once shows no spinner on a terminal either', async () => {
   const { out, stderr } = output({ tty: true });
-  out.progress('working').done();
+  out.progress('working');
+  out.endProgress();
   await import('ora');
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(stderr.text).toBe('');
@@ -68,10 +69,10 @@ it('a progress that ends at once shows no spinner on a terminal either', async (
 it('a terminal without a width gets no spinner', async () => {
   const stderr = { ...sink(true), columns: 0 };
   const out = createOutput({ stdout: sink(), stderr, env: {}, json: () => false });
-  const progress = out.progress('working');
+  out.progress('working');
   await import('ora');
   await new Promise((resolve) => setTimeout(resolve, 20));
-  progress.done();
+  out.endProgress();
   expect([stderr.text, out.columns]).toEqual(['', 80]);
 });
 

@@ -37,8 +37,8 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
   }
   const signal = context.interruptible();
   const started = context.now();
-  const progress = context.output.progress(`copying to ${target}`);
-  const report = await backupStore(folderIn(store), target, signal).finally(() => progress.done());
+  context.output.progress(`copying to ${target}`);
+  const report = await backupStore(folderIn(store), target, signal);
   const seconds = context.now() - started;
   const size = `${(report.bytes / mebibyte).toFixed(1)} MiB`;
   await context.output.result(

@@ -47,19 +47,15 @@ async function list(context: CommandContext, { day, flagged, ...whom }: Options)
   const progress = output.progress('reading');
   const rows: ReturnType<typeof jsonOf>[] = [];
   const texts: string[] = [];
-  try {
-    for await (const user of usersMeant(context, whom)) {
-      progress.update(user.user_email);
-      const own: Day[] = [];
-      const bounds = day === undefined ? {} : await daysMeant(context, user, day);
-      for await (const one of everyDay(store, user, bounds, context.now())) {
-        if (!flagged || one.flagged.length > 0) own.push(one);
-      }
-      rows.push(...own.map((one) => jsonOf(user, one)));
-      if (!output.json && own.length > 0) texts.push(daysText(user, own));
+  for await (const user of usersMeant(context, whom)) {
+    progress.update(user.user_email);
+    const own: Day[] = [];
+    const bounds = day === undefined ? {} : await daysMeant(context, user, day);
+    for await (const one of everyDay(store, user, bounds, context.now())) {
+      if (!flagged || one.flagged.length > 0) own.push(one);
     }
-  } finally {
-    progress.done();
+    rows.push(...own.map((one) => jsonOf(user, one)));
+    if (!output.json && own.length > 0) texts.push(daysText(user, own));
   }
   await output.result({ days: rows }, () => texts.join('\n\n'));
   output.note(`${counted(rows.length, 'day')}${flagged ? ' with flags' : ''}`);

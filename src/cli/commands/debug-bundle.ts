@@ -107,28 +107,24 @@ interface Found {
 /** A case that was seen to give the trips of the day; the nearest to it if none does. */
 async function findCase(context: CommandContext, userId: string, day: Day): Promise<Found> {
   const store = await context.store();
-  const progress = context.output.progress('moving the day');
+  context.output.progress('moving the day');
   const signal = context.interruptible();
   const other = ({ differences }: Found): number => differences.filter(({ isAlike }) => !isAlike).length;
   let best: Found | null = null;
-  try {
-    for (const margin of margins) {
-      const entries = await entriesAround(store, userId, day.range, margin);
-      for (let turn = 0; turn < turnsEach; turn += 1) {
-        signal.throwIfAborted();
-        const bundle = bundleOf({ ...day, entries, now: context.now(), random });
-        const found = {
-          bundle,
-          differences: differencesOf(day.trips, await tripsOf(bundle, context.now), bundle.moved),
-        };
-        if (best === null || other(found) < other(best)) best = found;
-        if (other(best) === 0) return best;
-      }
+  for (const margin of margins) {
+    const entries = await entriesAround(store, userId, day.range, margin);
+    for (let turn = 0; turn < turnsEach; turn += 1) {
+      signal.throwIfAborted();
+      const bundle = bundleOf({ ...day, entries, now: context.now(), random });
+      const found = {
+        bundle,
+        differences: differencesOf(day.trips, await tripsOf(bundle, context.now), bundle.moved),
+      };
+      if (best === null || other(found) < other(best)) best = found;
+      if (other(best) === 0) return best;
     }
-    return best!;
-  } finally {
-    progress.done();
   }
+  return best!;
 }
 
 const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;

@@ -161,29 +161,25 @@ async function eraseAll(context: CommandContext, store: Store, people: readonly 
   const users: Erased[] = [];
   const failed: Receipt['failed'] = [];
   const progress = context.output.progress('erasing');
-  try {
-    for (const person of people) {
-      if (signal.aborted) break;
-      progress.update(`${users.length} of ${counted(people.length, 'user')} erased`);
-      try {
-        users.push(await eraseRows(store, person));
-      } catch (error) {
-        if (people.length === 1) throw error;
-        failed.push({ ...person, message: errorText(error) });
-        if (!isMobilityError(error, 'MOBILITY_LEASE_HELD')) break;
-      }
+  for (const person of people) {
+    if (signal.aborted) break;
+    progress.update(`${users.length} of ${counted(people.length, 'user')} erased`);
+    try {
+      users.push(await eraseRows(store, person));
+    } catch (error) {
+      if (people.length === 1) throw error;
+      failed.push({ ...person, message: errorText(error) });
+      if (!isMobilityError(error, 'MOBILITY_LEASE_HELD')) break;
     }
-    const rows = users.reduce((sum, { removed }) => sum + totalOf(removed), 0);
-    (await context.log('pipeline')).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
-    progress.update('removing names from log files');
-    const logs = await scrubLogs(context.config().logDir, users);
-    if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
-    await wipeTraces(store);
-    const erased = { store: store.address, erased_ts: context.now(), users, failed };
-    return { ...erased, logs, not_reached: notReached(store) };
-  } finally {
-    progress.done();
   }
+  const rows = users.reduce((sum, { removed }) => sum + totalOf(removed), 0);
+  (await context.log('pipeline')).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
+  progress.update('removing names from log files');
+  const logs = await scrubLogs(context.config().logDir, users);
+  if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
+  await wipeTraces(store);
+  const erased = { store: store.address, erased_ts: context.now(), users, failed };
+  return { ...erased, logs, not_reached: notReached(store) };
 }
 
 /** Removes all rows of a user but their record. */

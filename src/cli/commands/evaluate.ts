@@ -70,13 +70,9 @@ async function runCases(context: CommandContext, { cases, model: file, only = []
   const model = file === undefined ? undefined : await modelIn(file);
   const progress = context.output.progress('evaluating');
   const scored: ScoredCase[] = [];
-  try {
-    for (const one of evaluate(cases, { only, models: model ? { full: model, sparse: model } : {} })) {
-      scored.push(one);
-      progress.update(`${scored.length} cases`);
-    }
-  } finally {
-    progress.done();
+  for (const one of evaluate(cases, { only, models: model ? { full: model, sparse: model } : {} })) {
+    scored.push(one);
+    progress.update(`${scored.length} cases`);
   }
   if (scored.length === 0)
     throw new MobilityError('MOBILITY_USAGE', `expected cases whose names contain ${only.join(' or ')}, found none`);

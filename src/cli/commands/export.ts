@@ -161,38 +161,34 @@ async function exportFiles(
   const store = await context.store();
   const progress = context.output.progress('exporting');
   const signal = context.interruptible();
-  try {
-    makeFolder(out);
-    for (const name of tableFiles({ kinds: chosen, format, ...(names && { names }) }))
-      await refuseExisting(join(out, name));
-    let done = 0;
-    const { written, leftOut } = await withoutDamaged(people, async (sound, { write }) => {
-      const tables = await exportTables({
-        ...{ store, people: sound, kinds: chosen, format, now: context.now() },
-        file: (name, fill) => write(join(out, name), fill),
-        onPerson: (kind, person) => {
-          signal.throwIfAborted();
-          done += 1;
-          progress.update(`${kind}: ${person.name} (${done} done)`);
-        },
-        ...((options.from ?? options.to) && { days }),
-        ...(names && { names }),
-        ...(key && { keys: key }),
-        ...(coarse !== undefined && { coarse }),
-        ...(pseudonymKey !== undefined && { pseudonymKey }),
-      });
-      signal.throwIfAborted();
-      return tables;
+  makeFolder(out);
+  for (const name of tableFiles({ kinds: chosen, format, ...(names && { names }) }))
+    await refuseExisting(join(out, name));
+  let done = 0;
+  const { written, leftOut } = await withoutDamaged(people, async (sound, { write }) => {
+    const tables = await exportTables({
+      ...{ store, people: sound, kinds: chosen, format, now: context.now() },
+      file: (name, fill) => write(join(out, name), fill),
+      onPerson: (kind, person) => {
+        signal.throwIfAborted();
+        done += 1;
+        progress.update(`${kind}: ${person.name} (${done} done)`);
+      },
+      ...((options.from ?? options.to) && { days }),
+      ...(names && { names }),
+      ...(key && { keys: key }),
+      ...(coarse !== undefined && { coarse }),
+      ...(pseudonymKey !== undefined && { pseudonymKey }),
     });
-    const files = written.map(({ kind, path, rows, bytes, sha256 }) => {
-      return { kind, file: join(out, path), rows, bytes, sha256 };
-    });
-    const rows = files.map((one) => [one.file, counted(one.rows, 'row')]);
-    await context.output.result({ folder: out, files, left_out: leftOut }, () => table(rows, [1]));
-    return outcomeOf(context, leftOut);
-  } finally {
-    progress.done();
-  }
+    signal.throwIfAborted();
+    return tables;
+  });
+  const files = written.map(({ kind, path, rows, bytes, sha256 }) => {
+    return { kind, file: join(out, path), rows, bytes, sha256 };
+  });
+  const rows = files.map((one) => [one.file, counted(one.rows, 'row')]);
+  await context.output.result({ folder: out, files, left_out: leftOut }, () => table(rows, [1]));
+  return outcomeOf(context, leftOut);
 }
 
 /**
@@ -231,7 +227,7 @@ async function exportArchives(
   const { archives, leftOut } = await allOrNone(async (files) => {
     if (single === null) return writeArchives(source, people(), out, files);
     return { archives: [await writeArchive(source, single, out, files)], leftOut: [] };
-  }).finally(() => progress.done());
+  });
   for (const archive of archives) await showArchive(context, archive);
   return outcomeOf(context, leftOut);
 }

@@ -141,7 +141,7 @@ async function importAll(
     ...(options.dryRun && { dryRun: true }),
     signal,
     onProgress: shownBy(progress, parts),
-  }).finally(() => progress.done());
+  });
   for (const path of passedOver.slice(0, maxRows)) context.output.note(`${path}: unknown format, skipped`);
   if (passedOver.length > maxRows) context.output.note(`and ${passedOver.length - maxRows} more of unknown format`);
   for (const { source, problems } of report.parts)

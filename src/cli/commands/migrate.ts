@@ -53,7 +53,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
       users += 1;
       progress.update(`${counted(users, 'user')} done`);
     },
-  }).finally(() => progress.done());
+  });
   const dry_run = options.dryRun === true;
   const result = { from: withoutCredentials(from), to: withoutCredentials(to), dry_run, ...report };
   await context.output.result(result, () => reportText(report, dry_run));

@@ -71,7 +71,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   const fold = new LineFold();
   if (context.debug) options.log = alsoOnScreen(context, options.log, fold);
   giveBackWhenStopped(context, store, options.owner)(user.uuid);
-  const report = await runPipeline(store, user.uuid, options).finally(() => progress.done());
+  const report = await runPipeline(store, user.uuid, options);
   for (const text of fold.rest()) context.output.note(text);
   await context.output.result({ user_email: user.user_email, ...report }, () => userReportText(user, report));
   if (report.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user.user_email}: ${report.message}`);
@@ -154,7 +154,7 @@ async function runOnce(context: CommandContext, pool: WorkerPool | null, lanes: 
     onUser: (_, done) => progress.update(`${counted(done, 'user')} done`),
     onWait: ({ user_id, message }, seconds) =>
       output.note(`${user_id}: ${message}: waiting for that, ${Math.ceil(seconds)} s at most`),
-  }).finally(() => progress.done());
+  });
   const lost = pool?.takeLost() ?? [];
   const named = await namedReport(report, async (id) => (await store.users.byUuid(id))?.user_email ?? id);
   await output.result(named, () =>

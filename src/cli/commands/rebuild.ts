@@ -89,26 +89,22 @@ async function deriveAll(
   const signal = context.interruptible();
   const changesOf = dryRun ? await reader(context) : await rebuilder(context);
   const progress = context.output.progress('looking for users');
-  try {
-    for await (const user of usersMeant(context, whom)) {
-      if (report.users + report.failures.length >= sample) break;
-      report.interrupted = signal.aborted;
-      if (signal.aborted) break;
-      progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
-      try {
-        // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
-        const since =
-          from === undefined ? {} : { from: startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast };
-        const days = dayChanges(user.uuid, await changesOf(user, since));
-        addUser(report, days);
-        await onRows(days.flatMap((day) => csvRows(user, day)));
-      } catch (error) {
-        report.failures.push({ user_email: user.user_email, message: errorText(error) });
-        if (whom.user?.length === 1) throw error;
-      }
+  for await (const user of usersMeant(context, whom)) {
+    if (report.users + report.failures.length >= sample) break;
+    report.interrupted = signal.aborted;
+    if (signal.aborted) break;
+    progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
+    try {
+      // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
+      const since =
+        from === undefined ? {} : { from: startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast };
+      const days = dayChanges(user.uuid, await changesOf(user, since));
+      addUser(report, days);
+      await onRows(days.flatMap((day) => csvRows(user, day)));
+    } catch (error) {
+      report.failures.push({ user_email: user.user_email, message: errorText(error) });
+      if (whom.user?.length === 1) throw error;
     }
-  } finally {
-    progress.done();
   }
 }
 

@@ -61,21 +61,17 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
   const inWork = giveBackWhenStopped(context, store, recovery.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
-  try {
-    for await (const { uuid, user_email } of usersMeant(context, whom)) {
-      if ((await figuresWithErrors(store, uuid, options)) === null) continue;
-      if (context.signal.aborted) break;
-      inWork(uuid);
-      progress.update(`${user_email}: recovering`);
-      const empty = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
-      const report = await recoverErrors(store, uuid, recovery).catch((error) => ({
-        ...empty,
-        failure: errorText(error),
-      }));
-      reports.push({ user_email, ...report });
-    }
-  } finally {
-    progress.done();
+  for await (const { uuid, user_email } of usersMeant(context, whom)) {
+    if ((await figuresWithErrors(store, uuid, options)) === null) continue;
+    if (context.signal.aborted) break;
+    inWork(uuid);
+    progress.update(`${user_email}: recovering`);
+    const empty = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
+    const report = await recoverErrors(store, uuid, recovery).catch((error) => ({
+      ...empty,
+      failure: errorText(error),
+    }));
+    reports.push({ user_email, ...report });
   }
   await context.output.result({ users: reports }, () => reportsText(reports, dryRun === true));
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);

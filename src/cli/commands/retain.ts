@@ -58,24 +58,20 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const users: UserReport[] = [];
   const failed: { user_email: string; message: string }[] = [];
   const progress = context.output.progress('removing');
-  try {
-    for await (const { uuid, user_email } of usersMeant(context, whom)) {
-      if (signal.aborted) break;
-      progress.update(`${user_email}: ${counted(users.length, 'user')} done`);
-      inWork(uuid);
-      try {
-        const work = dryRun
-          ? onCopyOf(context.config().store, uuid, (copy) => retain(copy, uuid, retention))
-          : retain(store, uuid, retention);
-        users.push({ user_id: uuid, user_email, ...(await work) });
-      } catch (error) {
-        failed.push({ user_email, message: errorText(error) });
-      }
+  for await (const { uuid, user_email } of usersMeant(context, whom)) {
+    if (signal.aborted) break;
+    progress.update(`${user_email}: ${counted(users.length, 'user')} done`);
+    inWork(uuid);
+    try {
+      const work = dryRun
+        ? onCopyOf(context.config().store, uuid, (copy) => retain(copy, uuid, retention))
+        : retain(store, uuid, retention);
+      users.push({ user_id: uuid, user_email, ...(await work) });
+    } catch (error) {
+      failed.push({ user_email, message: errorText(error) });
     }
-    if (!dryRun) await wipeTraces(store);
-  } finally {
-    progress.done();
   }
+  if (!dryRun) await wipeTraces(store);
   const result = { store: store.address, before, what, dry_run: dryRun, users, failed };
   await context.output.result(result, () => tableOf(users));
   for (const { user_email, message } of failed) context.output.note(`${user_email}: ${message}`);

@@ -66,22 +66,18 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   const signal = context.interruptible();
   const progress = context.output.progress('starting');
   const rows: { user_email: string; platform: string; days: number; entries: number; new: number }[] = [];
-  try {
-    for (let i = 1; i <= users && !signal.aborted; i++) {
-      const user_email = `sim-${seed}-${i}@example.org`;
-      const platform = options.platform === 'both' ? (i % 2 === 1 ? 'android' : 'ios') : options.platform;
-      const row = { user_email, platform, days: 0, entries: 0, new: 0 };
-      for (const entries of simulateDays({ platform, day: from, seed: `${seed}-${i}` }, days)) {
-        if (signal.aborted) break;
-        row.new += await push(user_email, entries);
-        if (row.days === 0) rows.push(row);
-        row.days += 1;
-        row.entries += entries.length;
-        progress.update(`${i} of ${users}: ${user_email}`);
-      }
+  for (let i = 1; i <= users && !signal.aborted; i++) {
+    const user_email = `sim-${seed}-${i}@example.org`;
+    const platform = options.platform === 'both' ? (i % 2 === 1 ? 'android' : 'ios') : options.platform;
+    const row = { user_email, platform, days: 0, entries: 0, new: 0 };
+    for (const entries of simulateDays({ platform, day: from, seed: `${seed}-${i}` }, days)) {
+      if (signal.aborted) break;
+      row.new += await push(user_email, entries);
+      if (row.days === 0) rows.push(row);
+      row.days += 1;
+      row.entries += entries.length;
+      progress.update(`${i} of ${users}: ${user_email}`);
     }
-  } finally {
-    progress.done();
   }
   const cells = rows.map((row) => [row.user_email, row.platform, String(row.entries), String(row.new)]);
   await context.output.result({ from, to: addDays(from, days - 1), users: rows }, () =>

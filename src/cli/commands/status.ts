@@ -85,8 +85,8 @@ Exit code 3: somebody or something needs you.`,
 
 async function showStatus(context: CommandContext, { silent }: { silent?: number }): Promise<Outcome> {
   const store = await context.store();
-  const progress = context.output.progress('counting');
-  const status = await statusOf(context, store, silent ?? usualSilentDays).finally(() => progress.done());
+  context.output.progress('counting');
+  const status = await statusOf(context, store, silent ?? usualSilentDays);
   await context.output.result(status, () => statusText(status, context));
   const long = context.now() - (silent ?? usualSilentDays) * 86_400;
   const late = status.troubled.never_began.some(({ since }) => (since ?? 0) < long);

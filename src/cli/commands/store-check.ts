@@ -43,7 +43,7 @@ async function run(context: CommandContext, options: { user?: string; leaveOut?:
     ...(user && { userId: user.uuid }),
     signal: context.interruptible(),
     onProgress: (rows) => progress.update(counted(rows, 'row')),
-  }).finally(() => progress.done());
+  });
   const seconds = context.now() - started;
   await context.output.result({ store, ...report, seconds }, () => checkedText(report, seconds));
   return report.findings.length > 0 ? { exitCode: 3 } : {};
