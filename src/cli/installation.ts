@@ -30,7 +30,7 @@ export async function checkInstallation(context: CommandContext, store: Store, u
     checkRights(context, config.logDir),
     await checkDisk(store, config.readyDiskMiB),
   ];
-  checks.push(checkZones(context), await checkBackup(context));
+  checks.push(checkZones(context), ...(await checkActs(context)));
   return url === undefined ? checks : [...checks, ...(await checkServer(url, context.now()))];
 }
 
@@ -96,21 +96,28 @@ function checkZones({ env, zone }: CommandContext): Check {
     : wrong('zones', 'Node has no time zones', 'install a complete Node');
 }
 
-async function checkBackup(context: CommandContext): Promise<Check> {
+/** What the audit log says of the last backup and the last check of all rows. */
+async function checkActs(context: CommandContext): Promise<Check[]> {
   const { store, logDir } = context.config();
-  if (isMongoAddress(store)) return sound('backup', 'by the tools of MongoDB; this program does not see them');
   const now = context.now();
   try {
-    const last = (await readActs(logDir)).findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');
-    if (last !== undefined && last.ts > now - backupDays * day) return sound('backup', `made ${agoText(last.ts, now)}`);
+    const acts = await readActs(logDir);
+    const check = acts.findLast(({ action }) => action === 'store check');
+    const said = check === undefined ? 'never all read' : `all read ${agoText(check.ts, now)}`;
+    const rows =
+      check?.outcome === 'partly' || check?.outcome === 'failed'
+        ? wrong('rows', `${said}, and the check did not end well`, 'mobility store check')
+        : sound('rows', `${said}; mobility store check finds damaged ones`);
+    if (isMongoAddress(store))
+      return [rows, sound('backup', 'by the tools of MongoDB; this program does not see them')];
+    const last = acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');
+    if (last !== undefined && last.ts > now - backupDays * day)
+      return [rows, sound('backup', `made ${agoText(last.ts, now)}`)];
     const found = last === undefined ? 'the audit log shows none' : `the last one was made ${agoText(last.ts, now)}`;
-    return wrong('backup', found, 'mobility backup FOLDER, each day by cron: docs/operations.md');
+    return [rows, wrong('backup', found, 'mobility backup FOLDER, each day by cron: docs/operations.md')];
   } catch (error) {
-    return wrong(
-      'log',
-      `the audit log cannot be read: ${errorText(error)}`,
-      'run commands as the account of the service',
-    );
+    const text = `the audit log cannot be read: ${errorText(error)}`;
+    return [wrong('log', text, 'run commands as the account of the service')];
   }
 }
 

@@ -6,15 +6,15 @@ import type { JsonValue } from './json.ts';
  * the range of doubles (`1e999`), and accepts any depth. Throws a `TypeError` for NaN and other values outside JSON.
  */
 export function jsonText(value: JsonValue): string {
-  return isPlain(value, 0) ? JSON.stringify(value) : writeExactly(value);
+  return isPlain(value) ? JSON.stringify(value) : writeExactly(value);
 }
 
-const plainDepth = 200; // far from the end of any stack
+const plainDepth = 200;
 
 const isPlainNumber = (value: number): boolean => (value === 0 ? 1 / value > 0 : value - value === 0);
 
-/** True when `JSON.stringify` writes the value exactly. */
-function isPlain(value: unknown, depth: number): boolean {
+/** True when `JSON.stringify` writes the value exactly, and far from the end of any stack. */
+export function isPlain(value: unknown, depth = 0): boolean {
   switch (typeof value) {
     case 'number':
       return isPlainNumber(value);

@@ -242,6 +242,10 @@ describe('the first broken link is named, with what mends it:', () => {
       ),
     ]);
     expect(await broken()).toBeNull();
+    await run('correct', 'set-aside', '--user', 'ada', '--day', '2024-03-13');
+    const taken = await run('doctor', '--user', 'ada', '--day', '2024-03-13');
+    expect(taken.stdout).toMatch(/2024-03-13, times of UTC: a correction sets aside .*\nnext: .*mobility correct list/);
+    expect(taken.stdout).not.toContain('location to');
   });
 
   it('a proxy that answers 413, told from the server itself', async () => {

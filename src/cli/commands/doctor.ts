@@ -120,8 +120,16 @@ async function holeOf(context: CommandContext, store: Store, { user }: Stand, da
     span.reason !== null && !outside.has(span.reason) && Math.min(span.to, to) - Math.max(span.from, from) >= longHole;
   const holes = observed!.spans.filter(isHole);
   if (holes.length === 0) return null;
-  const zone = (await store.trips.byDay(user.uuid, { from: day, to: day }))[0]?.trip?.start_zone ?? context.zone;
+  const { zone } = observed!;
   const texts: string[] = [];
+  const taken = holes.filter(({ reason }) => reason === 'taken out');
+  if (taken.length > 0) {
+    const times = taken.map(({ from, to }) => `${clockText(from, zone)}-${clockText(to, zone)}`).join(', ');
+    return {
+      why: `${day}, times of ${zone}: a correction sets aside what came of ${times}. It is kept, and has no trips.`,
+      next: `to have it back, undo the correction: mobility correct list --user ${quotedName(user.user_email)}`,
+    };
+  }
   for (const hole of holes) texts.push(await holeText(store, user, hole, zone));
   const reasons = new Set(holes.map(({ reason }) => reason));
   const words = reasons.has('tracking off')

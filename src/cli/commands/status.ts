@@ -148,7 +148,7 @@ function addStand(status: StoreStatus, lags: number[], stand: Stand, context: Co
   const pushed = chain.pushed.ts;
   if (pushed !== null) arrivals.last_ts = Math.max(arrivals.last_ts ?? pushed, pushed);
   if (pushed !== null && pushed > now - 86_400) arrivals.people_last_day += 1;
-  if (lag_s !== null) lags.push(lag_s);
+  if (lag_s !== null && figures.state.last_run_ts !== null) lags.push(lag_s);
   const due = waiting.count - waiting.ahead;
   const { changed, documents_due, analysis_version: version, last_run_ts: ran } = figures.state;
   if (due > 0 || changed !== null || documents_due) run.with_work += 1;
@@ -196,7 +196,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
             `push to diary: median ${durationText(arrivals.lag_median_s!)}, most ${durationText(arrivals.lag_most_s)}`,
           ],
         ]),
-    ['last run', when(run.last_ts)],
+    ['last run', run.last_ts === null ? 'none yet that had work' : when(run.last_ts)],
     [
       'next run',
       `${counted(run.waiting, 'entry waits', 'entries wait')}; ${counted(run.with_work, 'person', 'people')} with work`,

@@ -4,7 +4,7 @@
 // values as a column: `{"position":{"lat":1}}` has the path ["position","lat"]. Columns of numbers become whole
 // numbers, written as they are or as differences to the row before, whichever is shorter.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { jsonText } from '../../model/json-text.ts';
+import { isPlain, jsonText } from '../../model/json-text.ts';
 
 /**
  * The values of one field: as they are; one value for all rows; or whole numbers, to be divided by 10^`decimals`, as
@@ -87,7 +87,8 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
       if (isBranch(value)) walk(value, child);
       else {
         paths.push(child);
-        values.push(leaf(value));
+        if (!isPlain(value)) throw new NoColumns();
+        values.push(value);
       }
     }
   };
@@ -116,24 +117,6 @@ function isBranch(value: JsonValue): value is JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   for (const _ in value) return true;
   return false;
-}
-
-/** The value of a field, if `JSON.stringify` writes it exactly. */
-function leaf(value: JsonValue): JsonValue {
-  if (typeof value === 'number') {
-    if (value === 0 ? 1 / value < 0 : !Number.isFinite(value)) throw new NoColumns();
-  } else if (typeof value === 'object' && value !== null && jsonText(value) !== shallowText(value)) {
-    throw new NoColumns();
-  }
-  return value;
-}
-
-function shallowText(value: JsonValue): string | null {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return null; // too deep for the stack
-  }
 }
 
 function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): Shape {
