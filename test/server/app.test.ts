@@ -209,7 +209,8 @@ describe('failures', () => {
         ...store,
         timeseries: {
           ...store.timeseries,
-          find: async () => {
+          find: async (userId, query) => {
+            if (query.keys?.length === 1) return store.timeseries.find(userId, query); // corrections
             calls += 1;
             if (calls !== 2) throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
             const entries = Array.from({ length: 2000 }, (_, i) => androidLocation(1e9 + i)) as never[];
