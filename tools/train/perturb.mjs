@@ -1,6 +1,7 @@
 // Days as other phones and other weather would have recorded them: a recorded case -> the same case, perturbed. Training
 // takes copies of some, the leave-out table is made for all. Each is a function of the case and its name alone.
 import { distance } from '../../dist/geo/distance.js';
+import { motionTypes } from '../../dist/model/payloads.js';
 import { seededRandom } from '../../dist/simulate/random.js';
 
 const metresPerDegree = 111_195;
@@ -105,6 +106,13 @@ export const perturbations = {
   'sparse-500m': {
     text: 'a location each 500 m, no motion readings',
     of: (one) => ({ ...one, motions: [], locations: kept(one.locations, (a, b) => distance(a, b) >= 500) }),
+  },
+  walked: {
+    text: 'walking read while cycling, as iPhones do for more than half of the time',
+    of: (one) => ({
+      ...one,
+      motions: one.motions.map((m) => (m.type === motionTypes.BICYCLING ? { ...m, type: motionTypes.WALKING } : m)),
+    }),
   },
   events: {
     text: 'no transitions, but those after the last location',

@@ -12,5 +12,5 @@ if (!folder) {
 }
 const recorded = new Map([...casesIn(cases)].map((one) => [one.name, one]));
 const data = 'MobilityNet (47 cases, San Francisco Bay Area, 2019 and 2020), and made-up days';
-const about = ['--data', data, '--licence', 'BSD 3-Clause', '--date', '2026-11-27'];
+const about = ['--data', data, '--licence', 'BSD 3-Clause', '--date', '2026-11-28'];
 new Fitter({ cells, folder, python, recorded, about }).models('2', []);
