@@ -16,7 +16,7 @@ export const copies = ['sparse', 'sparse-3min', 'sparse-5min', 'sparse-500m'];
 /** A copy for phones with readings: a model must not trust that "walking" means it. Beside the made-up days. */
 const readingCopies = ['made-up', 'walked'];
 /** Weight of a made-up day, and of a thinned copy, in the decision: a recorded case has 1. */
-const weights = { madeUp: 8, copy: 0.3 };
+const weights = { madeUp: 3, copy: 0.3 };
 
 /** What `cells` holds of the recorded cases. */
 export const casesOf = (cells) => JSON.parse(readFileSync(join(cells, 'full', 'cases.json'), 'utf8')).cases;

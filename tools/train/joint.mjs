@@ -19,7 +19,7 @@ const modeOf = {
   LIGHT_RAIL: 4,
 };
 const n = modes.length;
-const penalty = { modes: 160, waits: 10 }; // of a squared step away from what is plain
+const penalty = { modes: 40, waits: 10 }; // of a squared step away from what is plain
 const steps = 200;
 
 /** What is plain without data, in round log odds: who waits boards a bus or train, rails bend slowly and run in tunnels. */
