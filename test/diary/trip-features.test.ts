@@ -6,6 +6,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import { entryId } from '../../src/model/ids.ts';
 import { formatTime, localDateTime } from '../../src/model/time.ts';
 import type { Trip } from '../../src/model/trip.ts';
+import { estimatedField, estimatedOf } from '../../src/model/trip-fields.ts';
 import { spot, t0, zone } from '../support/phone.ts';
 import { android, pushedIncident } from '../support/pushes.ts';
 import { userId, workday } from '../support/trips.ts';
@@ -43,6 +44,7 @@ describe('a trip', () => {
       end_loc: point(toWork.end_loc),
       duration: toWork.duration,
       distance: toWork.distance,
+      ...estimatedField(estimatedOf(toWork)),
       start_place: oid(toWork.start_place.id),
       end_place: oid(toWork.end_place.id),
       raw_trip: oid(toWork.raw_trip),
@@ -178,6 +180,7 @@ describe('a section', () => {
             mode_confidence: expect.closeTo(1, 0),
             mode_probabilities: expect.objectContaining({ WALKING: expect.closeTo(1, 0) }),
             distance: walk!.distance,
+            ...estimatedField(walk!.estimated),
             duration: walk!.duration,
             times: walk!.times,
             timestamps: walk!.times.map((ts) => ts * 1000),
