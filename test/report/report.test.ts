@@ -184,7 +184,7 @@ it('a trip counts to the mode of each section, and to the hour, weekday, zone an
     for (const record of workday()) addTrip(tally, record, by);
     return Object.fromEntries([...tally].map(([cell, { trips }]) => [cell, trips]));
   };
-  expect(cellsOf('mode')).toMatchObject({ walking: 2 }); // one of each trip
+  expect(cellsOf('mode')).toMatchObject({ walking: 1, car: 1 }); // on foot to work, and home
   expect(cellsOf('hour')).toEqual({ '07': 1, 13: 1 });
   expect(cellsOf('weekday')).toEqual({ Tuesday: 2 });
   expect(cellsOf('zone')).toEqual({ 'Europe/Berlin': 2 });
