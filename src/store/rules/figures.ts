@@ -18,8 +18,7 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
       ? { where: { uuid: which.uuid } }
       : { where: { uuid: { gt: which.after ?? '' } }, order: ['uuid'] as const, limit: which.limit };
   return engine.read(async (rows) => {
-    const persons = await ('uuid' in which ? rows.find(people, query) : rows.find(people, query, personColumns));
-    const found = persons.map((row) => [row.uuid, withoutFigures(row)] as const);
+    const found = (await rows.find(people, query)).map((row) => [row.uuid, withoutFigures(row)] as const);
     if (found.length === 0) return [];
     const figures = new Map<string, PersonFigures>(found);
     const where = { user: { gte: found[0]![0], lte: found.at(-1)![0] } };
@@ -68,7 +67,6 @@ const accountColumns = [
   ...(['user', 'registered_ts', 'audit_key', 'stage', 'state'] as const),
   ...(['owner', 'fence', 'expires_ts', 'seconds'] as const),
 ];
-const personColumns = Object.keys(people.columns) as (keyof typeof people.columns)[];
 const tokenColumns = Object.keys(tokens.columns) as (keyof typeof tokens.columns)[];
 
 function addAccount(to: PersonFigures, row: Pick<AccountRow, (typeof accountColumns)[number]>): void {
