@@ -10,10 +10,11 @@ import { type LogName, logKinds, logNames } from './names.ts';
 /** What `archiveFiles` works on. */
 export interface ArchiveOptions {
   folder: string;
-  /** The source that this process writes, its current file (empty: none is open), and the host's local day. */
+  /** The source that this process writes. */
   source: string;
-  current: string;
-  today: string;
+  /** Its current file (empty: none is open), and the host's local day: asked for when the files are listed. */
+  current: () => string;
+  today: () => string;
   /** Number of compressed files to keep, of each kind. */
   maxFiles: number;
 }
@@ -54,7 +55,8 @@ export async function rewriting<T>(folder: string, work: () => Promise<T>): Prom
 }
 
 /** Plain files, but for the current one and the last of today of each source, which its next process continues. */
-function finishedFiles(logs: LogName[], { source: own, current, today }: ArchiveOptions): LogName[] {
+function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
+  const [own, current, today] = [options.source, options.current(), options.today()];
   const plain = logs.filter(({ compressed }) => !compressed);
   const last = new Map(plain.map(({ source, name }) => [source, name]));
   if (current !== '') last.set(own, current); // which may not be on disk yet

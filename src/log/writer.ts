@@ -79,10 +79,9 @@ export class LogFiles {
 
   #archive(): void {
     const { logDir: folder, logMaxFiles: maxFiles, warn } = this.#options;
-    const archive = async (): Promise<void> => {
-      const current = basename(this.#file?.path() ?? '');
-      await archiveFiles({ folder, maxFiles, source: this.#claim!.source, current, today: today() });
-    };
+    const current = (): string => basename(this.#file?.path() ?? '');
+    const archive = (): Promise<void> =>
+      archiveFiles({ folder, maxFiles, source: this.#claim!.source, current, today });
     this.#archiving = this.#archiving
       .then(archive)
       .catch((error) => warn(`log files in ${folder} could not be compressed: ${errorText(error)}`));

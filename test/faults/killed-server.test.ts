@@ -53,6 +53,7 @@ async function put(server: RunningServer, batch: readonly Entry[]): Promise<bool
 }
 
 interface Tally {
+  rounds: number;
   acknowledged: number;
   killedBefore: number;
   storedUnacknowledged: number;
@@ -60,14 +61,16 @@ interface Tally {
 
 /**
  * The phone pushes one batch a round, to a server that is killed in the middle; it sends again what was not
- * acknowledged.
+ * acknowledged. It goes on, four times as long at most, until both an answer and a kill before the commit were seen.
  */
 async function killedRounds(folder: string, userId: string, random: Random, withPipeline: boolean): Promise<Tally> {
-  const tally: Tally = { acknowledged: 0, killedBefore: 0, storedUnacknowledged: 0 };
+  const tally: Tally = { rounds: 0, acknowledged: 0, killedBefore: 0, storedUnacknowledged: 0 };
   let usual = 0.1; // s of a put
   let unacknowledged: Entry[] | null = null;
-  for (let round = 0; round < rounds; round++) {
+  const seenBoth = (): boolean => tally.acknowledged > 0 && tally.killedBefore > 0;
+  for (let round = 0; round < rounds || (round < 4 * rounds && !seenBoth()); round++) {
     const server = await startServer(folder);
+    tally.rounds += 1;
     if (unacknowledged !== null) {
       const began = performance.now();
       expect(await put(server, unacknowledged)).toBe(true);
@@ -104,7 +107,7 @@ describe('a server killed at random moments of a put', () => {
     ['with the pipeline running and killed at the same time', true],
   ])(
     '%s: every acknowledged entry is there once, and none other',
-    { timeout: patience + rounds * 10_000 },
+    { timeout: patience + 4 * rounds * 10_000 },
     (_, withPipeline) =>
       withSeed((random) =>
         inFolder(async (folder) => {
@@ -118,7 +121,7 @@ describe('a server killed at random moments of a put', () => {
             env: { MOBILITY_LEASE_SECONDS: '1' },
           });
           expect(moved, moved.stderr).toMatchObject({ code: 0 });
-          const sent = Array.from({ length: rounds }, (_unused, round) => batchOf(round)).flat();
+          const sent = Array.from({ length: tally.rounds }, (_unused, round) => batchOf(round)).flat();
           const once = new Map(sent.map(({ metadata, data }) => [identityText(metadata), data.i ?? data.category]));
           await withStore(folder, async (store) => {
             const stored = await allEntries(store.timeseries, userId!);

@@ -156,6 +156,23 @@ describe('rotation', () => {
     expect(messagesOf(dir)).toEqual(['today', 'tomorrow']);
   });
 
+  it('leaves the current file alone if it was begun while compressing waited for another process', async () => {
+    const dir = newFolder();
+    const other = tryLock(dir, 'archive')!;
+    const files = await open(dir);
+    files.log.write('INFO', 'today');
+    await until(() => messagesOf(dir).length === 1);
+    vi.setSystemTime(noon + 86_400_000);
+    files.log.write('INFO', 'tomorrow');
+    await until(() => messagesOf(dir).length === 2);
+    other.release();
+    await until(() => logFiles(dir).includes('server-2026-03-14.log.gz'));
+    files.log.write('INFO', 'later');
+    await files.close();
+    expect(logFiles(dir)).toEqual(['server-2026-03-14.log.gz', 'server-2026-03-15.log']);
+    expect(messagesOf(dir)).toEqual(['today', 'tomorrow', 'later']);
+  });
+
   it('keeps the newest finished files, as many as configured', async () => {
     const dir = newFolder();
     writeFileSync(join(dir, 'pipeline-2026-03-01.log.gz'), gzipSync('another kind\n'));

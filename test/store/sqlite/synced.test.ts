@@ -62,7 +62,7 @@ it('a compressed log: before the lines that it was made of are removed', async (
     events.push('sync of a stream');
     done();
   }) as typeof fs.fsync);
-  await archiveFiles({ folder, source: 'server', current: '', today: '2026-03-14', maxFiles: 9 });
+  await archiveFiles({ folder, source: 'server', current: () => '', today: () => '2026-03-14', maxFiles: 9 });
   fsync.mockRestore();
   expect(events).toEqual(['sync of a stream', 'rename server-2026-03-13.log.gz.draft', 'rm server-2026-03-13.log']);
 });
