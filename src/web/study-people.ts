@@ -44,7 +44,7 @@ export async function peopleOf(store: Store, study: StudyRecord, now: number): P
 }
 
 /** People on one page. */
-const pageSize = 100;
+const pageSize = 50;
 
 /** One page of a list, and its number from 0 on. */
 export function turnOf<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
