@@ -83,12 +83,15 @@ export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
 /** The entry as a phone may state it. */
-function asSent({ metadata, data }: Entry, tokenId: string | null): Entry {
-  const { token_id: _, ...told } = metadata;
-  const { author: _author, ...stated } = metadata.key === keys.correction ? data : {};
+function asSent(entry: Entry, tokenId: string | null): Entry {
+  const { metadata, data } = entry;
+  const isCorrection = metadata.key === keys.correction;
+  if (tokenId === null && metadata.token_id === undefined && !isCorrection) return entry;
+  const { author: _author, ...stated } = isCorrection ? data : {};
+  const { token_id: _token, ...told } = tokenId === null ? metadata : {};
   return {
-    metadata: (tokenId === null ? told : { ...told, token_id: tokenId }) as Metadata,
-    data: metadata.key === keys.correction ? stated : data,
+    metadata: (tokenId === null ? told : { ...metadata, token_id: tokenId }) as Metadata,
+    data: isCorrection ? stated : data,
   };
 }
 
