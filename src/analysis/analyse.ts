@@ -3,7 +3,7 @@ import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip
 import { nextLink } from './links.ts';
 import { locationOf } from './places.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
-import { type Models, segmenterWith, shippedSegmenter } from './sequence/segment.ts';
+import { shippedSegmenter } from './sequence/segment.ts';
 import { silencesUntil } from './silences.ts';
 
 /** A user's stretch of observations and the state with which its analysis begins. */
@@ -24,17 +24,9 @@ export interface AnalyseOutput {
   failed: { chainTs: number; error: unknown }[];
 }
 
-/** Replaces parts of the analysis: in tests, for evaluation, for another model. */
-export interface AnalyseOptions {
-  segmenter?: Segmenter;
-  /** Other models for the shipped segmenter. */
-  models?: Partial<Models>;
-}
-
 /** Builds links until the data end. What follows from data that are not loaded yet is left to the next stretch. */
-export function analyse(input: AnalyseInput, options: AnalyseOptions = {}): AnalyseOutput {
+export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegmenter): AnalyseOutput {
   const { userId } = input;
-  const segmenter = options.segmenter ?? (options.models ? segmenterWith(options.models) : shippedSegmenter);
   const records: TripRecord[] = [];
   const failed: AnalyseOutput['failed'] = [];
   let { carry } = input;

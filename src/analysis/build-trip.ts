@@ -13,10 +13,12 @@ export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_lo
 /** The trip; null when nothing of it was travel. */
 export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | null {
   const sections = found.sections.map((section, i) =>
-    builtSection(section, idOf(userId, 'section', found.first.ts, i)),
+    builtSection(section, idOf(userId, 'section', found.first.ts, i), found.source),
   );
   if (sections.length === 0) return null;
-  const stops = sections.slice(1).map((section, i) => stopBetween(userId, found, sections[i]!, section, i));
+  const stops = sections
+    .slice(1)
+    .map((section, i) => stopBetween(sections[i]!, section, idOf(userId, 'stop', found.first.ts, i), found.source));
   return {
     start_ts: sections[0]!.start_ts,
     end_ts: sections.at(-1)!.end_ts,
@@ -31,8 +33,8 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
 const addDistance = (sum: number, part: { distance: number }): number => sum + part.distance;
 
 /** The section with its line, with as many digits as the diary says. */
-function builtSection(found: SegmentedSection, id: string): Section {
-  const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0, source } = found;
+function builtSection(found: SegmentedSection, id: string, source: string): Section {
+  const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0 } = found;
   const { coordinates, altitudes, times, speeds, distances } = resample(path);
   roundAll(distances, metres);
   roundAll(speeds, speed);
@@ -67,17 +69,11 @@ function roundAll(numbers: number[], rounded: (value: number) => number): void {
 
 const shownAltitude = (altitude: number | null): number | null => altitude && metres(altitude);
 
-function stopBetween(
-  userId: string,
-  { first, source }: SegmentedTrip,
-  before: Section,
-  after: Section,
-  i: number,
-): Stop {
+function stopBetween(before: Section, after: Section, id: string, source: string): Stop {
   const enter_loc = before.coordinates.at(-1)!;
   const exit_loc = after.coordinates[0]!;
   return {
-    id: idOf(userId, 'stop', first.ts, i),
+    id,
     enter_ts: before.end_ts,
     exit_ts: after.start_ts,
     enter_loc,

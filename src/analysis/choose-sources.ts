@@ -12,18 +12,12 @@ export const sourceReach = 300;
 export type BySource = ReadonlyMap<string, readonly Location[]>;
 
 /**
- * Phones before other programs; among each the order of their names, so that the outcome hangs on nothing but the
- * entries.
- */
-const inOrder = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/**
  * One line of locations: where sources overlap in time the first of them has it, and the others fill stretches in which
  * it has none. A location is left out if one of a source before its own lies within `sourceReach`. Nothing is there
  * twice, whatever the sources.
  */
 export function chooseLocations(found: BySource): Location[] {
-  const sources = [...found.keys()].sort(inOrder);
+  const sources = [...found.keys()].sort(); // so that the outcome hangs on nothing but the entries
   if (sources.length === 1) return [...found.get(sources[0]!)!];
   let before: Location[] = []; // of all sources looked at so far, left out or not
   const chosen: Location[] = [];

@@ -16,6 +16,13 @@ export function firstAtOrAfter(sorted: readonly Timed[], ts: number): number {
   return low;
 }
 
+/** Index of the first element with `ts` after `ts`; the length if there is none. */
+export function firstAfter(sorted: readonly Timed[], ts: number): number {
+  let i = firstAtOrAfter(sorted, ts);
+  while (i < sorted.length && sorted[i]!.ts === ts) i += 1;
+  return i;
+}
+
 /** The elements with `ts` from `from` to `to`, both ends included. */
 export function within<T extends Timed>(sorted: readonly T[], from: number, to: number): T[] {
   const found: T[] = [];

@@ -5,7 +5,7 @@ import { localDay } from '../model/time.ts';
 import type { Carry, Place, Position, Trip, TripRecord, Untracked } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
 import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
-import { awaySince, locationOf, mergedPlace, newPlace, positionOf } from './places.ts';
+import { locationOf, newPlace, positionOf } from './places.ts';
 import type { SegmentedTrip } from './segmenter.ts';
 
 /** Thresholds by which raw trips become links of the chain. */
@@ -17,14 +17,15 @@ export const linkLimits = {
   leadIn: 30,
 };
 
-/** A link, and the error for which its trip was left out. */
-export interface NextLink {
-  record: TripRecord;
-  error?: unknown;
-}
-
-/** The link of a segmented trip after the state `carry`. A trip that cannot be built is dropped, never the day. */
-export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | null): NextLink {
+/**
+ * The link of a segmented trip after the state `carry`. A trip that cannot be built is dropped, never the day: then
+ * with its error.
+ */
+export function nextLink(
+  userId: string,
+  found: SegmentedTrip,
+  carry: Carry | null,
+): { record: TripRecord; error?: unknown } {
   const { first, last, end_ts } = found;
   const rawPlace = { id: idOf(userId, 'raw_place', last.ts), location: positionOf(found.end), enter_ts: end_ts };
   const next = withFields(found.resume, { needs_from: found.needsFrom, raw_place: rawPlace });
@@ -35,11 +36,10 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
     day: localDay(first.ts, first.zone),
   };
   const { built, error } = tryToBuild(userId, found);
-  const failed = error === undefined ? {} : { error };
   if (built && found.recorded >= linkLimits.shortestTrip)
-    return { record: keptLink({ userId, found, base, built, carry, next }), ...failed };
+    return { record: keptLink({ userId, found, base, built, carry, next }) };
   const place = mergedPlace(carry?.place ?? null, rawPlace);
-  const away_since = place && awaySince(place, carry!, first, found.end, linkLimits.nearPlace);
+  const away_since = place && awaySince(place, carry!, found);
   const record: TripRecord = withFields(base, {
     kind: 'dropped',
     start_ts: first.ts,
@@ -49,7 +49,23 @@ export function nextLink(userId: string, found: SegmentedTrip, carry: Carry | nu
     untracked: null,
     carry: withFields(next, { place, ...(away_since !== null && { away_since }) }),
   });
-  return { record, ...failed };
+  return { record, error };
+}
+
+/** The most raw places that a place lists, so that months at home with a noisy receiver do not make it grow. */
+const mostRawPlaces = 100;
+
+/** After a dropped trip the diary still has the user at the place where they were. */
+function mergedPlace(place: Place | null, rawPlace: { id: string }): Place | null {
+  return place && { ...place, raw_places: [...place.raw_places, rawPlace.id].slice(-mostRawPlaces) };
+}
+
+/** Since when the user is away from the place, after a trip that is not kept; null: they are there. */
+function awaySince(place: Place, carry: Carry, { first, end }: SegmentedTrip): number | null {
+  const home = locationOf(place.location);
+  if (distance(home, end) <= linkLimits.nearPlace) return null;
+  const unseen = distance(home, first) > linkLimits.nearPlace;
+  return carry.away_since ?? (unseen ? carry.raw_place!.enter_ts : first.ts);
 }
 
 function tryToBuild(userId: string, found: SegmentedTrip): { built: BuiltTrip | null; error?: unknown } {
@@ -78,7 +94,7 @@ function keptLink(parts: LinkParts): TripRecord {
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
   // If the user is again where they were, the time counts as tracked.
-  const untracked = before && gap > linkLimits.nearPlace ? untrackedFrom(before, built.start_loc, parts) : null;
+  const untracked = before && gap > linkLimits.nearPlace ? untrackedFrom(carry!, before, built.start_loc, found) : null;
   const start =
     before && !untracked
       ? before
@@ -121,12 +137,8 @@ function keptLink(parts: LinkParts): TripRecord {
  * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short
  * to keep. In the latter case they have been where it begins since the last of these.
  */
-function untrackedFrom(
-  place: Place,
-  end_loc: Position,
-  { carry, found }: Pick<LinkParts, 'carry' | 'found'>,
-): Untracked {
-  const arrived = carry!.raw_place!.enter_ts;
-  const start_ts = carry!.away_since ?? arrived;
-  return { start_ts, end_ts: found.unseen?.end_ts ?? arrived, start_loc: place.location, end_loc };
+function untrackedFrom(carry: Carry, place: Place, end_loc: Position, { unseen }: SegmentedTrip): Untracked {
+  const arrived = carry.raw_place!.enter_ts;
+  const start_ts = carry.away_since ?? arrived;
+  return { start_ts, end_ts: unseen?.end_ts ?? arrived, start_loc: place.location, end_loc };
 }

@@ -35,6 +35,13 @@ export interface PhoneEvent {
   state: number | null;
 }
 
+/** What a phone sent, each list ascending by `ts`. */
+export interface Observations {
+  locations: readonly Location[];
+  motions: readonly Motion[];
+  events: readonly PhoneEvent[];
+}
+
 const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TRACKING]);
 
 /** True when the phone was restarted, or its tracking stopped, between two times. */

@@ -1,9 +1,9 @@
 // Stays between trips: whether the way from one was seen, and the places that the diary makes of them.
 import { distance } from '../geo/distance.ts';
 import { idOf } from '../model/ids.ts';
-import type { Carry, Place, Position, Untracked } from '../model/trip.ts';
+import type { Place, Position, Untracked } from '../model/trip.ts';
 import { someWithin } from './in-time.ts';
-import { isExit, isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from './observations.ts';
+import { isExit, isRestart, type Location, type Observations, restartedBetween } from './observations.ts';
 import type { Stay } from './segmenter.ts';
 
 /** Thresholds of the original service, but `late`, `notice` and `awake` (by hand: what phones were seen to do). */
@@ -26,19 +26,16 @@ export const positionOf = (l: { latitude: number; longitude: number }): Position
 /** The location of `[longitude, latitude]`. */
 export const locationOf = ([longitude, latitude]: Position) => ({ latitude, longitude });
 
-/** What the phone told around the first location of a trip, and whether the user moves there. */
-interface Seen {
-  events: readonly PhoneEvent[];
-  motions: readonly Motion[];
-  underWay: boolean;
-}
-
 /**
  * The way from a stay to the first location of a trip, if nobody saw it: too slow and far, or the phone was restarted.
  * A phone that says at the first location that the user has just left, or told of motion until then, was on: it only
- * noticed late, if the user is still under way.
+ * noticed late, if the user is still under way there.
  */
-export function unseenFrom(stay: Stay, first: Location, { events, motions, underWay }: Seen): Untracked | null {
+export function unseenFrom(
+  stay: Stay,
+  first: Location,
+  { events, motions, underWay }: Pick<Observations, 'events' | 'motions'> & { underWay: boolean },
+): Untracked | null {
   const metres = distance(stay.location, first);
   const seconds = first.ts - stay.enter_ts;
   const [from, to] = [first.ts - limits.notice, first.ts + limits.notice];
@@ -76,26 +73,4 @@ export function newPlace(
     ending_trip: null,
     source,
   };
-}
-
-/** The most raw places that a place lists, so that months at home with a noisy receiver do not make it grow. */
-const mostRawPlaces = 100;
-
-/** After a dropped trip the diary still has the user at the place where they were. */
-export function mergedPlace(place: Place | null, rawPlace: { id: string }): Place | null {
-  return place && { ...place, raw_places: [...place.raw_places, rawPlace.id].slice(-mostRawPlaces) };
-}
-
-/** Since when the user is away from the place, after a trip that is not kept; null: they are there. `near`: m. */
-export function awaySince(
-  place: Place,
-  carry: Carry,
-  first: Location,
-  last: { latitude: number; longitude: number },
-  near: number,
-): number | null {
-  const home = locationOf(place.location);
-  if (distance(home, last) <= near) return null;
-  const unseen = distance(home, first) > near;
-  return carry.away_since ?? (unseen ? carry.raw_place!.enter_ts : first.ts);
 }

@@ -1,7 +1,7 @@
 // What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that
 // state, out.
 import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
-import type { Location, Motion, PhoneEvent } from './observations.ts';
+import type { Location, Observations } from './observations.ts';
 
 /**
  * s before the first and after the last location of an outing. Within this a candidate may still be joined to the next
@@ -10,11 +10,8 @@ import type { Location, Motion, PhoneEvent } from './observations.ts';
  */
 export const lookAround = 2700;
 
-/** One user's data, ascending by `ts`: from `lookAround` before the state to go on with up to `loadedUntil`. */
-export interface Stretch {
-  locations: readonly Location[];
-  motions: readonly Motion[];
-  events: readonly PhoneEvent[];
+/** One user's data: from `lookAround` before the state to go on with up to `loadedUntil`. */
+export interface Stretch extends Observations {
   /** The data are complete below this time; infinite: there are no later ones. */
   loadedUntil: number;
 }
@@ -36,19 +33,21 @@ export interface PathPoint {
   length: number;
 }
 
-/** A part of a trip in one mode. */
-export interface SegmentedSection {
+/** A mode with its probability, and the probability of every possible mode; they sum to 1. */
+export interface Mode {
   /** As clients read it: `PredictedModeTypes.X`, or `MotionTypes.X` where nothing but the phone's word is known. */
   sensed_mode: string;
-  /** 0 to 1 */
   mode_confidence: number;
-  /** 0 to 1 by name of the mode, the mode itself among them */
+  /** By name, the mode itself among them. */
   mode_probabilities: Record<string, number>;
+}
+
+/** A part of a trip in one mode. */
+export interface SegmentedSection extends Mode {
   /** At least two points, from the start to the end of the section. */
   path: PathPoint[];
   /** m of it that no location shows */
   estimated?: number;
-  source: string;
 }
 
 /** A trip as segmented; without sections it was no travel. */

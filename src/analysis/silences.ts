@@ -3,8 +3,8 @@
 import { distance } from '../geo/distance.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { LastSeen, Silence, SilenceReason } from '../model/trip.ts';
-import { firstAtOrAfter } from './in-time.ts';
-import type { Location, Motion, PhoneEvent } from './observations.ts';
+import { firstAfter } from './in-time.ts';
+import type { Location, Observations, PhoneEvent } from './observations.ts';
 import { locationOf, positionOf } from './places.ts';
 
 /** Thresholds, all set by hand. */
@@ -21,25 +21,18 @@ export const silenceLimits = {
   reports: 3,
 };
 
-/** What a phone sent, each list ascending by `ts`. */
-export interface Signs {
-  locations: readonly Location[];
-  motions: readonly Motion[];
-  events: readonly PhoneEvent[];
-}
-
 /**
  * The silences that end in `(seen.ts, until]`, and what the phone last said at `until`, a location's time or infinite.
  * Folding to a time and on from there gives the same as folding at once.
  */
 export function silencesUntil(
-  signs: Signs,
+  signs: Observations,
   seen: LastSeen | null,
   until: number,
 ): { silences: Silence[]; seen: LastSeen | null } {
   const { locations, motions, events } = signs;
   const from = seen?.ts ?? Number.NEGATIVE_INFINITY;
-  let [l, m, e] = [after(locations, from), after(motions, from), after(events, from)];
+  let [l, m, e] = [firstAfter(locations, from), firstAfter(motions, from), firstAfter(events, from)];
   const silences: Silence[] = [];
   let state = seen;
   for (;;) {
@@ -65,12 +58,6 @@ export function silencesUntil(
     state = now;
   }
 }
-
-const after = (sorted: readonly { ts: number }[], ts: number): number => {
-  let i = firstAtOrAfter(sorted, ts);
-  while (sorted[i]?.ts === ts) i += 1;
-  return i;
-};
 
 /**
  * Why a silence up to `to` was no stay; null: it was. `next`: the first location after it; `event`: the phone's word

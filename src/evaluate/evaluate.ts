@@ -1,6 +1,6 @@
 // The analysis over recorded cases, in process: observations -> trips -> scores against what really happened.
 import { analyse } from '../analysis/analyse.ts';
-import type { Models } from '../analysis/sequence/segment.ts';
+import { type Models, segmenterWith } from '../analysis/sequence/segment.ts';
 import { modeClass } from '../model/mode-class.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
@@ -19,7 +19,7 @@ export interface ScoredCase {
 /** Trips that the analysis finds in a case. */
 export function tripsFound({ locations, motions, events }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
-  const { records } = analyse(input, { models });
+  const { records } = analyse(input, segmenterWith(models));
   return records.flatMap(({ trip }) =>
     trip === null
       ? []

@@ -147,7 +147,7 @@ class Analysis {
     for (;;) {
       const stretch = await readStretch(read, userId, source, carry, size);
       if (carry === null) this.firstTs = stretch.locations[0]?.ts ?? null;
-      const derived = analyse({ userId, ...stretch, carry }, { segmenter });
+      const derived = analyse({ userId, ...stretch, carry }, segmenter);
       this.report(derived.failed);
       const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
       const last = derived.records.at(-1);

@@ -1,8 +1,8 @@
 // Silences: time in which a phone sent nothing, and whether that was a stay.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Location, PhoneEvent } from '../../src/analysis/observations.ts';
-import { type Signs, silencesUntil } from '../../src/analysis/silences.ts';
+import type { Location, Observations, PhoneEvent } from '../../src/analysis/observations.ts';
+import { silencesUntil } from '../../src/analysis/silences.ts';
 import { states, transitions } from '../../src/model/payloads.ts';
 
 const minute = 60;
@@ -17,11 +17,11 @@ function event(ts: number, name: keyof typeof transitions, state: keyof typeof s
   return { ts, transition: transitions[name], state: state && states[state] };
 }
 
-function signs({ locations = [], motions = [], events = [] }: Partial<Signs>): Signs {
+function signs({ locations = [], motions = [], events = [] }: Partial<Observations>): Observations {
   return { locations, motions, events };
 }
 
-const reasons = (of: Partial<Signs>): string[] =>
+const reasons = (of: Partial<Observations>): string[] =>
   silencesUntil(signs(of), null, everything).silences.map(({ from, to, reason }) => `${from}-${to} ${reason}`);
 
 describe('a time without anything from the phone', () => {
@@ -99,7 +99,7 @@ it('silences are the same in one look and from one location to the next', () => 
   fc.assert(
     fc.property(made, ({ locations, motions, events }) => {
       const places = new Map(locations.map(([ts, metres]) => [ts, location(ts, metres)]));
-      const all: Signs = {
+      const all: Observations = {
         locations: [...places.values()].sort(byTime),
         motions: motions.map((ts) => ({ ts, type: 7, confidence: 100 })).sort(byTime),
         events: events.map(([ts, name]) => event(ts, name)).sort(byTime),

@@ -24,7 +24,7 @@ async function chainIn(from: StretchStore, size: number): Promise<TripRecord[]> 
   let carry: Carry | null = null;
   for (let longer = 1; ; ) {
     const stretch = await readStretch(from, 'u', keys.filteredLocation, carry, size * longer);
-    const found = analyse({ userId: 'u', ...stretch, carry }, { segmenter });
+    const found = analyse({ userId: 'u', ...stretch, carry }, segmenter);
     records.push(...found.records);
     if (stretch.loadedUntil === Number.POSITIVE_INFINITY) return records;
     const stuck: boolean = found.records.length === 0 && found.goOn?.resume_ts === carry?.resume_ts;

@@ -85,7 +85,6 @@ function tripOf(
     mode_confidence: 0,
     mode_probabilities: { UNKNOWN: 0 },
     path,
-    source,
   };
   return {
     first,

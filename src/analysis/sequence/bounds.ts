@@ -1,9 +1,17 @@
 // Step "bounds": when a journey really began and ended. The first location comes late, the last one stays long.
-import type { Motion, Sampling } from '../observations.ts';
+import { distance } from '../../geo/distance.ts';
+import { median } from '../../geo/speed.ts';
+import { transitions } from '../../model/payloads.ts';
+import { within } from '../in-time.ts';
+import { isEnd, isRestart, type Location, type Motion, type PhoneEvent, restartedBetween } from '../observations.ts';
+import { lookAround, type Stay } from '../segmenter.ts';
+import { limits as candidateLimits, type RawTrip } from './candidates.ts';
 import type { Cells } from './decode.ts';
-import { cellSeconds, readingKind } from './features.ts';
-import { cellStates } from './model.ts';
+import { cellSeconds } from './features.ts';
+import type { Decoded } from './outings.ts';
 import { geofenceDelay, movements, type Run } from './runs.ts';
+import { cellStates, isMoving, stateTold } from './states.ts';
+import { apartIn, firstAfter, positionAt, speedsIn, type Track } from './track.ts';
 
 /** All set by hand on the developers' days. */
 export const boundLimits = {
@@ -44,27 +52,17 @@ export type BoundaryRule =
   | 'trip before'
   | 'trip after';
 
-/** What the start and end of a journey are found from. */
-export interface BoundsInput {
-  sampling: Sampling;
-  cells: Cells;
-  runs: readonly Run[];
-  /** The first and the last location of the journey. */
-  firstTs: number;
-  lastTs: number;
-  /** Since when all its locations lie near the last one: the user had arrived. */
-  arrivedTs: number;
-  /** When the user left by the way from the place before and their usual speed. */
-  leftTs: number;
-  /** The last location before the first; negative infinity: none. */
-  silentSince: number;
-  /** When the phone said that the user had left the place; null: it did not. */
-  exitedTs: number | null;
-  /** Motion readings, and true if only they show when the user left: no place before, or a single location. */
-  motions: readonly Motion[];
-  noWay: boolean;
-  /** End of the trip before, and start of the trip after. */
-  notBefore: number;
+/** A journey, and what lies around it. */
+export interface Span {
+  first: Location;
+  last: Location;
+  /** The last candidate of it. */
+  candidate: RawTrip;
+  /** Where the user was before; null: not known. */
+  stay: Stay | null;
+  /** True when nobody saw the way from there. */
+  isUnseen: boolean;
+  /** When the trip after it starts. */
   notAfter: number;
 }
 
@@ -79,36 +77,46 @@ export interface Bounds {
 }
 
 /** Start and end of a journey. */
-export function boundsOf(input: BoundsInput): Bounds {
-  const moving = movements(input.runs);
-  const [start_ts, start, lead] = startOf(input, moving);
-  const [end_ts, end] = endOf(input, moving);
+export function boundsOf(decoded: Decoded, span: Span): Bounds {
+  const moving = movements(decoded.runs);
+  const [start_ts, start, lead] = startOf(decoded, span, moving);
+  const [end_ts, end] = endOf(decoded, span, moving);
   // Of a very short journey nothing may be left: then its locations bound it.
   if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
-  return { start_ts: input.firstTs, end_ts: input.lastTs, start: 'location', end: 'location', lead: [] };
+  return { start_ts: span.first.ts, end_ts: span.last.ts, start: 'location', end: 'location', lead: [] };
 }
 
 type Boundary = [ts: number, rule: BoundaryRule];
+type Movements = ReturnType<typeof movements>;
 
-function startOf(input: BoundsInput, moving: readonly { start: number; end: number }[]): [...Boundary, Run[]] {
-  const { leftTs, firstTs, lastTs } = input;
+function startOf(decoded: Decoded, span: Span, moving: Movements): [...Boundary, Run[]] {
+  const { first, last, stay, isUnseen } = span;
+  const leftTs = leftAt(decoded, span);
   const run =
     moving.findLast(({ start, end }) => start <= leftTs && end + boundLimits.lead >= leftTs) ??
-    moving.find(({ start }) => start > leftTs && start < lastTs);
+    moving.find(({ start }) => start > leftTs && start < last.ts);
   let found: Boundary = [leftTs, 'location'];
   if (run) found = [clamp(run.start, leftTs - boundLimits.reach, leftTs + boundLimits.reach), 'movement'];
-  const awakeBefore = run !== undefined && run.start > firstTs + boundLimits.awake;
-  if (input.exitedTs !== null && firstTs - input.silentSince > boundLimits.silence && !awakeBefore) {
-    found = [Math.min(leftTs, input.exitedTs - geofenceDelay), 'geofence'];
+  const awakeBefore = run !== undefined && run.start > first.ts + boundLimits.awake;
+  const exitedTs = exitedAt(decoded, first);
+  if (exitedTs !== null && first.ts - silentSince(decoded, first) > boundLimits.silence && !awakeBefore) {
+    found = [Math.min(leftTs, exitedTs - geofenceDelay), 'geofence'];
   }
   let lead: Run[] = [];
-  if (input.sampling === 'distance') {
-    if (input.noWay) lead = movementsBefore(input.motions, found[0], leftTs - boundLimits.walkingReach);
+  if (decoded.outing.sampling === 'distance') {
+    const earliest = leftTs - boundLimits.walkingReach;
+    // Only readings show when the user left: there is no place before, or a single location.
+    if (stay === null || first === last) {
+      lead = movementsBefore(within(decoded.motions, first.ts - lookAround, first.ts), found[0], earliest);
+    }
     if (lead.length > 0) found = [lead[0]!.start, 'readings'];
-    const ts = walkedSince(input.cells, found[0], leftTs - boundLimits.walkingReach);
+    const ts = walkedSince(decoded.cells, found[0], earliest);
     if (ts < found[0]) found = [ts, 'walking readings'];
   }
-  return found[0] > input.notBefore ? [...found, lead] : [input.notBefore, 'trip before', lead];
+  // Who moved unseen begins where they turn up, unless the phone says when they left.
+  const notBefore =
+    isUnseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first));
+  return found[0] > notBefore ? [...found, lead] : [notBefore, 'trip before', lead];
 }
 
 /** The earliest cell back to which the user moves and the phone says that they walk. */
@@ -130,11 +138,11 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
   let longest = boundLimits.movingHole;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
-    const state = stateOf[readingKind(motions[i]!.type)]!;
+    const state = stateTold(motions[i]!.type);
     if (state === cellStates.motor && end >= to) longest = boundLimits.holeBeforeRide;
     if (end <= start) continue;
     if (start < earliest) break;
-    if (state !== null && state !== cellStates.still && end - start >= boundLimits.leastMovement) {
+    if (isMoving(state) && end - start >= boundLimits.leastMovement) {
       const ride = found[0]?.state === cellStates.motor ? found[0] : null;
       if (ride) ride.start = end; // the user sat in it
       found.unshift({ state, start, end });
@@ -152,16 +160,75 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
   return found;
 }
 
-/** States by kind of reading: still, walk, bike, motor, none. */
-const stateOf = [cellStates.still, cellStates.walk, cellStates.cycle, cellStates.motor, null] as const;
-
-function endOf(input: BoundsInput, moving: readonly { start: number; end: number }[]): Boundary {
-  const { lastTs, firstTs } = input;
-  const run = moving.findLast(({ start, end }) => start < lastTs + boundLimits.reach && end > firstTs);
+function endOf(decoded: Decoded, { first, last, candidate, notAfter }: Span, moving: Movements): Boundary {
+  const run = moving.findLast(({ start, end }) => start < last.ts + boundLimits.reach && end > first.ts);
+  const arrived = arrivedAt(decoded.track, first.ts, last.ts);
   const found: Boundary = run
-    ? [clamp(run.end, input.arrivedTs - boundLimits.reach, lastTs + boundLimits.reach), 'movement']
-    : [lastTs, 'location'];
-  return found[0] < input.notAfter ? found : [input.notAfter, 'trip after'];
+    ? [clamp(run.end, arrived - boundLimits.reach, last.ts + boundLimits.reach), 'movement']
+    : [last.ts, 'location'];
+  const latest = Math.min(notAfter, saidToEnd(decoded, last, candidate));
+  return found[0] < latest ? found : [latest, 'trip after'];
 }
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
+
+/** s; of the stay before a trip at least this much remains, or half of it (the original's) */
+const leastStay = 180;
+
+/** When the user left the place before, if they came from there to the first location at the trip's usual speed. */
+function leftAt({ track, runs }: Decoded, { first, last, stay, isUnseen }: Span): number {
+  if (!stay || isUnseen || stay.enter_ts >= first.ts) return first.ts;
+  const firstLeg = runs.find((run) => run.state !== cellStates.still && run.end > first.ts && run.start < last.ts);
+  const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
+  if (speed === null || speed === undefined) return first.ts;
+  const earliest = stay.enter_ts + Math.min((first.ts - stay.enter_ts) / 2, leastStay);
+  return Math.max(first.ts - distance(stay.location, positionAt(track, first.ts)) / speed, earliest);
+}
+
+/** m/s; the median, without standing where the user stood more than half of the time. null: no movement. */
+function typicalSpeed(track: Track, from: number, to: number): number | null {
+  const speeds = speedsIn(track, from, to);
+  return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
+}
+
+/**
+ * The last location before the trip's first; the trip's own first, if the phone was started in between: it did not
+ * sleep.
+ */
+function silentSince({ track, events }: Decoded, { ts }: Location): number {
+  const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
+  return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
+}
+
+/** s around the first location in which a phone's geofence is the one that woke it */
+const exitWindow = { before: 120, after: 60 };
+
+/** When an Android phone that slept said that the user had left the place; null: it did not sleep. */
+function exitedAt({ outing, events }: Decoded, { ts }: Location): number | null {
+  if (outing.sampling !== 'time') return null;
+  const near = within(events, ts - exitWindow.before, ts + exitWindow.after);
+  return near.find((event) => event.transition === transitions.EXITED_GEOFENCE)?.ts ?? null;
+}
+
+/** When the user had switched tracking on, or the phone: before that nothing was to be noticed. */
+function trackedSince({ events }: Decoded, { ts }: Location): number {
+  const on = within(events, ts - lookAround, ts + exitWindow.after).findLast(
+    (event) => event.transition === transitions.START_TRACKING || isRestart(event),
+  );
+  return on ? Math.min(on.ts, ts) : Number.NEGATIVE_INFINITY;
+}
+
+/** When a trip that ended by the phone's word did, or the phone was restarted; infinite otherwise. */
+function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): number {
+  const isSaid = (event: PhoneEvent): boolean => isRestart(event) || (endedBy === 'phone' && isEnd(event));
+  return events.find((event) => event.ts >= last.ts && isSaid(event))?.ts ?? Number.POSITIVE_INFINITY;
+}
+
+/** Since when all locations between two times lie near the last one. */
+function arrivedAt(track: Track, from: number, to: number): number {
+  let i = Math.max(0, firstAfter(track, to) - 1);
+  const last = i;
+  while (i > 0 && track.ts[i - 1]! >= from && apartIn(track.x, track.y, i - 1, last) < candidateLimits.timeDistance)
+    i -= 1;
+  return Math.min(track.ts[i]!, to);
+}

@@ -3,15 +3,8 @@ import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
 import type { Resume } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
-import { firstAtOrAfter, someWithin } from '../in-time.ts';
-import {
-  isEnd,
-  type Location,
-  type Motion,
-  type PhoneEvent,
-  restartedBetween,
-  type Sampling,
-} from '../observations.ts';
+import { firstAfter, firstAtOrAfter, someWithin } from '../in-time.ts';
+import { isEnd, type Location, type Observations, restartedBetween, type Sampling } from '../observations.ts';
 
 /** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
 export const limits = {
@@ -43,11 +36,7 @@ export const limits = {
 };
 
 /** The observations in which candidates for trips are looked for. */
-export interface SegmentTripsInput {
-  /** Ascending by `ts`, from the location at `resume.resume_ts` on (from the user's first if there is no `resume`). */
-  locations: readonly Location[];
-  motions: readonly Motion[];
-  events: readonly PhoneEvent[];
+export interface SegmentTripsInput extends Observations {
   /** Where an earlier trip ended: see `Carry`. null: at the user's first location. */
   resume: Resume | null;
   /** True when no later data exist, so that the last trip may end by the phone's or the import's word. */
@@ -163,13 +152,8 @@ function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: num
   }
   if (here.sampling !== sampling) return null;
   const resume = { resume_ts: here.ts, started: false };
-  if (sampling === 'distance') {
-    const endIndex = restSince(locations, start, i);
-    return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
-  }
-  return dwells(locations, start, i)
-    ? { endIndex: middleOfDwell(locations, start, i), resume, endedBy: 'dwell' }
-    : null;
+  const endIndex = (sampling === 'distance' ? restSince : middleOfDwell)(locations, start, i);
+  return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
 }
 
 /**
@@ -190,28 +174,31 @@ function restSince(locations: readonly Location[], start: number, i: number): nu
 function gapEndsTrip(input: SegmentTripsInput, sampling: Sampling, before: Location, here: Location): boolean {
   const seconds = here.ts - before.ts;
   const long = sampling === 'time' ? 2 * limits.timeThreshold : limits.gapThreshold;
-  if (sampling === 'time' && restartedBetween(input.events, before.ts, here.ts)) return true;
-  if (seconds <= long) return false;
+  const restarted = restartedBetween(input.events, before.ts, here.ts);
+  if (seconds <= long) return restarted && sampling === 'time';
   return (
-    restartedBetween(input.events, before.ts, here.ts) ||
+    restarted ||
     !someWithin(input.motions, before.ts, here.ts) ||
     seconds > limits.longestGap ||
     distance(before, here) / seconds < limits.slowSpeed
   );
 }
 
-/** True when the locations of the last minutes, and the last few, all lie near location `i`. */
-function dwells(locations: readonly Location[], start: number, i: number): boolean {
+/**
+ * The middle of the dwell that ends at location `i`: of the last minutes or the last few locations, whichever is
+ * earlier; null: these do not all lie near it.
+ */
+function middleOfDwell(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
-  if (i - Math.max(i - limits.pointThreshold, start) + 1 < limits.pointThreshold - 1) return false;
+  const few = Math.max(i - limits.pointThreshold, start);
+  if (i - few + 1 < limits.pointThreshold - 1) return null;
   const recent = recentSince(locations, start, i);
-  if (here.ts - locations[recent]!.ts < limits.timeThreshold - limits.timeSlack) return false;
-  const oldest = Math.min(recent, Math.max(i - limits.pointThreshold, start));
-  for (let j = oldest; j < i; j += 1) {
+  if (here.ts - locations[recent]!.ts < limits.timeThreshold - limits.timeSlack) return null;
+  for (let j = Math.min(recent, few); j < i; j += 1) {
     const one = locations[j]!;
-    if (one.sampling === here.sampling && distance(one, here) >= limits.timeDistance) return false;
+    if (one.sampling === here.sampling && distance(one, here) >= limits.timeDistance) return null;
   }
-  return true;
+  return Math.max(start, Math.floor(Math.min(few + i, recent + i - 1) / 2));
 }
 
 /**
@@ -220,26 +207,9 @@ function dwells(locations: readonly Location[], start: number, i: number): boole
  */
 function recentSince(locations: readonly Location[], start: number, i: number): number {
   const here = locations[i]!.ts;
-  let j = start; // the first that is not too old
-  for (let high = i; j < high; ) {
-    const middle = (j + high) >> 1;
-    if (locations[middle]!.ts > here - limits.timeThreshold) high = middle;
-    else j = middle + 1;
-  }
+  const j = Math.max(start, firstAfter(locations, here - limits.timeThreshold));
   const short = here - locations[j]!.ts < limits.timeThreshold - limits.timeSlack;
   return short && j > start && here - locations[j - 1]!.ts <= 2 * limits.timeThreshold ? j - 1 : j;
-}
-
-/**
- * The middle of the dwell that ends at location `i`: of the last minutes or the last few locations, whichever is
- * earlier.
- */
-function middleOfDwell(locations: readonly Location[], start: number, i: number): number {
-  const recent = recentSince(locations, start, i);
-  const few = Math.max(i - limits.pointThreshold, start);
-  const middleOfFew = (few + i) / 2;
-  const middleOfRecent = recent === i ? middleOfFew : (recent + i - 1) / 2;
-  return Math.max(start, Math.floor(Math.min(middleOfFew, middleOfRecent)));
 }
 
 /**

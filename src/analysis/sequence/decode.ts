@@ -1,7 +1,9 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
 import { type CellInput, cellSeconds, cellWidth, featureLimits, featureNames, forEachBlock } from './features.ts';
-import { cellStates, type Model, StateOdds } from './model.ts';
+import { type Model, StateOdds } from './model.ts';
+import type { Run } from './runs.ts';
 import { weighSaid } from './said.ts';
+import { cellStates } from './states.ts';
 
 /** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
 export const decodeWeights = {
@@ -57,23 +59,19 @@ function judgedCells(input: CellInput, odds: StateOdds): Cells {
   const walking = new Float64Array(room);
   let n = 0;
   let known = -1; // the last cell that was asked for
-  const asked = new Float64Array(cellWidth); // its features, once its block is over
-  forEachBlock(input, (block) => {
-    const { rows } = block;
-    let there = -1; // where they are in this block
-    for (let i = 0, row = 0; i < block.count; i += 1, row += cellWidth) {
-      ts[n] = block.ts + i * cellSeconds;
+  const asked = new Float64Array(cellWidth); // its features
+  forEachBlock(input, ({ ts: start, count, rows }) => {
+    for (let i = 0, row = 0; i < count; i += 1, row += cellWidth, n += 1) {
+      ts[n] = start + i * cellSeconds;
       walking[n] = rows[row + walkingFeature]!;
-      if (known >= 0 && (there < 0 ? isSilenceOf(asked, 0, rows, row) : isSilenceOf(rows, there, rows, row))) {
+      if (known >= 0 && isSilenceOf(asked, rows, row)) {
         probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
       } else {
         odds.write(rows, row, probability, 4 * n);
         known = n;
-        there = row;
+        for (let f = 0; f < cellWidth; f += 1) asked[f] = rows[row + f]!;
       }
-      n += 1;
     }
-    if (there >= 0) asked.set(rows.subarray(there, there + cellWidth));
   });
   return {
     ts: ts.subarray(0, n),
@@ -96,9 +94,9 @@ function oddsOf(model: Model): StateOdds {
 const sameSilence = 60;
 
 /** True when the cell at `row` differs from one asked for only by a little more or less silence before and after it. */
-function isSilenceOf(asked: Float64Array, at: number, rows: Float64Array, row: number): boolean {
-  for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[at + f]) return false;
-  return Math.abs(rows[row]! - asked[at]!) < sameSilence && Math.abs(rows[row + 1]! - asked[at + 1]!) < sameSilence;
+function isSilenceOf(asked: Float64Array, rows: Float64Array, row: number): boolean {
+  for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[f]) return false;
+  return Math.abs(rows[row]! - asked[0]!) < sameSilence && Math.abs(rows[row + 1]! - asked[1]!) < sameSilence;
 }
 
 /**
@@ -140,10 +138,7 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
 }
 
 /** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
-export function movingShares(
-  { state, start, end }: { state: number; start: number; end: number },
-  { ts, probability }: Cells,
-): number[] {
+export function movingShares({ state, start, end }: Run, { ts, probability }: Cells): number[] {
   const sums = [0, 0, 0];
   for (let i = 0; i < ts.length; i += 1) {
     if (ts[i]! < start || ts[i]! > end) continue;

@@ -1,7 +1,7 @@
 // Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
-import { motionTypes } from '../../model/payloads.ts';
 import type { Motion, Sampling } from '../observations.ts';
 import { SortedWindow } from './sorted-window.ts';
+import { noState, stateTold } from './states.ts';
 import { apartIn, firstAfter, floats, type Track } from './track.ts';
 
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
@@ -315,28 +315,8 @@ function writeMeans({ ts: start, count, rows }: Block, figures: Figures, span: n
   }
 }
 
-const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
-
-/** What `readingKind` gives, in the order of the features. */
-export const readingKindOf = { still: 0, walk: 1, bike: 2, motor: 3, none: 4 } as const;
-const kinds = 5;
-
-/** Kinds of motion reading; every other code is `none`. */
-const kindByCode: ReadonlyMap<number, number> = new Map([
-  [STILL, readingKindOf.still],
-  [WALKING, readingKindOf.walk],
-  [RUNNING, readingKindOf.walk],
-  [ON_FOOT, readingKindOf.walk],
-  [BICYCLING, readingKindOf.bike],
-  [IN_VEHICLE, readingKindOf.motor],
-  [STOPPED_WHILE_IN_VEHICLE, readingKindOf.motor],
-  [AIR_OR_HSR, readingKindOf.motor],
-]);
-
-/** Kind of a motion reading: one of `readingKindOf`. */
-export function readingKind(type: number): number {
-  return kindByCode.get(type) ?? readingKindOf.none;
-}
+/** A reading names a state, or none. */
+const kinds = noState + 1;
 
 /** s before and after a cell for which motion readings are averaged: features 31 to 45 */
 const readingSpans = [30, 90, 300];
@@ -359,7 +339,7 @@ function readingsOf({ motions, sampling }: CellInput): Readings {
   const sums = new Float64Array(kinds * (n + 1));
   for (let i = 0; i < n; i += 1) {
     times[i] = motions[i]!.ts;
-    kind[i] = readingKind(motions[i]!.type);
+    kind[i] = stateTold(motions[i]!.type);
     const next = motions[i + 1]?.ts ?? Number.POSITIVE_INFINITY;
     const weight = held ? Math.min(next - times[i]!, featureLimits.reading) : motions[i]!.confidence / 100;
     for (let k = 0; k < kinds; k += 1) {

@@ -69,9 +69,7 @@ const n = modes.length;
 function scoresOf({ features, possible }: Ride, weights: readonly (readonly number[])[], only?: number): number[] {
   return weights.map((row, m) => {
     if (!possible[m] || (only !== undefined && only !== m)) return Number.NEGATIVE_INFINITY;
-    let score = 0;
-    for (let f = 0; f < legFeatures.length; f += 1) score += row[f]! * features[f]!;
-    return score;
+    return row.reduce((score, weight, f) => score + weight * features[f]!, 0);
   });
 }
 
@@ -81,6 +79,12 @@ function logSum(values: readonly number[]): number {
   let sum = 0;
   for (const value of values) sum += Math.exp(value - most);
   return most + Math.log(sum);
+}
+
+/** The probabilities that scores stand for. */
+function shares(scores: readonly number[]): number[] {
+  const all = logSum(scores);
+  return scores.map((score) => Math.exp(score - all));
 }
 
 /**
@@ -109,18 +113,13 @@ export function jointOdds(
     for (let a = 0; a < n; a += 1)
       behind[ride.before]![a]! += logSum(after.map((score, b) => score + pair(ride, a, b)));
   }
-  const single = ahead.map((scores, i) => {
-    const sums = scores.map((score, m) => score + behind[i]![m]!);
-    const all = logSum(sums);
-    return sums.map((sum) => Math.exp(sum - all));
-  });
+  const single = ahead.map((scores, i) => shares(scores.map((score, m) => score + behind[i]![m]!)));
   const pairs = rides.map((ride, i) => {
     if (ride.before === null) return null;
-    const sums = ahead[ride.before]!.flatMap((score, a) =>
-      own[i]!.map((next, b) => score + pair(ride, a, b) + next + behind[i]![b]!),
+    const scores = ahead[ride.before]!;
+    return shares(
+      scores.flatMap((score, a) => own[i]!.map((next, b) => score + pair(ride, a, b) + next + behind[i]![b]!)),
     );
-    const all = logSum(sums);
-    return sums.map((sum) => Math.exp(sum - all));
   });
   return { single, pairs };
 }

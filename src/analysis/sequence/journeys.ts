@@ -1,17 +1,16 @@
 // Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a
 // phantom goes.
 
-import { distance } from '../../geo/distance.ts';
+import { distance, type LatLon } from '../../geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
-import { isRestart, type Location, type Motion, type PhoneEvent } from '../observations.ts';
+import { isRestart } from '../observations.ts';
 import type { RawTrip } from './candidates.ts';
-import { readingKind } from './features.ts';
-import type { JointModel, JointOdds } from './joint.ts';
-import { cellStates } from './model.ts';
+import type { Decoded } from './outings.ts';
 import { modes, type Ride } from './rides.ts';
-import { movements, movingBetween, type Run, secondsIn } from './runs.ts';
-import { apart, extent, positionAt, type Track } from './track.ts';
+import { movements, movingBetween, secondsIn } from './runs.ts';
+import { cellStates, isMoving, stateTold } from './states.ts';
+import { apart, extent, positionAt } from './track.ts';
 
 /** Limits of journeys. Set by hand on the developers' days, but what is marked physical. */
 export const journeyLimits = {
@@ -63,12 +62,16 @@ export const stopFeatures = [
   'ln way next',
 ] as const;
 
-/** Candidates, or parts of one, that are one journey; indexes of `locations`. */
-export interface Journey {
+/** Candidates, or a part of one; indexes of `locations`. */
+export interface Part {
   startIndex: number;
   endIndex: number;
   /** The last candidate of it. */
   last: RawTrip;
+}
+
+/** What is one journey. */
+export interface Journey extends Part {
   /** Stops that were found to be waits, and what the stop after the journey was found to be. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
   after: StopReason | null;
@@ -76,59 +79,41 @@ export interface Journey {
 }
 
 /** A candidate, or a part of one. */
-interface Piece {
-  startIndex: number;
-  endIndex: number;
-  last: RawTrip;
+interface Piece extends Part {
   /** First and last movement, those that continue it into the stops beside it included; null: it does not move. */
   moved: { start: number; end: number } | null;
 }
 
 /** A piece that moves. */
-interface Travel extends Piece {
-  moved: { start: number; end: number };
-}
+type Travel = Piece & { moved: NonNullable<Piece['moved']> };
 
-/** The last journey that travels: all that was joined to it, and the last piece. */
+/** The last journey that travels, since when it moves, and its last piece. */
 interface Open {
   journey: Journey;
-  all: Travel;
+  since: number;
   before: Travel;
 }
 
-/** Candidates for trips and the observations by which they are joined to journeys. */
-export interface JourneyInput {
-  candidates: readonly RawTrip[];
-  locations: readonly Location[];
-  motions: readonly Motion[];
-  events: readonly PhoneEvent[];
-  track: Track;
-  runs: readonly Run[];
-  rides: readonly Ride[];
-  odds: JointOdds;
-  model: JointModel;
-  /** Where the user was before, if the way from there was seen. */
-  from: { latitude: number; longitude: number } | null;
-}
-
-/** Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it. */
-export function journeysOf(input: JourneyInput): Journey[] {
+/**
+ * Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it.
+ * `from`: where the user was before, if the way from there was seen.
+ */
+export function journeysOf(decoded: Decoded, from: LatLon | null): Journey[] {
   const journeys: Journey[] = [];
   let open: Open | null = null;
-  let last: Piece | null = null;
-  for (const piece of piecesOf(input)) {
-    const phantom = isPhantom(input, piece, last);
-    last = piece;
+  let start = from; // where the user was before the piece
+  for (const piece of piecesOf(decoded)) {
+    const phantom = isPhantom(decoded, piece, start);
+    start = positionAt(decoded.track, decoded.locations[piece.endIndex]!.ts);
     if (open && isTravel(piece)) {
-      const { journey, all, before }: Open = open;
-      const { isWait, reason } = judge(input, all, before, piece);
+      const { journey, since, before }: Open = open;
+      const { isWait, reason } = judge(decoded, since, before, piece);
       if (isWait) {
         journey.waits.push({ start_ts: before.moved.end, end_ts: piece.moved.start, reason });
         journey.endIndex = piece.endIndex;
         journey.last = piece.last;
         journeys.length = journeys.indexOf(journey) + 1;
-        const moved = { start: all.moved.start, end: piece.moved.end };
-        open = { journey, all: { ...piece, startIndex: all.startIndex, moved }, before: piece };
+        open = { journey, since, before: piece };
         continue;
       }
       journey.after = reason;
@@ -136,7 +121,7 @@ export function journeysOf(input: JourneyInput): Journey[] {
     const { startIndex, endIndex } = piece;
     const journey: Journey = { startIndex, endIndex, last: piece.last, waits: [], after: null, phantom };
     journeys.push(journey);
-    if (isTravel(piece)) open = { journey, all: piece, before: piece };
+    if (isTravel(piece)) open = { journey, since: piece.moved.start, before: piece };
   }
   return journeys;
 }
@@ -144,10 +129,10 @@ export function journeysOf(input: JourneyInput): Journey[] {
 const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
 /** The candidates, each with its movement and what continues it outwards, up to the pieces beside it. */
-function piecesOf(input: JourneyInput): Piece[] {
-  const { candidates, locations, runs } = input;
+function piecesOf(decoded: Decoded): Piece[] {
+  const { outing, locations, runs } = decoded;
   const moving = movements(runs);
-  const parts = candidates.flatMap((candidate) => partsOf(input, candidate));
+  const parts = outing.candidates.flatMap((candidate) => partsOf(decoded, candidate));
   const pieces: Piece[] = [];
   for (const [i, part] of parts.entries()) {
     const before = pieces.at(-1)?.moved?.end ?? Number.NEGATIVE_INFINITY;
@@ -163,8 +148,8 @@ function piecesOf(input: JourneyInput): Piece[] {
 }
 
 /** The parts of a candidate between rests so long that each may have been an errand: a wait joins them again. */
-function partsOf({ locations, runs, track }: JourneyInput, candidate: RawTrip): Omit<Piece, 'moved'>[] {
-  const parts: Omit<Piece, 'moved'>[] = [];
+function partsOf({ locations, runs, track }: Decoded, candidate: RawTrip): Part[] {
+  const parts: Part[] = [];
   const { endIndex } = candidate;
   let { startIndex } = candidate;
   const moving = movingBetween(runs, locations[startIndex]!.ts, locations[endIndex]!.ts);
@@ -190,14 +175,11 @@ export interface StopFigures {
   features: number[];
 }
 
-/**
- * Whether the user who stops between `before` and `next` is still under way, and why; `all`: what was joined to
- * `before`.
- */
-function judge(input: JourneyInput, all: Travel, before: Travel, next: Travel) {
-  const { never, features } = stopBetween(input, all, before, next);
+/** Whether the user who moves since then and stops between `before` and `next` is still under way, and why. */
+function judge(decoded: Decoded, since: number, before: Travel, next: Travel) {
+  const { never, features } = stopBetween(decoded, since, before, next);
   if (never) return { isWait: false, reason: never };
-  const score = features.reduce((sum, figure, i) => sum + figure * input.model.waits[i]!, 0);
+  const score = features.reduce((sum, figure, i) => sum + figure * decoded.joint.waits[i]!, 0);
   const by = (name: (typeof stopFeatures)[number]): number => features[stopFeatures.indexOf(name)]!;
   if (score <= 0) {
     const reason: StopReason = by('turned back') > 0.2 ? 'turned back' : by('parked') > 0.5 ? 'parked' : 'stay';
@@ -210,8 +192,8 @@ function judge(input: JourneyInput, all: Travel, before: Travel, next: Travel) {
 
 /** The figures of the stop between two pieces. */
 function stopBetween(
-  { track, runs, events, locations, rides, odds }: JourneyInput,
-  all: Travel,
+  { track, runs, events, locations, rides, odds }: Decoded,
+  since: number,
   before: Travel,
   next: Travel,
 ): StopFigures {
@@ -224,7 +206,7 @@ function stopBetween(
   };
   const middle = (start_ts + end_ts) / 2;
   const isRide = ({ leg }: Ride): boolean => leg.state !== cellStates.walk;
-  const came = rides.findLastIndex((ride) => isRide(ride) && ride.leg.start < middle && ride.leg.end > all.moved.start);
+  const came = rides.findLastIndex((ride) => isRide(ride) && ride.leg.start < middle && ride.leg.end > since);
   const goes = rides.findIndex((ride) => isRide(ride) && ride.leg.end > middle && ride.leg.start < b.end);
   const share = (i: number, ...wanted: number[]): number =>
     i < 0 ? 0 : wanted.reduce((sum, mode) => sum + odds.single[i]![mode]!, 0);
@@ -235,7 +217,7 @@ function stopBetween(
   })();
   const isNext = goes >= 0 && rides[goes]!.before === came;
   const parked = isNext ? rides[goes]!.left * odds.pairs[goes]![twoCars]! : 0;
-  const from = came < 0 ? all.moved.start : rides[came]!.leg.end;
+  const from = came < 0 ? since : rides[came]!.leg.end;
   const to = goes < 0 ? b.end : rides[goes]!.leg.start;
   const walked = secondsIn(movingBetween(runs, from, to), cellStates.walk);
   const way = (start: number, end: number): number =>
@@ -243,14 +225,14 @@ function stopBetween(
   const features = [
     1,
     Math.log(Math.max(60, end_ts - start_ts) / 600),
-    Math.max(0, 0.85 - Math.max(direct(a.start), direct(all.moved.start))),
+    Math.max(0, 0.85 - Math.max(direct(a.start), direct(since))),
     share(goes, 3, 4),
     share(came, 3, 4),
     came < 0 ? 1 : 0,
     share(came, 1),
     parked,
     Math.log(1 + Math.min(walked, 900) / 60),
-    way(all.moved.start, a.end),
+    way(since, a.end),
     way(a.end, b.end), // from the end of the rest on: the phone may have noticed late that the user went on
   ];
   return { start_ts, end_ts, never, features };
@@ -260,25 +242,23 @@ function stopBetween(
 const twoCars = 2 * modes.length + 2;
 
 /** Stops between the pieces of an outing as far as each follows travel, for the fit. */
-export function stopsOf(input: JourneyInput): StopFigures[] {
-  const travels = piecesOf(input).filter(isTravel);
-  return travels.slice(1).map((next, i) => stopBetween(input, travels[i]!, travels[i]!, next));
+export function stopsOf(decoded: Decoded): StopFigures[] {
+  const travels = piecesOf(decoded).filter(isTravel);
+  return travels.slice(1).map((next, i) => stopBetween(decoded, travels[i]!.moved.start, travels[i]!, next));
 }
 
 /**
  * True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it
  * moves.
  */
-function isPhantom(input: JourneyInput, piece: Piece, before: Piece | null): boolean {
-  const { locations, motions, track } = input;
+function isPhantom({ locations, motions, track }: Decoded, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
-  const start = before ? positionAt(track, locations[before.endIndex]!.ts) : input.from;
   const away = start ? distance(start, positionAt(track, from)) : 0;
   const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, extent(track, from, to));
   if (metres < journeyLimits.standing) return true;
   if (piece.moved || metres >= journeyLimits.phantom) return false;
   const telling = within(motions, from - journeyLimits.noticedLate, to).some(
-    ({ type, confidence }) => [1, 2, 3].includes(readingKind(type)) && confidence >= journeyLimits.phantomConfidence,
+    ({ type, confidence }) => isMoving(stateTold(type)) && confidence >= journeyLimits.phantomConfidence,
   );
   return !telling || metres < (to - from) * journeyLimits.phantomSpeed;
 }

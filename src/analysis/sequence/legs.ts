@@ -1,6 +1,7 @@
 // Step "legs": the states of a journey -> its legs, each in one state, with the waits between them.
-import { cellStates } from './model.ts';
+
 import { movingBetween, type Run } from './runs.ts';
+import { cellStates } from './states.ts';
 
 /** s, all set by hand */
 const limits = {
@@ -12,11 +13,7 @@ const limits = {
 };
 
 /** A part of a journey in one state. */
-export interface Leg {
-  state: number;
-  start: number;
-  end: number;
-}
+export type Leg = Run;
 
 /** Legs in order of time between two times; the first begins and the last ends there. Empty when nothing moves. */
 export function legsOf(runs: readonly Run[], from: number, to: number): Leg[] {

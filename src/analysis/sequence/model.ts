@@ -1,12 +1,7 @@
 // Boosted trees: the parameters as a data file holds them, checked, and the probability of each state that they give a
 // cell.
 import { featureNames } from './features.ts';
-
-/** How the user moves in a cell, in the order of the model's classes. */
-export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
-
-/** Index of a state in `stateNames`. */
-export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
+import { stateNames } from './states.ts';
 
 /** One tree: nodes with feature, threshold and children; a child below 0 is leaf `-child - 1`. */
 export interface TreeFile {
@@ -222,22 +217,11 @@ export class StateOdds {
 
   private score(): void {
     const { value, found } = this;
-    let a = 0;
-    let b = 0;
-    let c = 0;
-    let d = 0;
-    for (let k = 0; k < value.length; k += 4) {
-      a += value[k]!;
-      b += value[k + 1]!;
-      c += value[k + 2]!;
-      d += value[k + 3]!;
-    }
-    const most = Math.max(a, b, c, d);
-    found[0] = Math.exp(a - most);
-    found[1] = Math.exp(b - most);
-    found[2] = Math.exp(c - most);
-    found[3] = Math.exp(d - most);
-    const sum = found[0]! + found[1]! + found[2]! + found[3]!;
+    found.fill(0);
+    for (let k = 0; k < value.length; k += 1) found[k & 3]! += value[k]!;
+    const most = Math.max(found[0]!, found[1]!, found[2]!, found[3]!);
+    let sum = 0;
+    for (let s = 0; s < 4; s += 1) sum += found[s] = Math.exp(found[s]! - most);
     for (let s = 0; s < 4; s += 1) found[s]! /= sum;
   }
 }

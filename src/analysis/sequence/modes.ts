@@ -1,12 +1,6 @@
 // Step "modes": the mode of a leg as clients read it, its probability, and the probabilities of the other modes.
+import type { Mode } from '../segmenter.ts';
 import { modes } from './rides.ts';
-
-/** A mode with its probability, and the probability of every other possible mode; they sum to 1. */
-export interface Mode {
-  sensed_mode: string;
-  mode_confidence: number;
-  mode_probabilities: Record<string, number>;
-}
 
 /** The likeliest mode of a leg; of equally likely ones the first. */
 export function modeOf(chances: readonly number[]): Mode {

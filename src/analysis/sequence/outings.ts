@@ -1,9 +1,14 @@
 // Step "outings": candidate trips -> outings, the trips that follow each other so soon that they may be one journey.
 import { firstAtOrAfter } from '../in-time.ts';
-import type { Location, Sampling } from '../observations.ts';
+import type { Location, Observations, Sampling } from '../observations.ts';
 import { lookAround } from '../segmenter.ts';
 import type { RawTrip } from './candidates.ts';
+import type { Cells } from './decode.ts';
+import type { JointModel, JointOdds } from './joint.ts';
+import type { Ride } from './rides.ts';
+import type { Run } from './runs.ts';
 import type { Doubt } from './strays.ts';
+import type { Track } from './track.ts';
 
 /** s; an outing that began this long ago takes no further candidate, so that no life is one outing (by hand) */
 const longestOuting = 86_400;
@@ -19,6 +24,22 @@ export interface Outing {
   settledTs: number | null;
   /** Start of what follows it, be it a trip that has not ended; infinite when nothing is known to follow. */
   nextTs: number;
+}
+
+/** An outing with its track and states. */
+export interface Decoded extends Observations {
+  outing: Outing;
+  /** Times of locations that were left out before. */
+  strays: readonly number[];
+  track: Track;
+  cells: Cells;
+  runs: readonly Run[];
+  /** Its legs, and what is said of their modes. */
+  rides: readonly Ride[];
+  odds: JointOdds;
+  joint: JointModel;
+  /** Name of the model that the states are from. */
+  model: string;
 }
 
 /** Outings in order of time. `openSince`: index of the location with which a trip begins that has not ended. */

@@ -6,7 +6,7 @@ import { firstAtOrAfter } from '../in-time.ts';
 import { pointBetween } from '../resample.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
 import type { Leg } from './legs.ts';
-import { cellStates } from './model.ts';
+import { cellStates } from './states.ts';
 import { firstAfter, positionAt, speedsIn, type Track, trackLimits } from './track.ts';
 
 /** All set by hand on the developers' days. */
@@ -23,15 +23,11 @@ const limits = {
 };
 
 /**
- * The way of a trip from `start` to `end`: from the stay before it, if known, over the track's locations; else from its
- * own first location, at `firstTs`.
+ * The way of a trip with these legs: from the stay before it, if known, over the track's locations; else from its own
+ * first location, at `firstTs`.
  */
-export function pathOf(
-  track: Track,
-  { start, end, firstTs }: { start: number; end: number; firstTs: number },
-  legs: readonly Leg[],
-  stay: Stay | null,
-): PathPoint[] {
+export function pathOf(track: Track, legs: readonly Leg[], firstTs: number, stay: Stay | null): PathPoint[] {
+  const [start, end] = [legs[0]!.start, legs.at(-1)!.end];
   const first = firstAfter(track, stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
   const rest: PathPoint[] = [];
   for (let i = first; i < track.ts.length && track.ts[i]! < end; i += 1) rest.push(pointAt(track, track.ts[i]!));
@@ -39,7 +35,9 @@ export function pathOf(
   const next = { ...rest[0]! };
   const from = stay?.location ?? pointAt(track, Math.max(start, firstTs));
   const straight = distance(from, next);
-  const lead = next.ts - start > limits.late ? leadOf(track, start, next.ts, legs, stay, straight) : straight;
+  let lead = straight; // m up to the first location
+  if (next.ts - start > limits.late)
+    lead = stay ? straight * limits.detour : Math.max(straight, metresUntil(track, legs, next.ts));
   const begin = { ts: start, latitude: from.latitude, longitude: from.longitude, altitude: next.altitude, length: 0 };
   for (const point of rest) point.length = point.length - next.length + lead;
   return [begin, ...rest];
@@ -50,22 +48,14 @@ function pointAt(track: Track, ts: number): PathPoint {
   return { ts, latitude, longitude, altitude, length };
 }
 
-/** m of the way up to the first location: by the place before, however long ago; else by the time that it took */
-function leadOf(
-  track: Track,
-  start: number,
-  until: number,
-  legs: readonly Leg[],
-  stay: Stay | null,
-  straight: number,
-): number {
-  if (stay) return straight * limits.detour;
+/** m of the way up to a time at which the track begins, by how long it took */
+function metresUntil(track: Track, legs: readonly Leg[], until: number): number {
   let metres = 0;
   for (const leg of legs) {
-    const seconds = Math.min(leg.end, until) - Math.max(leg.start, start);
+    const seconds = Math.min(leg.end, until) - leg.start;
     if (seconds > 0) metres += seconds * speedAtBeginning(track, leg, until);
   }
-  return Math.max(straight, metres);
+  return metres;
 }
 
 function speedAtBeginning(track: Track, { state }: Leg, from: number): number {

@@ -2,9 +2,9 @@
 import { fastest } from '../../model/mode-class.ts';
 import { type Cells, movingShares } from './decode.ts';
 import { type Leg, legsOf } from './legs.ts';
-import { cellStates } from './model.ts';
 import { type Run, runsBetween, secondsIn } from './runs.ts';
 import { fastestSpeed, haltsIn, silentShare, turnPerKm } from './shape.ts';
+import { cellStates } from './states.ts';
 import { apart, firstAfter, metresBetween, positionAt, type Track } from './track.ts';
 
 /** Modes that a leg is decided between. */

@@ -3,7 +3,7 @@ import { transitions } from '../../model/payloads.ts';
 import type { PhoneEvent } from '../observations.ts';
 import type { Cells } from './decode.ts';
 import { cellSeconds } from './features.ts';
-import { cellStates } from './model.ts';
+import { cellStates } from './states.ts';
 import { apart, extent, firstAfter, positionAt, type Track } from './track.ts';
 
 /** Cells in one state that follow each other without a hole. */

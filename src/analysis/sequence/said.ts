@@ -1,7 +1,7 @@
 // Step "said": what an Android phone says for sure about how its user moves outweighs what the model makes of it.
 import type { Motion } from '../observations.ts';
-import { cellSeconds, readingKind, readingKindOf } from './features.ts';
-import { cellStates } from './model.ts';
+import { cellSeconds } from './features.ts';
+import { cellStates, isMoving, stateTold } from './states.ts';
 
 /** What a sure reading counts. Both are counted on the training days, see docs/quality.md. */
 const sureReading = {
@@ -10,13 +10,6 @@ const sureReading = {
   /** Odds of the way to move that it names against each other one: about the median of six pairs. */
   odds: 300,
 };
-
-/** States by the kind of reading that names them. */
-const named = new Map<number, number>([
-  [readingKindOf.walk, cellStates.walk],
-  [readingKindOf.bike, cellStates.cycle],
-  [readingKindOf.motor, cellStates.motor],
-]);
 
 /**
  * Weighs the probabilities of cells by the sure readings in them, in place; readings that contradict each other say
@@ -35,8 +28,8 @@ export function weighSaid(
     let agree = true;
     for (; next < motions.length && motions[next]!.ts <= ts[i]!; next += 1) {
       const { type, confidence } = motions[next]!;
-      const state = confidence >= sureReading.sure ? named.get(readingKind(type)) : undefined;
-      if (state === undefined) continue;
+      const state = stateTold(type);
+      if (confidence < sureReading.sure || !isMoving(state)) continue;
       agree &&= said === null || said === state;
       said = state;
     }

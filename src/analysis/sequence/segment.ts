@@ -19,12 +19,12 @@ import { decodeCells } from './decode.ts';
 import { type JointModel, jointOdds, readJointModel } from './joint.ts';
 import { journeyLimits, journeysOf, type StopFigures, stopsOf } from './journeys.ts';
 import { type Model, readModel } from './model.ts';
-import { type Outing, outingsOf } from './outings.ts';
+import { type Decoded, type Outing, outingsOf } from './outings.ts';
 import { type Ride, ridesOf } from './rides.ts';
 import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
 import { withLeftOut, withoutStrays } from './strays.ts';
 import { trackOf } from './track.ts';
-import { type Decoded, failedTrip, tripOf } from './trip.ts';
+import { failedTrip, tripOf } from './trip.ts';
 import { shippedNames, versionWith } from './version.ts';
 
 /**
@@ -116,7 +116,7 @@ function tripsOf(outing: Outing, stretch: Seen, stay: Stay | null, models: Model
     const first = stretch.locations[outing.candidates[0]!.startIndex]!;
     const underWay = isUnderWay(decoded.runs, first.ts);
     const from = stay && !unseenFrom(stay, first, { events, motions, underWay }) ? stay.location : null;
-    const journeys = journeysOf(withFields(decoded, { candidates: outing.candidates, model: decoded.joint, from }));
+    const journeys = journeysOf(decoded, from);
     let here = stay;
     for (const [i, journey] of journeys.entries()) {
       const next = journeys[i + 1];
@@ -127,7 +127,7 @@ function tripsOf(outing: Outing, stretch: Seen, stay: Stay | null, models: Model
     }
     return trips;
   } catch (error) {
-    return outing.candidates.map((candidate, i) => failedTrip(outing, stretch, candidate, i, error));
+    return outing.candidates.map((candidate) => failedTrip(withFields(stretch, { outing }), candidate, error));
   }
 }
 
@@ -148,19 +148,12 @@ function decode(outing: Outing, { locations, motions, events, strays }: Seen, mo
   return { track, cells, runs, rides, odds, joint, model: model.id, ...seen };
 }
 
-/** What the decision on an outing is fitted to: its rides, and the stops in it. */
-export interface FittedOuting {
-  rides: readonly Ride[];
-  stops: readonly StopFigures[];
-}
-
-/** The outings of everything that one phone recorded, for the fit of `JointModel`. */
-export function outingsIn(stretch: Stretch, models: Models): FittedOuting[] {
+/** The rides of each outing that one phone recorded, and the stops in it: what `JointModel` is fitted to. */
+export function outingsIn(stretch: Stretch, models: Models): { rides: readonly Ride[]; stops: StopFigures[] }[] {
   const { locations, strays, doubts } = withoutStrays(stretch, null);
   const found = segmentTrips({ ...stretch, locations, resume: null, endOfData: true });
   return outingsOf(found.trips, { locations, doubts }, found.openSince).map((outing) => {
     const decoded = decode(outing, { ...stretch, locations, strays }, models);
-    const stops = stopsOf({ ...decoded, candidates: outing.candidates, model: decoded.joint, from: null });
-    return { rides: decoded.rides, stops };
+    return { rides: decoded.rides, stops: stopsOf(decoded) };
   });
 }

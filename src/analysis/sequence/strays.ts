@@ -5,7 +5,7 @@ import type { Resume } from '../../model/trip.ts';
 import { firstAtOrAfter, someWithin, within } from '../in-time.ts';
 import { isExit, type Location } from '../observations.ts';
 import { lookAround, type Stretch } from '../segmenter.ts';
-import { readingKind, readingKindOf } from './features.ts';
+import { cellStates, isMoving, stateTold } from './states.ts';
 
 /** When a location is doubted, and what clears it. Physical, but `away`, `most` and `told` (by hand). */
 const limits = {
@@ -137,9 +137,9 @@ function isTold({ events, motions }: Stretch, ts: number): boolean {
   if (someWithin(events, from, ts + limits.told / 2, isExit)) return true;
   let [moving, still] = [0, 0];
   for (const { type } of within(motions, from, to)) {
-    const kind = readingKind(type);
-    if (kind === readingKindOf.still) still += 1;
-    else if (kind !== readingKindOf.none) moving += 1;
+    const state = stateTold(type);
+    if (isMoving(state)) moving += 1;
+    else if (state === cellStates.still) still += 1;
   }
   return moving >= 2 && moving >= 2 * still;
 }

@@ -73,10 +73,9 @@ export function trackOf(locations: readonly Location[]): Track {
   const kept = withoutSpikes(fresh, plane);
   const n = kept.length;
   const lists = floats(n, 'ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length');
-  const { ts, x, y, latitude, longitude, speed, metres, length } = lists;
-  const altitude = kept.map((l) => l.altitude);
+  const { ts, x, y, speed } = lists;
   const leftOut = { repeats: locations.length - fresh.length, spikes: fresh.length - n };
-  const track: Track = { ts, x, y, latitude, longitude, altitude, speed, metres, length, leftOut };
+  const track: Track = { leftOut, altitude: kept.map((l) => l.altitude), ...lists };
   for (let i = 0; i < n; i += 1) {
     ts[i] = kept[i]!.ts;
     x[i] = plane.x(kept[i]!.longitude);
@@ -313,20 +312,8 @@ export function firstAfter({ ts: times }: Pick<Track, 'ts'>, ts: number): number
   return low;
 }
 
-/** A position on the track: linear in time between fixes, resting before the first and after the last. */
-export interface OnTrack {
-  x: number;
-  y: number;
-  latitude: number;
-  longitude: number;
-  altitude: number | null;
-  /** m, as in `Track` */
-  metres: number;
-  length: number;
-}
-
-/** Where the user was at `ts`. */
-export function positionAt(track: Track, ts: number): OnTrack {
+/** Where the user was at `ts`: linear in time between fixes, resting before the first and after the last. */
+export function positionAt(track: Track, ts: number) {
   const { i, j, share } = stepAt(track, firstAfter(track, ts), ts);
   const a = track.altitude[i]!;
   const b = track.altitude[j]!;

@@ -1,0 +1,30 @@
+// How the user moves in a cell, and which of these states a motion reading names.
+import { motionTypes } from '../../model/payloads.ts';
+
+/** The states, in the order of the models' classes. */
+export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
+
+/** Index of a state in `stateNames`. */
+export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
+
+/** Stands for the state that a reading names which names none: behind all states. */
+export const noState = 4;
+
+const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
+
+/** The codes of readings by the state that they name. */
+const codes: readonly (readonly number[])[] = [
+  [STILL],
+  [WALKING, RUNNING, ON_FOOT],
+  [BICYCLING],
+  [IN_VEHICLE, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR],
+];
+
+/** The state that a motion reading of this type names; `noState`: none. */
+export function stateTold(type: number): number {
+  const state = codes.findIndex((some) => some.includes(type));
+  return state < 0 ? noState : state;
+}
+
+/** True for the states in which the user gets on. */
+export const isMoving = (state: number): boolean => state !== cellStates.still && state !== noState;
