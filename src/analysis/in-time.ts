@@ -17,7 +17,7 @@ export function firstAtOrAfter(sorted: readonly Timed[], ts: number): number {
 }
 
 /** Index of the first element with `ts` after `ts`; the length if there is none. */
-export function firstAfter(sorted: readonly Timed[], ts: number): number {
+export function firstLater(sorted: readonly Timed[], ts: number): number {
   let i = firstAtOrAfter(sorted, ts);
   while (i < sorted.length && sorted[i]!.ts === ts) i += 1;
   return i;

@@ -3,7 +3,7 @@
 import { distance } from '../geo/distance.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { LastSeen, Silence, SilenceReason } from '../model/trip.ts';
-import { firstAfter } from './in-time.ts';
+import { firstLater } from './in-time.ts';
 import type { Location, Observations, PhoneEvent } from './observations.ts';
 import { locationOf, positionOf } from './places.ts';
 
@@ -32,7 +32,7 @@ export function silencesUntil(
 ): { silences: Silence[]; seen: LastSeen | null } {
   const { locations, motions, events } = signs;
   const from = seen?.ts ?? Number.NEGATIVE_INFINITY;
-  let [l, m, e] = [firstAfter(locations, from), firstAfter(motions, from), firstAfter(events, from)];
+  let [l, m, e] = [firstLater(locations, from), firstLater(motions, from), firstLater(events, from)];
   const silences: Silence[] = [];
   let state = seen;
   for (;;) {

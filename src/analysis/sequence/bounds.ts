@@ -53,7 +53,7 @@ export type BoundaryRule =
   | 'trip after';
 
 /** A journey, and what lies around it. */
-export interface Span {
+export interface JourneySpan {
   first: Location;
   last: Location;
   /** The last candidate of it. */
@@ -77,7 +77,7 @@ export interface Bounds {
 }
 
 /** Start and end of a journey. */
-export function boundsOf(decoded: Decoded, span: Span): Bounds {
+export function boundsOf(decoded: Decoded, span: JourneySpan): Bounds {
   const moving = movements(decoded.runs);
   const [start_ts, start, lead] = startOf(decoded, span, moving);
   const [end_ts, end] = endOf(decoded, span, moving);
@@ -89,7 +89,7 @@ export function boundsOf(decoded: Decoded, span: Span): Bounds {
 type Boundary = [ts: number, rule: BoundaryRule];
 type Movements = ReturnType<typeof movements>;
 
-function startOf(decoded: Decoded, span: Span, moving: Movements): [...Boundary, Run[]] {
+function startOf(decoded: Decoded, span: JourneySpan, moving: Movements): [...Boundary, Run[]] {
   const { first, last, stay, isUnseen } = span;
   const leftTs = leftAt(decoded, span);
   const run =
@@ -160,7 +160,7 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
   return found;
 }
 
-function endOf(decoded: Decoded, { first, last, candidate, notAfter }: Span, moving: Movements): Boundary {
+function endOf(decoded: Decoded, { first, last, candidate, notAfter }: JourneySpan, moving: Movements): Boundary {
   const run = moving.findLast(({ start, end }) => start < last.ts + boundLimits.reach && end > first.ts);
   const arrived = arrivedAt(decoded.track, first.ts, last.ts);
   const found: Boundary = run
@@ -176,7 +176,7 @@ const clamp = (value: number, least: number, most: number): number => Math.min(M
 const leastStay = 180;
 
 /** When the user left the place before, if they came from there to the first location at the trip's usual speed. */
-function leftAt({ track, runs }: Decoded, { first, last, stay, isUnseen }: Span): number {
+function leftAt({ track, runs }: Decoded, { first, last, stay, isUnseen }: JourneySpan): number {
   if (!stay || isUnseen || stay.enter_ts >= first.ts) return first.ts;
   const firstLeg = runs.find((run) => run.state !== cellStates.still && run.end > first.ts && run.start < last.ts);
   const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);

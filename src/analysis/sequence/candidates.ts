@@ -3,7 +3,7 @@ import { distance } from '../../geo/distance.ts';
 import { median } from '../../geo/speed.ts';
 import type { Resume } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
-import { firstAfter, firstAtOrAfter, someWithin } from '../in-time.ts';
+import { firstAtOrAfter, firstLater, someWithin } from '../in-time.ts';
 import { isEnd, type Location, type Observations, restartedBetween, type Sampling } from '../observations.ts';
 
 /** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
@@ -207,7 +207,7 @@ function middleOfDwell(locations: readonly Location[], start: number, i: number)
  */
 function recentSince(locations: readonly Location[], start: number, i: number): number {
   const here = locations[i]!.ts;
-  const j = Math.max(start, firstAfter(locations, here - limits.timeThreshold));
+  const j = Math.max(start, firstLater(locations, here - limits.timeThreshold));
   const short = here - locations[j]!.ts < limits.timeThreshold - limits.timeSlack;
   return short && j > start && here - locations[j - 1]!.ts <= 2 * limits.timeThreshold ? j - 1 : j;
 }

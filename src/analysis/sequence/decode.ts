@@ -1,7 +1,6 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
 import { type CellInput, cellSeconds, cellWidth, featureLimits, featureNames, forEachBlock } from './features.ts';
 import { type Model, StateOdds } from './model.ts';
-import type { Run } from './runs.ts';
 import { weighSaid } from './said.ts';
 import { cellStates } from './states.ts';
 
@@ -135,16 +134,4 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
     state[i] = s;
     s = before[4 * (i - from) + s]!;
   }
-}
-
-/** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
-export function movingShares({ state, start, end }: Run, { ts, probability }: Cells): number[] {
-  const sums = [0, 0, 0];
-  for (let i = 0; i < ts.length; i += 1) {
-    if (ts[i]! < start || ts[i]! > end) continue;
-    for (let k = 0; k < 3; k += 1) sums[k]! += probability[4 * i + 1 + k]!;
-  }
-  const moving = sums[0]! + sums[1]! + sums[2]!;
-  if (moving === 0) return sums.map((_, k) => (state === 1 + k ? 1 : 0));
-  return sums.map((sum) => sum / moving);
 }

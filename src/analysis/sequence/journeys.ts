@@ -63,7 +63,7 @@ export const stopFeatures = [
 ] as const;
 
 /** Candidates, or a part of one; indexes of `locations`. */
-export interface Part {
+export interface OutingPart {
   startIndex: number;
   endIndex: number;
   /** The last candidate of it. */
@@ -71,7 +71,7 @@ export interface Part {
 }
 
 /** What is one journey. */
-export interface Journey extends Part {
+export interface Journey extends OutingPart {
   /** Stops that were found to be waits, and what the stop after the journey was found to be. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
   after: StopReason | null;
@@ -79,7 +79,7 @@ export interface Journey extends Part {
 }
 
 /** A candidate, or a part of one. */
-interface Piece extends Part {
+interface Piece extends OutingPart {
   /** First and last movement, those that continue it into the stops beside it included; null: it does not move. */
   moved: { start: number; end: number } | null;
 }
@@ -148,8 +148,8 @@ function piecesOf(decoded: Decoded): Piece[] {
 }
 
 /** The parts of a candidate between rests so long that each may have been an errand: a wait joins them again. */
-function partsOf({ locations, runs, track }: Decoded, candidate: RawTrip): Part[] {
-  const parts: Part[] = [];
+function partsOf({ locations, runs, track }: Decoded, candidate: RawTrip): OutingPart[] {
+  const parts: OutingPart[] = [];
   const { endIndex } = candidate;
   let { startIndex } = candidate;
   const moving = movingBetween(runs, locations[startIndex]!.ts, locations[endIndex]!.ts);

@@ -1,6 +1,6 @@
 // Step "rides": what speaks for one mode or another of each leg of an outing: its shape, and what lies around it.
 import { fastest } from '../../model/mode-class.ts';
-import { type Cells, movingShares } from './decode.ts';
+import type { Cells } from './decode.ts';
 import { type Leg, legsOf } from './legs.ts';
 import { type Run, runsBetween, secondsIn } from './runs.ts';
 import { fastestSpeed, haltsIn, silentShare, turnPerKm } from './shape.ts';
@@ -167,6 +167,18 @@ function figuresOf(track: Track, cells: Cells, leg: Leg) {
     Math.max(0, fastest - 27) / 10,
   ];
   return { own, shape, fastest };
+}
+
+/** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
+export function movingShares({ state, start, end }: Leg, { ts, probability }: Cells): number[] {
+  const sums = [0, 0, 0];
+  for (let i = 0; i < ts.length; i += 1) {
+    if (ts[i]! < start || ts[i]! > end) continue;
+    for (let k = 0; k < 3; k += 1) sums[k]! += probability[4 * i + 1 + k]!;
+  }
+  const moving = sums[0]! + sums[1]! + sums[2]!;
+  if (moving === 0) return sums.map((_, k) => (state === 1 + k ? 1 : 0));
+  return sums.map((sum) => sum / moving);
 }
 
 /** How much a wait says: from `stayed` on less, as who stands so long may be staying. */

@@ -9,13 +9,13 @@ import { unseenFrom } from '../places.ts';
 import { lookAround, type Mode, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
 import type { RawTrip } from './candidates.ts';
-import { type Cells, movingShares } from './decode.ts';
-import type { Journey, Part } from './journeys.ts';
+import type { Cells } from './decode.ts';
+import type { Journey, OutingPart } from './journeys.ts';
 import { type Leg, legsOf } from './legs.ts';
 import { byAir, modeOf, unknownMode } from './modes.ts';
 import type { Decoded } from './outings.ts';
 import { estimatedIn, pathOf, sliceOf } from './path.ts';
-import { legFeatures, rideLimits } from './rides.ts';
+import { legFeatures, movingShares, rideLimits } from './rides.ts';
 import { isUnderWay, runsBetween } from './runs.ts';
 import { cellStates, stateTold } from './states.ts';
 import { withLeftOut } from './strays.ts';
@@ -75,7 +75,7 @@ type Framed = Pick<Decoded, 'outing' | 'locations' | 'strays'>;
 /** What a trip follows from, and what follows from it. All trips of an outing are settled together. */
 function frameOf(
   { outing, locations, strays }: Framed,
-  { startIndex, endIndex, last: { resume } }: Part,
+  { startIndex, endIndex, last: { resume } }: OutingPart,
   isLast: boolean,
 ) {
   const [first, last] = [locations[startIndex]!, locations[endIndex]!];
