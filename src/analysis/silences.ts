@@ -1,11 +1,14 @@
 // Step "silences": time in which a phone sent nothing, and which is no stay either. A phone at rest may be silent: if
-// it said that it waits for the user to leave, and is still there when it speaks again, the silence was a stay.
+// it said that it waits for the user to leave, and is still there when it speaks again, the silence was a stay. A phone
+// that tells of movement and not where is as good as silent until its next location.
 import { distance } from '../geo/distance.ts';
 import { states, transitions } from '../model/payloads.ts';
+import type { TimeRange } from '../model/time.ts';
 import type { LastSeen, Silence, SilenceReason } from '../model/trip.ts';
 import { firstLater } from './in-time.ts';
-import type { Location, Observations, PhoneEvent } from './observations.ts';
+import type { Location, Motion, Observations, PhoneEvent } from './observations.ts';
 import { locationOf, positionOf } from './places.ts';
+import { isMoving, stateTold } from './sequence/states.ts';
 
 /** Thresholds, all set by hand. */
 export const silenceLimits = {
@@ -19,6 +22,11 @@ export const silenceLimits = {
   settled: 2700,
   /** A phone that sent so many locations at rest, none later than `longest` after the one before, reports at rest. */
   reports: 3,
+  /** s on end of movement without a location after which it counts; who walks about indoors rests sooner */
+  unlocated: 300,
+  /** Confidence of a reading that counts for it, and the most s from one to the next. */
+  sure: 75,
+  apart: 90,
 };
 
 /**
@@ -51,12 +59,35 @@ export function silencesUntil(
       if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
       now = { ...now, ...phoneAfter(events[e]!, now), stay: null };
     }
-    for (; motions[m]?.ts === ts; m += 1);
+    for (; motions[m]?.ts === ts; m += 1) now = afterReading(now, motions[m]!);
     for (; locations[l]?.ts === ts; l += 1) {
-      now = { ...now, at: positionOf(locations[l]!), reports: now.phone === 'waits' ? now.reports + 1 : 0 };
+      const { moving: _, unlocated, ...rest } = now;
+      if (unlocated !== undefined) addUnlocated(silences, { from: unlocated, to: ts });
+      const stay = unlocated === undefined ? now.stay : null;
+      now = { ...rest, stay, at: positionOf(locations[l]!), reports: now.phone === 'waits' ? now.reports + 1 : 0 };
     }
     state = now;
   }
+}
+
+/** What a reading adds to the movement since the last location. */
+function afterReading(seen: LastSeen, { ts, type, confidence }: Motion): LastSeen {
+  if (!isMoving(stateTold(type)) || confidence < silenceLimits.sure) return seen;
+  const { moving, unlocated } = seen;
+  const from = moving !== undefined && ts - moving.to <= silenceLimits.apart ? moving.from : ts;
+  const isLong = unlocated === undefined && ts - from >= silenceLimits.unlocated;
+  return { ...seen, moving: { from, to: ts }, ...(isLong && { unlocated: from }) };
+}
+
+/** Adds a time of movement without locations, as far as it is not silent for another reason. */
+function addUnlocated(silences: Silence[], { from, to }: TimeRange): void {
+  let at = from;
+  for (const inner of silences.filter((one) => one.to > from)) {
+    if (inner.from > at) silences.push({ from: at, to: inner.from, reason: 'no location' });
+    at = inner.to;
+  }
+  if (to > at) silences.push({ from: at, to, reason: 'no location' });
+  silences.sort((a, b) => a.to - b.to);
 }
 
 /**

@@ -137,12 +137,14 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
     return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, reason: 'nothing received' }];
   }
   const between: Silence[] = [...links.flatMap(({ silences = [] }) => silences), ...observed.silences];
-  const { phone, ts } = observed.seen;
+  const { phone, ts, unlocated } = observed.seen;
+  const until = Math.max(ts, ...links.map(({ end_ts }) => end_ts));
   const last = phone === 'off' ? 'tracking off' : phone === 'error' ? 'no permission' : 'nothing received';
   return [
     { from: Number.NEGATIVE_INFINITY, to: observed.from, reason: 'before the first location' },
     ...between,
-    { from: Math.max(ts, ...links.map(({ end_ts }) => end_ts)), to: Number.POSITIVE_INFINITY, reason: last },
+    ...(unlocated === undefined ? [] : [{ from: unlocated, to: until, reason: 'no location' as const }]),
+    { from: until, to: Number.POSITIVE_INFINITY, reason: last },
   ];
 }
 
@@ -178,7 +180,9 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const cause = isHome ? undefined : causes.find(isAround);
     // What a phone with a wrong clock sent is not where it belongs: without it nothing shows a stay.
     const isAstray = !isMoving && cause?.reason === 'clock wrong';
-    const gap = isHome ? undefined : (gaps.find(isAround) ?? (isAstray ? cause : undefined));
+    // A trip may lead through a tunnel.
+    const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
+    const gap = isHome ? undefined : (gaps.find(isGap) ?? (isAstray ? cause : undefined));
     const taken = isHome ? undefined : out.find(isAround);
     // Where only one of several sources or tokens was taken out, the others say whether the user stayed.
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));

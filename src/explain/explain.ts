@@ -234,6 +234,7 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'no permission': 'the phone had reported an error of tracking, such as a permission that was taken away',
   'phone off': 'the phone was started after it: it had been off',
   silent: `nothing for more than ${durationText(silenceLimits.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${silenceLimits.near} m away afterwards or on the way, or it lasted for more than a day`,
+  'no location': `for ${durationText(silenceLimits.unlocated)} or more on end the phone told of movement, and sent no location until the end of this time`,
   'nothing received': 'no later data was processed yet: none came, or it waits for the pipeline',
   'before the first location': 'the first location of all came after it',
   'before joining': 'the person joined the study after it',

@@ -124,8 +124,10 @@ export interface Resume {
   left_out?: number[];
 }
 
-/** Why nothing is known of a time: `silent` where the phone did not say. */
-export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent';
+/**
+ * Why nothing is known of a time: `silent` where the phone did not say; `no location`: it moved, and did not say where.
+ */
+export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent' | 'no location';
 
 /** Time in which the phone sent nothing, and which was no stay. */
 export interface Silence {
@@ -145,6 +147,10 @@ export interface LastSeen {
   reports: number;
   /** A silence that seems to have been a stay; the phone's next word decides. */
   stay: { from: number; to: number } | null;
+  /** First and last of the latest readings of movement on end since the last location; absent: none came. */
+  moving?: { from: number; to: number };
+  /** Since when it told of movement and not where, up to its next location; absent: it did not. */
+  unlocated?: number;
 }
 
 /** The state that the analysis needs after one link to derive the next. */

@@ -87,12 +87,55 @@ describe('a time without anything from the phone', () => {
   });
 });
 
+describe('a phone that tells of movement and not where', () => {
+  const walk = (from: number, seconds: number, every = 30): Observations['motions'] =>
+    Array.from({ length: Math.floor(seconds / every) + 1 }, (_, n) => ({
+      ts: from + n * every,
+      type: 7,
+      confidence: 90,
+    }));
+  const rest = (from: number, to: number): Observations['motions'] =>
+    walk(from, to - from, 600).map((reading) => ({ ...reading, type: 3 }));
+  const hour = 3600;
+  const ends = [location(0), location(4 * hour)];
+  const motions = (...parts: Observations['motions'][]): Observations['motions'] => parts.flat();
+
+  it('is not observed from then on up to its next location, if it moved for 5 minutes on end', () => {
+    const told = motions(rest(600, hour), walk(hour + 300, 300), rest(hour + 900, 4 * hour));
+    expect(reasons({ locations: ends, motions: told })).toEqual([`${hour + 300}-${4 * hour} no location`]);
+    const exits = [event(hour + 200, 'EXITED_GEOFENCE')];
+    expect(reasons({ locations: ends, motions: told, events: exits })).toHaveLength(1);
+  });
+
+  it('stays where it is if it moved for less, in pieces, not surely, or between locations', () => {
+    const calm = (moved: Observations['motions']) => motions(rest(600, hour), moved, rest(hour + 900, 4 * hour));
+    const pieces = motions(walk(hour + 60, 240), walk(hour + 400, 240));
+    const unsure = walk(hour + 60, 600).map((reading) => ({ ...reading, confidence: 60 }));
+    for (const moved of [walk(hour + 60, 299, 23), pieces, unsure])
+      expect(reasons({ locations: ends, motions: calm(moved) })).toEqual([]);
+    const locations = [...ends.slice(0, 1), location(hour + 300), ...ends.slice(1)];
+    expect(reasons({ locations, motions: calm(walk(hour + 60, 480)) })).toEqual([]);
+  });
+
+  it('keeps the other reasons of times in between', () => {
+    const told = motions(rest(600, hour), walk(hour, 600));
+    const events = [event(hour + 700, 'STOP_TRACKING'), event(3 * hour, 'START_TRACKING')];
+    const later = rest(3 * hour, 4 * hour);
+    expect(reasons({ locations: ends, motions: motions(told, later), events })).toEqual([
+      `${hour}-${hour + 700} no location`,
+      `${hour + 700}-${3 * hour} tracking off`,
+      `${3 * hour}-${4 * hour} no location`,
+    ]);
+  });
+});
+
 it('silences are the same in one look and from one location to the next', () => {
   const names = Object.keys(transitions) as (keyof typeof transitions)[];
   const time = fc.integer({ min: 0, max: 40_000 });
   const made = fc.record({
     locations: fc.array(fc.tuple(time, fc.integer({ min: 0, max: 3000 })), { minLength: 1, maxLength: 30 }),
-    motions: fc.array(time, { maxLength: 10 }),
+    // Readings on end, so that some tell of movement without a location.
+    motions: fc.array(fc.tuple(time, fc.integer({ min: 1, max: 8 })), { maxLength: 6 }),
     events: fc.array(fc.tuple(time, fc.constantFrom(...names)), { maxLength: 20 }),
   });
   const byTime = (a: { ts: number }, b: { ts: number }): number => a.ts - b.ts;
@@ -101,7 +144,11 @@ it('silences are the same in one look and from one location to the next', () => 
       const places = new Map(locations.map(([ts, metres]) => [ts, location(ts, metres)]));
       const all: Observations = {
         locations: [...places.values()].sort(byTime),
-        motions: motions.map((ts) => ({ ts, type: 7, confidence: 100 })).sort(byTime),
+        motions: motions
+          .flatMap(([ts, count]) =>
+            Array.from({ length: count }, (_, n) => ({ ts: ts + 60 * n, type: 7, confidence: 100 })),
+          )
+          .sort(byTime),
         events: events.map(([ts, name]) => event(ts, name)).sort(byTime),
       };
       const whole = silencesUntil(all, null, everything);

@@ -60,6 +60,19 @@ describe('a day', () => {
     expect([{}, { source: 'ios' }, { token_id: 'a' }].map(unobserved)).toEqual([600, 0, 0]);
   });
 
+  it('has a trip through a tunnel as moving; after the last location no location, if the phone told of movement', () => {
+    const tunnel = { from: noon + 60, to: noon + 900, reason: 'no location' } as const;
+    const links = [link(noon, noon + 3600, ['Europe/Berlin', 'Europe/Berlin'], [tunnel])];
+    const observed = { from: noon, silences: [], seen: { ...seen, unlocated: noon + 5000, ts: noon + 6000 } };
+    const [day] = observedDays({ links, observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');
+    expect(day!.spans.slice(1).map(({ from, kind, reason }) => [from - noon, kind, reason])).toEqual([
+      [0, 'moving', null],
+      [3600, 'staying', null],
+      [5000, 'unobserved', 'no location'],
+      [6000, 'unobserved', 'nothing received'],
+    ]);
+  });
+
   it('says that tracking was off after the last word of the phone', () => {
     const observed = { from: noon, silences: [], seen: { ...seen, phone: 'off', ts: noon + 60 } as const };
     const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');

@@ -54,6 +54,9 @@ const later = (entry, seconds) => ({
 /** By kind: the puts of a spoilt copy, `[entries, when]` each. */
 const kinds = {
   hole: (entries, hole) => [[without(entries, hole)]],
+  'no location': (entries, hole) => [
+    [entries.filter((entry) => !within(hole)(entry) || !/location/.test(entry.metadata.key))],
+  ],
   'tracking off': (entries, hole) => [
     [
       [

@@ -1,7 +1,7 @@
 // The version of the analysis with the models of the package: known without loading them.
 
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 14;
+const codeVersion = 15;
 
 /** The models that come with the package. */
 export const shippedNames = {

@@ -16,6 +16,7 @@ const notRecorded: Record<UnobservedReason, string> = {
   'no permission': 'The app was no longer allowed to see your location.',
   'phone off': 'Your phone was off or had no power.',
   silent: 'Your phone sent nothing, and did not say why.',
+  'no location': 'Your phone told of movement, and not where you were.',
   'nothing received': 'Nothing has arrived yet. Your phone sends it with its next contact.',
   'before the first location': 'This was before the first location of your phone.',
   'before joining': 'This was before you joined.',
