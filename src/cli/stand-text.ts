@@ -13,6 +13,7 @@ export const personStates: Record<PersonState, string> = {
   never_began: 'never began',
   refused: 'refused',
   behind: 'behind',
+  stopped: 'stopped',
 };
 
 /** What is wrong, in a sentence, and what mends it: a command, or words for the person. */
@@ -47,6 +48,8 @@ export function cureOf(stand: Stand, broken: Breakage, shown: Shown): Cure {
         why,
         next: figures.stage === 'erasing' ? `mobility erase --user ${name}` : 'repeat the `mobility migrate`',
       };
+    case 'stopped':
+      return { why, next: `nothing: it is their wish; to record again, if they ask for it: ${token}` };
     case 'no_token':
       return { why: `${why} The last one is refused since ${minuteText(broken.since ?? 0, shown.zone)}.`, next: token };
     case 'never_called':
@@ -163,6 +166,7 @@ export function chainRows(stand: Stand, broken: Breakage | null, shown: Shown): 
 function factsOf({ user, figures, chain }: Stand, shown: Shown): Partial<Record<LinkName, string>> {
   const { tokens, waiting, state, lease, profile } = figures;
   const app = profile.client_app_version;
+  const isDraft = (state.complete_until ?? 0) < (state.observed?.seen.ts ?? 0);
   const good = tokens.filter((token) => refusalOf(token, shown.now) === null).length;
   return {
     ...(chain.joined.ts !== null && { joined: `study ${user.study}, ${user.subgroup}` }),
@@ -171,6 +175,7 @@ function factsOf({ user, figures, chain }: Stand, shown: Shown): Partial<Record<
     ...(waiting.count > 0 && { moved: `waiting ${waiting.count}, ${waiting.ahead} of them for a later time` }),
     ...(figures.set_aside.length > 0 && { converted: `set aside ${setAsideOf({ figures } as Stand)}` }),
     ...(state.changed !== null && { analysed: `to analyse from ${minuteText(state.changed.from, shown.zone)} on` }),
+    ...(isDraft && { final: 'what follows is a draft until the trip after it has ended: mobility explain' }),
     ...(lease !== null && { analysed: `at work: ${lease.owner}, until ${minuteText(lease.expires_ts, shown.zone)}` }),
   };
 }

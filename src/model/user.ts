@@ -64,6 +64,13 @@ export function refusalOf(
   return expires_ts !== null && expires_ts <= now ? { why: 'expired', since: expires_ts } : null;
 }
 
+/** Since when nothing of a phone is taken as its owner stopped the recording; null: they did not, or began again. */
+export function stoppedSince(tokens: readonly TokenRecord[], now: number): number | null {
+  const refusals = tokens.filter((token) => !isForPages(token)).map((token) => refusalOf(token, now));
+  const stops = refusals.flatMap((one) => (one?.why === 'stopped' ? [one.since] : []));
+  return stops.length === 0 || refusals.includes(null) ? null : Math.max(...stops);
+}
+
 /** s; the last use of a token is recorded to the hour, so that calls of every minute write nothing. */
 export const useStep = 3600;
 

@@ -80,10 +80,13 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
   if (observed.from > now) return t.me.future;
   const past = Math.min(observed.to, now) - observed.from;
   const seen = recordedShare(observed, now) * past;
+  const until = settledUntil(day);
   return [
     t.me.recorded(t.span(seen), t.span(past), t.share(seen / past)),
     ...(trips.length > 0 ? [t.me.zone(zonesText(trips))] : []),
-    settledUntil(day) >= observed.to ? t.me.final : t.me.draft,
+    until >= observed.to
+      ? t.me.final
+      : t.me.draft(until > observed.from ? t.clock(until, zoneOfDay(day, until)) : null),
   ].join(' ');
 }
 

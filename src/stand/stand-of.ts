@@ -1,7 +1,7 @@
 // Where a person stands: the chain from their registration to the diary that they fetch, and its first broken link.
 import { affectsOf } from '../model/keys.ts';
 import { faultReason } from '../model/set-aside.ts';
-import { refusalOf, type UserRecord } from '../model/user.ts';
+import { refusalOf, stoppedSince, type UserRecord } from '../model/user.ts';
 import type { PersonFigures } from '../store/store.ts';
 
 /**
@@ -44,19 +44,31 @@ export type LinkName = keyof Chain;
 /**
  * What people are sorted by. `refused`: their phone is, and pushed nothing since. `never_began`: nothing of them was
  * ever stored. `silent`: no call for some days. `without_locations`: calls, but no location for some days. `behind`:
- * what they pushed waits for long, or their runs fail.
+ * what they pushed waits for long, or their runs fail. `stopped`: they want no more to be recorded.
  */
-export type PersonState = 'in_order' | 'silent' | 'without_locations' | 'never_began' | 'refused' | 'behind';
+export type PersonState =
+  | 'in_order'
+  | 'silent'
+  | 'without_locations'
+  | 'never_began'
+  | 'refused'
+  | 'behind'
+  | 'stopped';
 
 /**
  * The states that want somebody to look, the most urgent first; `never_began` only some days after the registration.
  */
 export const troubles = ['refused', 'behind', 'without_locations', 'silent', 'never_began'] as const;
 
+/** True for a state that wants somebody to look. */
+export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>
+  troubles.some((one) => one === state);
+
 /** What breaks a link: every code with a sentence. */
 export const breakages = {
   damaged: 'A row of the store cannot be read.',
   unfinished: 'An erasure, or a copy from another store, has begun and not ended.',
+  stopped: 'The person stopped the recording on their page.',
   no_token: 'There is no token that opens the account.',
   never_called: 'No call of the phone ever arrived.',
   refused: 'The phone sends a token that is refused.',
@@ -173,6 +185,8 @@ const longAgo = ({ now, silentDays = usualSilentDays }: StandOptions): number =>
 function callsBreak(figures: PersonFigures, chain: Chain, options: StandOptions): Breakage | null {
   const { profile, tokens } = figures;
   const { registered, called, pushed, stored } = chain;
+  const stopped = stoppedSince(tokens, options.now);
+  if (stopped !== null) return broken('joined', 'stopped', stopped);
   const refused = Number(profile.last_refusal_ts ?? 0);
   const isOwn = profile.last_refusal_why !== 'unknown';
   if (refused > (pushed.ts ?? 0) && (isOwn || refused > (called.ts ?? 0) + strangersWait))
@@ -223,7 +237,7 @@ function waitingSince({ profile, state }: PersonFigures): number | null {
 
 /** The state that a breakage means, and since when. */
 function stateOf({ user }: PersonFigures, chain: Chain, broken: Breakage | null): [PersonState, number | null] {
-  if (broken?.code === 'refused') return ['refused', broken.since];
+  if (broken?.code === 'refused' || broken?.code === 'stopped') return [broken.code, broken.since];
   if (chain.stored.ts === null && user.sent_ts === undefined)
     return ['never_began', newest(chain.registered.ts, user.joined_ts)];
   if (broken === null) return ['in_order', null];
@@ -231,7 +245,7 @@ function stateOf({ user }: PersonFigures, chain: Chain, broken: Breakage | null)
 }
 
 const stateBy: Record<Breakage['code'], PersonState> = {
-  ...{ refused: 'refused', no_token: 'refused', never_called: 'never_began', silent: 'silent' },
+  ...{ stopped: 'stopped', refused: 'refused', no_token: 'refused', never_called: 'never_began', silent: 'silent' },
   ...{ limited: 'without_locations', no_put: 'without_locations', nothing_stored: 'without_locations' },
   ...{ clock_ahead: 'without_locations', no_location: 'without_locations' },
   ...{ run_failed: 'behind', run_stopped: 'behind', not_run: 'behind', program_fault: 'behind', set_aside: 'behind' },

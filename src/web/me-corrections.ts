@@ -131,9 +131,13 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const splitAt = link?.trip && /^\d\d:\d\d$/.test(clock) ? timeWithin(link.trip, clock, t) : null;
   const correction = statedBy(form, splitAt);
   if (correction === null) return form.kind === 'split' ? redirect(`/me/day/${day}?done=outside`) : faultPage(400, t);
-  const isKnown = async (of: number): Promise<boolean> =>
-    (await store.trips.corrections(user.uuid)).some((one) => one.correction.write_ts === of);
-  if (correction.kind === 'undo' && !(await isKnown(correction.of))) return faultPage(400, t);
+  const standings = await store.trips.corrections(user.uuid);
+  if (correction.kind === 'undo' && !standings.some((one) => one.correction.write_ts === correction.of))
+    return faultPage(400, t);
+  // A form that was sent twice states one thing.
+  const states = ({ effect, correction: other }: CorrectionStanding): boolean =>
+    effect !== 'undone' && Object.entries(correction).every(([name, value]) => (other as never)[name] === value);
+  if (standings.some(states)) return redirect(`/me/day/${day}?done=stated`);
   const author = { now, origin: { program: 'my days' }, ...(link?.trip && { zone: link.trip.start_zone }) };
   const entry = await correctionEntry(store, user.uuid, correction, author);
   await putBatch(user.uuid, [entry], { store, now: () => now, log, inProfile: false });

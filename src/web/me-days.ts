@@ -132,7 +132,9 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { shown, first, heading, strip } = await readDay(call, user, { day: params.day, isOwn: true, href: dayPath });
   const { day } = shown.observed;
   const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedLater };
-  const done = query.done === 'outside' ? banner(`${t.error} ${t.me.outside}`, 'bad') : banner(said[query.done ?? '']);
+  const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone };
+  const failed = wrong[query.done ?? ''];
+  const done = failed === undefined ? banner(said[query.done ?? '']) : banner(`${t.error} ${failed}`, 'bad');
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
     base: baseMapOf(call, '/me'),
@@ -197,7 +199,7 @@ async function label(call: PersonCall): Promise<WebAnswer> {
   if (!isShownDay(day)) return faultPage(400, t);
   const near = await store.trips.byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
   const trip = near.find((one) => one.trip?.id === id)?.trip ?? null;
-  if (trip === null) return faultPage(404, t);
+  if (trip === null) return redirect(`${dayPath(day)}?done=gone`);
   const words: { mode?: string; purpose?: string } = {};
   for (const name of ['mode', 'purpose'] as const) {
     const word = labelWord(form[name] ?? '');

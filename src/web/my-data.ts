@@ -3,7 +3,7 @@ import { entryRows, tripsGeoJson } from '../export/export-rows.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
-import { isForPages, refusalOf, shownName } from '../model/user.ts';
+import { refusalOf, shownName, stoppedSince } from '../model/user.ts';
 import { type MarkupValue, markup } from '../pages/markup.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import { standOfUser } from '../stand/every-stand.ts';
@@ -53,9 +53,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     const name = kindOf[key] === undefined ? words.otherKind : words.kind[kindOf[key]];
     kinds.set(name, (kinds.get(name) ?? 0) + count);
   }
-  const phones = tokens.filter((token) => !isForPages(token));
-  const isStopped =
-    phones.some((one) => one.revoked_why === 'stopped') && phones.every((one) => refusalOf(one, now) !== null);
+  const isStopped = stoppedSince(tokens, now) !== null;
   const sessions = tokens.filter((token) => token.kind === 'session' && refusalOf(token, now) === null);
   const browsers = sessions.map(
     (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,

@@ -36,12 +36,19 @@ function explain({ t, query }: WebCall): WebAnswer {
   );
 }
 
+/** The page behind a link that was used: who opened it here before is one step from their days. */
+function gone(t: Texts): WebAnswer {
+  const { gone: title, goneText, already, again } = t.signIn;
+  const on = markup`<p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
+  return page(t, title, markup`<p class="lead">${goneText}</p>${on}`, 403);
+}
+
 /** The page behind a link. It only shows a button: programs that look at links in messages must not use them up. */
 async function showLink(call: WebCall): Promise<WebAnswer> {
   const { t, query } = call;
   const key = query.key ?? '';
   const found = await ownerOfLink(call, key);
-  if (found === null) return page(t, t.signIn.gone, markup`<p class="lead">${t.signIn.goneText}</p>`, 403);
+  if (found === null) return gone(t);
   const name = shownName(found.user.user_email);
   return page(
     t,
@@ -54,7 +61,7 @@ async function showLink(call: WebCall): Promise<WebAnswer> {
 async function open(call: WebCall): Promise<WebAnswer> {
   const { t, form } = call;
   const secret = await openLink(call, form.key ?? '');
-  if (secret === null) return page(t, t.signIn.gone, markup`<p class="lead">${t.signIn.goneText}</p>`, 403);
+  if (secret === null) return gone(t);
   return redirect('/me', sessionCookie('person', call, secret));
 }
 

@@ -9,7 +9,7 @@ import { recordedShare } from '../pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import type { Texts } from '../pages/texts/texts.ts';
 import { everyStand } from '../stand/every-stand.ts';
-import { type Stand, troubles } from '../stand/stand-of.ts';
+import { isTrouble, type Stand, troubles } from '../stand/stand-of.ts';
 import type { Store } from '../store/store.ts';
 
 /** A person of a study. */
@@ -31,15 +31,19 @@ export function isShown({ state, chain }: Stand, filter: Filter, now: number): b
   if (filter === 'joined') return true;
   if (filter === 'never') return state === 'never_began';
   if (filter === 'active') return now - (chain.stored.ts ?? 0) < 86_400;
-  return state !== 'in_order' && state !== 'never_began';
+  return isTrouble(state) && state !== 'never_began';
 }
+
+/** True for somebody to write to: not where they asked to have everything erased. */
+export const needsWord = ({ state, figures }: Stand): boolean =>
+  isTrouble(state) && typeof figures.profile.erasure_asked_ts !== 'number';
 
 /** The people of a study, those who need somebody first; of each state the longest first. */
 export async function peopleOf(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
   for await (const stand of everyStand(store, { now }))
     if (stand.user.study === study.name) people.push({ ...stand, ...namesOf(stand.user, study), app: appOf(stand) });
-  const rank = ({ state }: Stand): number => (state === 'in_order' ? troubles.length : troubles.indexOf(state));
+  const rank = ({ state }: Stand): number => (isTrouble(state) ? troubles.indexOf(state) : troubles.length);
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
 }
 

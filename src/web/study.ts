@@ -5,13 +5,14 @@ import { barPatterns, dayView } from '../pages/day-view.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import { shell } from '../pages/shell.ts';
 import type { Texts } from '../pages/texts/texts.ts';
-import type { Chain } from '../stand/stand-of.ts';
+import { type Chain, isTrouble } from '../stand/stand-of.ts';
 import { readDay } from './me-days.ts';
 import {
   type Filter,
   type Fortnight,
   filters,
   isShown,
+  needsWord,
   peopleOf,
   type StudyPerson,
   turnLinks,
@@ -64,7 +65,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const rows: Markup[] = [];
   for (const person of turnOf(chosen, query.page).chosen)
     rows.push(personRow(person, await fortnights.of(store, person, now), call));
-  const needed = all.filter(({ state }) => state !== 'in_order').length;
+  const needed = all.filter(needsWord).length;
   const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
   const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;
   const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
@@ -111,7 +112,7 @@ function personRow(
   const { state, chain, user, app, shown, id, figures } = person;
   const words = t.study;
   const lately = (ts: number | null): string => (ts === null ? '–' : t.lately(ts, now, zone));
-  const isQuiet = state === 'in_order';
+  const isQuiet = !isTrouble(state);
   const asked =
     typeof figures.profile.erasure_asked_ts === 'number' && markup`<span class="sm flag">${words.asksErasure}</span>`;
   const cell = (kind: string, content: MarkupValue): Markup => markup`<td role="cell" class="${kind}">${content}</td>`;
@@ -143,7 +144,7 @@ function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
 /** Those who need a word, for a mail merge. */
 async function reminders(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, note } = call;
-  const needed = (await peopleOf(store, study, now)).filter(({ state }) => state !== 'in_order');
+  const needed = (await peopleOf(store, study, now)).filter(needsWord);
   const iso = (ts: number | null): string => (ts === null ? '' : new Date(ts * 1000).toISOString());
   const lines = needed.map((person) => {
     const { shown, user, app, state, since, chain, broken } = person;
@@ -180,11 +181,13 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });
 }
 
-function chainItems({ chain, broken }: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
+function chainItems(of: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
+  const { broken } = of;
+  const chain: Chain = { ...of.chain, joined: { ts: joinedOf(of) } };
   const names = Object.keys(chain) as (keyof Chain)[];
   const at = broken === null ? names.length : names.indexOf(broken.link);
   return names.map((name, i) => {
-    const { ts } = chain[name];
+    const ts = chain[name].ts ?? chain[name].phone_ts ?? null;
     const when = ts === null ? '–' : t.lately(ts, now, zone);
     return markup`<li class="${i < at ? '' : i === at ? 'broken' : 'after'}"><span>${t.study.links[name]}</span> <span class="soft">${when}</span></li>`;
   });

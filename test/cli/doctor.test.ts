@@ -122,6 +122,20 @@ describe('the first broken link is named, with what mends it:', () => {
     );
   });
 
+  it('stopped by the person, whose phone calls on: nobody is asked to do anything', async () => {
+    await live(60);
+    const [token] = await kit.store.tokens.list(ada);
+    await kit.store.tokens.revoke(ada, token!.hash, { ts: clock, why: 'stopped' });
+    clock += 60;
+    expect(await push(androidLocation(clock))).toBe(403);
+    await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
+    expect(await broken()).toMatchObject({ link: 'joined', code: 'stopped', next: expect.stringMatching(/^nothing/) });
+    expect([(await run('status')).code, await states()]).toEqual([
+      0,
+      expect.objectContaining({ stopped: 1, refused: 0 }),
+    ]);
+  });
+
   it('permission lost', async () => {
     await live(2 * day);
     await push(battery(clock));

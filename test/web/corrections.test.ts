@@ -122,10 +122,34 @@ it('time that is taken out has no trips and says so, until it is taken back', as
   await state('/me/correct', { csrf: csrf!, day, kind: 'set_aside', start_ts: from!, end_ts: to! });
   const after = await page(`/me/day/${day}`);
   expect(trips(after)).toEqual([]);
-  expect(after).toContain('Taken out by you or by the study.');
+  expect(after).toContain('Taken out by hand.');
   await takeBack();
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 }, 60_000);
+
+it('a form that is sent twice states one thing, and one of a trip that has gone saves nothing and says so', async () => {
+  const before = await page(`/me/day/${day}`);
+  const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
+  const [drop, label] = [formWith(html, 'This did not happen'), formWith(html, 'How did you travel?')];
+  await state('/me/correct', drop);
+  clock += 60;
+  expect((await post('/me/correct', drop)).status).toBe(303);
+  await run('pipeline', '--all');
+  const stated = (await page(`/me/day/${day}`)).split('id="stated"')[1]!;
+  expect(stated.match(/class="stated"/g)).toHaveLength(1);
+  const gone = (await post('/me/label', { ...label, mode: 'bus' })).headers.get('location')!;
+  expect(await page(gone)).toContain('Nothing was saved');
+  await takeBack();
+  expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
+}, 60_000);
+
+it('a link that was used leads those on whom it signed in', async () => {
+  const link = (await run('users', 'link', person, '--server', 'http://127.0.0.1:8080')).stdout.trim();
+  const { pathname, search, searchParams } = new URL(link);
+  await cookieAfter('/me/open', { key: searchParams.get('key')! });
+  const again = await app.request(`${pathname}${search}`, { headers: { Cookie: cookie } });
+  expect([again.status, await again.text()]).toEqual([403, expect.stringContaining('href="/me"')]);
+});
 
 it('a doubt is a question at its trip, and the answer ends it', async () => {
   const before = await page(`/me/day/${day}`);
@@ -190,4 +214,23 @@ it('dates of My data are those of the zone where the person was last', async () 
   expect(await page('/me/data')).toContain('You asked on 1 April 2024');
   await post('/me/keep', formWith(await page('/me/data'), '/me/keep'));
   clock = before;
+});
+
+it('nobody is to write to people who stopped the recording, or who asked to be erased', async () => {
+  const [, second] = (await store.users.list({ limit: 10 })).filter(({ user_email }) => user_email !== person);
+  clock += 9 * 86_400; // all are silent now
+  const listed = async (): Promise<number> =>
+    (await page('/study/sunny/reminders.csv', await signedIn())).trim().split('\n').length - 1;
+  expect(await listed()).toBe(people);
+  const html = await page('/me/data');
+  await run('users', 'token', person);
+  await post('/me/stop', formWith(html, '/me/stop'));
+  await store.profiles.merge(second!.uuid, { erasure_asked_ts: clock });
+  expect(await listed()).toBe(people - 2);
+  expect(await page('/study/sunny', await signedIn())).toContain('Stopped');
+  expect((await run('users', 'list', '--state', 'stopped', '--json')).json()).toMatchObject({
+    users: [{ user_email: person }],
+  });
+  await store.profiles.merge(second!.uuid, { erasure_asked_ts: null });
+  clock -= 9 * 86_400;
 });

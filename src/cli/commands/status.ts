@@ -7,7 +7,7 @@ import { errorText } from '../../model/errors.ts';
 import { derivedDays } from '../../model/pipeline-state.ts';
 import { faultReason } from '../../model/set-aside.ts';
 import { everyStand } from '../../stand/every-stand.ts';
-import { type PersonState, type Stand, troubles, usualSilentDays } from '../../stand/stand-of.ts';
+import { isTrouble, type PersonState, type Stand, troubles, usualSilentDays } from '../../stand/stand-of.ts';
 import type { Store, Unfinished } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -130,7 +130,7 @@ function addStand(status: StoreStatus, lags: number[], stand: Stand, context: Co
   people.all += 1;
   people[state] += 1;
   if (typeof figures.profile.erasure_asked_ts === 'number') status.erasure_asked += 1;
-  if (state !== 'in_order' && broken !== null) {
+  if (isTrouble(state) && broken !== null) {
     const { user_email, uuid } = user;
     troubled[state].push({ user_email, uuid, since, ...cureOf(stand, broken, { now, zone: context.zone }) });
   }

@@ -125,7 +125,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
     if (silent === undefined || ['silent', 'without_locations'].includes(stand.state)) stands.push(stand);
   }
   // Those who need somebody first, of each state the longest first.
-  const order = [...troubles, 'in_order'];
+  const order = [...troubles, 'stopped', 'in_order'];
   stands.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];
   for (const stand of stands) {

@@ -12,18 +12,18 @@ const many = (count: number, one: string, others = `${one}s`): string =>
   `${count.toLocaleString('en-US')} ${count === 1 ? one : others}`;
 
 const notRecorded: Record<UnobservedReason, string> = {
-  'tracking off': 'Location was switched off on your phone.',
-  'no permission': 'The app was no longer allowed to see your location.',
-  'phone off': 'Your phone was off or had no power.',
-  silent: 'Your phone sent nothing, and did not say why.',
-  'no location': 'Your phone told of movement, and not where you were.',
-  'nothing received': 'Nothing has arrived yet. Your phone sends it with its next contact.',
-  'before the first location': 'This was before the first location of your phone.',
-  'before joining': 'This was before you joined.',
-  'after leaving': 'This was after you left.',
-  'clock wrong': 'The clock of your phone was wrong.',
+  'tracking off': 'Location was switched off on the phone.',
+  'no permission': 'The app was no longer allowed to see the location.',
+  'phone off': 'The phone was off or had no power.',
+  silent: 'The phone sent nothing, and did not say why.',
+  'no location': 'The phone told of movement, and not where.',
+  'nothing received': 'Nothing has arrived yet. The phone sends it with its next contact.',
+  'before the first location': 'This was before the first location of the phone.',
+  'before joining': 'This was before joining.',
+  'after leaving': 'This was after leaving.',
+  'clock wrong': 'The clock of the phone was wrong.',
   'not yet': 'This is still to come.',
-  'taken out': 'Taken out by you or by the study.',
+  'taken out': 'Taken out by hand.',
 };
 
 const modes: Record<string, string> = {
@@ -252,6 +252,7 @@ export const en = {
       never_began: (days: string | null) => (days === null ? 'Never began' : `Never began, ${days} here`),
       refused: (days: string | null) => (days === null ? 'Refused' : `Refused for ${days}`),
       behind: (days: string | null) => (days === null ? 'Behind' : `Behind for ${days}`),
+      stopped: (days: string | null) => (days === null ? 'Stopped' : `Stopped ${days} ago`),
     },
     recordedOn: (some: number, all: number): string => `recorded on ${some} of ${many(all, 'day')}`,
     asksErasure: 'asks to have everything erased',
@@ -274,6 +275,7 @@ export const en = {
     seen: {
       damaged: 'A record of this person cannot be read.',
       unfinished: 'An erasure or a copy has begun and not ended.',
+      stopped: 'They stopped the recording on their page.',
       no_token: 'No phone can send data for this person: there is no valid token.',
       never_called: 'Their phone never called.',
       refused: 'Their phone is refused.',
@@ -290,6 +292,7 @@ export const en = {
       set_aside: 'Some of their data cannot be read.',
     } as Record<string, string>,
     advice: {
+      stopped: 'It is their wish: there is nothing to do.',
       no_token: 'Ask the operator for a new invitation.',
       never_called: 'Send the invitation again.',
       refused: 'Ask the operator for a new invitation.',
@@ -352,7 +355,8 @@ export const en = {
     toCheck: (count: number): string => many(count, 'thing to check', 'things to check'),
     zone: (zones: string): string => `Times are those of ${zones}.`,
     final: 'This day is final.',
-    draft: 'Draft: data is still coming in, so this may change.',
+    draft: (until: string | null): string =>
+      `${until === null ? 'Draft' : `Final until ${until}, then a draft`}: what the phone sends after its next trip decides it.`,
     future: 'This day is still to come.',
     empty: 'Your first day appears about an hour after your first trip.',
     list: 'The day in order',
@@ -384,7 +388,7 @@ export const en = {
     reasons: notRecorded,
     inBar: {
       not: 'not recorded',
-      outside: { 'before joining': 'before you joined', 'after leaving': 'after you left' } as Partial<
+      outside: { 'before joining': 'before joining', 'after leaving': 'after leaving' } as Partial<
         Record<UnobservedReason, string>
       >,
       trip: (mode: string): string => `trip, ${mode}`,
@@ -418,6 +422,7 @@ export const en = {
     statedLater:
       'Saved. The day changes with the next run of the server, some minutes from now. You can take it back then.',
     outside: 'The time must lie within the trip. Nothing was changed.',
+    tripGone: 'This trip has changed meanwhile. Nothing was saved: look at the day as it is now.',
     undo: 'Take it back',
     changeTrip: 'Or change the trip itself:',
     drop: 'This did not happen',
@@ -432,7 +437,7 @@ export const en = {
       mostly_estimated: ['Mostly estimated: few locations show this way.', 'Did you travel like this?'],
       one_location: ['Only one location tells of this.', 'Is it right?'],
       sources_disagree: ['Two phones were in different places.', 'If one was not with you, take this time out.'],
-      clock_moved: ['The clock of your phone was wrong.', 'If the times are wrong, take them out.'],
+      clock_moved: ['The clock of the phone was wrong.', 'If the times are wrong, take them out.'],
       jump_left_out: ['Locations were left out, because nobody can move so.', 'Did this trip happen?'],
       correction_contradicted: [
         'What you said does not fit what came later.',
@@ -478,8 +483,8 @@ export const en = {
     phoneFine: (when: string): string => `It sends data as it should. Last contact: ${when}.`,
     phoneNever: 'Nothing has arrived from it yet.',
     phoneWords: {
-      no_token:
-        'It cannot send data: recording was stopped, or its code has expired. Ask the people of the study for a new invitation.',
+      stopped: 'You stopped the recording. Ask the people of the study for a new invitation if you want to go on.',
+      no_token: 'It cannot send data: its code has expired. Ask the people of the study for a new invitation.',
       never_called: 'It has not called yet. Open the app, and repeat the steps of your invitation.',
       refused: 'Its code is not valid any more. Ask the people of the study for a new invitation.',
       silent: 'It has not called for some days. Open the app once, and check that it may run in the background.',
