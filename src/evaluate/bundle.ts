@@ -46,6 +46,8 @@ export interface BundleSource {
   now: number;
   /** Chance, 0 to below 1. */
   random: () => number;
+  /** 0 to 1: how far the latitude and the direction of north may change; default: 1, anyhow. */
+  reach?: number;
 }
 
 /** A case as `evaluate` reads it, with the diary as truth. `moved`: s by which its times differ, a secret. */
@@ -59,11 +61,12 @@ export interface Bundle {
  * The case. Lengths and what lies between times stay; places, dates, ids and names go. Throws `MOBILITY_USAGE` where it
  * cannot be moved far enough.
  */
-export function bundleOf({ entries, day, range, trips, now, random }: BundleSource): Bundle {
+export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }: BundleSource): Bundle {
   const meant = entries.flatMap((entry) => meaning(entry) ?? []);
   const turn = turnAway(
     meant.flatMap(({ data }) => positionIn(data) ?? []),
     random,
+    reach,
   );
   const zones = [...new Set([...meant.flatMap((entry) => zoneNamed(entry) ?? []), ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([range.from, range.to, ...meant.map((e) => e.metadata.write_ts)], zones, now, random);
@@ -121,21 +124,33 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
 const apart = 100_000;
 
 /**
- * A random turn that brings all locations far away from all of them, and not near a pole. To 0.1 m: the grid of the
- * true digits would tell the turn.
+ * A random turn that brings all locations far away from all of them, and not near a pole. Each is blurred by 0.1 m, as
+ * the grid of the true digits would tell the turn: equal ones stay equal, and others differ.
  */
-function turnAway(locations: readonly LatLon[], random: () => number): (at: LatLon) => LatLon {
+function turnAway(locations: readonly LatLon[], random: () => number, reach: number): (at: LatLon) => LatLon {
   const from = locations[0] ?? { latitude: 0, longitude: 0 };
   const radius = locations.reduce((most, at) => Math.max(most, distance(from, at)), 0);
   for (let i = 0; i < 1000; i += 1) {
-    const axis = { latitude: (Math.asin(2 * random() - 1) * 180) / Math.PI, longitude: 360 * random() };
-    const turn = turnAbout(axis, 2 * Math.PI * random());
+    const north = reach * ((Math.asin(2 * random() - 1) * 180) / Math.PI - from.latitude); // degrees
+    const turns = [
+      turnAbout(from, reach * Math.PI * (2 * random() - 1)),
+      turnAbout({ latitude: 0, longitude: from.longitude - 90 }, (north * Math.PI) / 180),
+      turnAbout({ latitude: 90, longitude: 0 }, 2 * Math.PI * random()),
+    ];
+    const turn = (at: LatLon): LatLon => turns.reduce((turned, one) => one(turned), at);
     const to = turn(from);
-    if (distance(from, to) < 2 * radius + apart || Math.abs(to.latitude) > 55) continue;
-    const rounded = (degrees: number): number => Number(degrees.toFixed(6));
+    const isNearPole = Math.abs(to.latitude) > Math.max(55, Math.abs(from.latitude));
+    if (distance(from, to) < 2 * radius + apart || isNearPole) continue;
+    const blurred = (degrees: number): number => Number((degrees + (random() - 0.5) * 1e-6).toFixed(9));
+    const turned = new Map<string, LatLon>();
     return (at) => {
+      const name = `${at.latitude} ${at.longitude}`;
+      const known = turned.get(name);
+      if (known !== undefined) return known;
       const { latitude, longitude } = turn(at);
-      return { latitude: rounded(latitude), longitude: rounded(longitude) };
+      const there = { latitude: blurred(latitude), longitude: blurred(longitude) };
+      turned.set(name, there);
+      return there;
     };
   }
   throw new MobilityError('MOBILITY_USAGE', 'expected a day that fits on a part of the earth, found one all over it');

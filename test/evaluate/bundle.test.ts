@@ -113,3 +113,28 @@ it('nothing of the person passes: far away, other dates, known fields and words 
     { numRuns: 20 },
   );
 });
+
+it('equal locations stay equal and others differ, however near; a small reach leaves latitude and north nearly alone', () => {
+  const at = (longitude: number, i: number): Entry => ({
+    metadata: { key: 'background/filtered_location', platform: 'ios', write_ts: 1_711_900_000 + i, time_zone: zone },
+    data: { ts: 1_711_900_000 + i, latitude: home.latitude, longitude },
+  });
+  const entries = [13.4, 13.4, 13.4 + 1e-10, 13.402].map(at);
+  fc.assert(
+    fc.property(fc.integer(), (seed) => {
+      const chance = seededRandom('reach', seed);
+      const random = (): number => chance.between(0, 1);
+      const source = { entries, day, range: dayRange(day, zone), trips: [], now: 1_720_000_000, random, reach: 0.1 };
+      const [a, b, near, east] = bundleOf(source).put.phone_to_server.map(
+        ({ data: { latitude, longitude } }) => ({ latitude, longitude }) as LatLon,
+      );
+      expect(b).toEqual(a);
+      expect(near).not.toEqual(a);
+      expect(distance(near!, a!)).toBeLessThan(0.3);
+      expect(distance(a!, home)).toBeGreaterThan(100_000);
+      expect(Math.abs(a!.latitude - home.latitude)).toBeLessThan(15);
+      expect(Math.abs(east!.latitude - a!.latitude)).toBeLessThan(0.002 * Math.sin(Math.PI / 10)); // 18°
+    }),
+    { numRuns: 20 },
+  );
+});
