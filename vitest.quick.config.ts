@@ -15,6 +15,7 @@ const left = [
   'test/log/{files,read,scrub}.test.ts',
   'test/cli/{process,store-servers,commands,migrate,logs,doctor,errors,correct}.test.ts',
   'test/corrections/**',
+  'test/diary/observed-lives.test.ts',
   'test/server/{run-server,sockets,fuzz,leaked-link}.test.ts',
   'test/simulate/**',
   'test/import/{emission,import,round-trip,zip}.test.ts',

@@ -1,8 +1,5 @@
 // Reading and analysing a history in stretches of any size gives the links that one look at everything gives. Recorded
 // days are read where MOBILITY_TEST_DAYS names a folder of them, and some of those of MOBILITY_TEST_CASES, as in CI.
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
@@ -16,6 +13,7 @@ import { life, runs } from '../support/lives.ts';
 import { memoryTimeseries } from '../support/memory-timeseries.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedFix, pushedMove, pushedRide } from '../support/pushes.ts';
+import { pushedIn, recordedIn } from '../support/recorded.ts';
 
 const userId = 'u';
 
@@ -68,43 +66,31 @@ describe('stretches', () => {
   });
 });
 
-/** What phones pushed: the files of a folder, each `every`th of them. */
-function recordedIn(folder = '', every = 1): string[] {
-  if (folder === '') return [];
-  const files = readdirSync(folder).filter((file) => file.endsWith('.put.json.gz'));
-  return files
-    .sort()
-    .filter((_, i) => i % every === 0)
-    .map((file) => join(folder, file));
-}
 const { MOBILITY_TEST_DAYS, MOBILITY_TEST_CASES } = process.env;
 const recorded = [...recordedIn(MOBILITY_TEST_DAYS), ...recordedIn(MOBILITY_TEST_CASES, 5)];
 
 describe.skipIf(recorded.length === 0)('a recorded day', () => {
-  it.each(recorded.map((file) => [basename(file), file]))(
-    '%s gives the same bytes in small, large and mixed stretches',
-    async (name, file) => {
-      const pushed = JSON.parse(gunzipSync(readFileSync(file)).toString()).phone_to_server as Entry[];
-      const read = new Set<string>([
-        keys.filteredLocation,
-        keys.location,
-        keys.activity,
-        keys.motionActivity,
-        keys.transition,
-      ]);
-      const byIdentity = new Map(
-        pushed
-          .filter(({ metadata }) => read.has(metadata.key))
-          .map((entry) => [`${entry.metadata.key} ${entry.metadata.write_ts}`, entry]),
-      );
-      const store = memoryTimeseries([...byIdentity.values()]);
-      const expected = await whole(store);
-      expect(expected.length > 0, 'a phone at rest has no link').toBe(!name.startsWith('still-'));
-      expect(chainProblems(expected)).toEqual([]);
-      for (const sizes of [[60], [700], [25, 400, 3]])
-        expect(JSON.stringify(await chainIn(store, sizes)), `in stretches of ${sizes}`).toBe(JSON.stringify(expected));
-    },
-  );
+  it.each(recorded)('%s gives the same bytes in small, large and mixed stretches', async (name, file) => {
+    const pushed = pushedIn(file);
+    const read = new Set<string>([
+      keys.filteredLocation,
+      keys.location,
+      keys.activity,
+      keys.motionActivity,
+      keys.transition,
+    ]);
+    const byIdentity = new Map(
+      pushed
+        .filter(({ metadata }) => read.has(metadata.key))
+        .map((entry) => [`${entry.metadata.key} ${entry.metadata.write_ts}`, entry]),
+    );
+    const store = memoryTimeseries([...byIdentity.values()]);
+    const expected = await whole(store);
+    expect(expected.length > 0, 'a phone at rest has no link').toBe(!name.startsWith('still-'));
+    expect(chainProblems(expected)).toEqual([]);
+    for (const sizes of [[60], [700], [25, 400, 3]])
+      expect(JSON.stringify(await chainIn(store, sizes)), `in stretches of ${sizes}`).toBe(JSON.stringify(expected));
+  });
 });
 
 describe('one stretch', () => {

@@ -24,6 +24,7 @@ export function correctionsOf(entries: readonly Entry[]): fc.Arbitrary<Entry[]> 
     rest: fc.record(
       {
         source: fc.constantFrom('android', 'ios', 'owntracks', 'other'),
+        token_id: fc.constantFrom('of android', 'of ios'),
         seen: fc.constant([]),
         end_loc: fc.constant([13.4, 52.5]),
       },
@@ -44,6 +45,14 @@ export function correctionsOf(entries: readonly Entry[]): fc.Arbitrary<Entry[]> 
       return undone ? [stated, correction(write_ts + 100, { kind: 'undo', of: write_ts })] : [stated];
     }),
   );
+}
+
+/** The entries as phones push them of which each has a token of its own. */
+export function withTokens(entries: readonly Entry[]): Entry[] {
+  return entries.map(({ metadata, data }) => ({
+    metadata: { ...metadata, token_id: `of ${metadata.platform}` },
+    data,
+  }));
 }
 
 /** Undoes all of these. */

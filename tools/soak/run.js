@@ -51,7 +51,18 @@ const soaks = {
     usual: 500,
     of: 'random lives, pushed in random orders',
     run: (n) =>
-      tests({ MOBILITY_TEST_RUNS: String(n) }, 'test/pipeline/order.test.ts', 'test/analysis/stretches.test.ts'),
+      tests(
+        { MOBILITY_TEST_RUNS: String(n) },
+        'test/pipeline/order.test.ts',
+        'test/analysis/stretches.test.ts',
+        'test/diary/observed-lives.test.ts',
+      ),
+  },
+  corrections: {
+    usual: 250,
+    of: 'random lives with some 1,000 corrections that move between stores, MongoDB too (needs `npm run test:servers`)',
+    run: (n) =>
+      tests({ MOBILITY_TEST_RUNS: String(n), MOBILITY_REQUIRE_ALL: '1' }, 'test/corrections/journeys.test.ts'),
   },
   recorded: {
     usual: 1,
