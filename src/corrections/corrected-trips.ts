@@ -34,7 +34,8 @@ export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 
   const trips: Trips = {
     ...raw,
     analysed: raw.chain,
-    corrections: async (userId) => standingsOf(raw, userId, await readCorrections(timeseries, userId)),
+    corrections: async (userId, range = everything) =>
+      standingsOf(raw, userId, await readCorrections(timeseries, userId), range),
     chain: (userId, range) =>
       corrected(userId, raw.chain(userId, range), async (page, overlay) => {
         const { from = everything.from, to = everything.to, limit } = range;
@@ -155,7 +156,8 @@ const linksAtOnce = 500;
 
 /**
  * The corrections that reach into a range, and those that reach into the reach of these; and all that they reach. A
- * correction reaches from the second trip before what it speaks of to the second behind it.
+ * mode reaches the trips that may be under way at its time; others from the second trip before what they speak of to
+ * the second behind it.
  */
 async function touchingOf(
   raw: AnalysedTrips,
@@ -163,38 +165,59 @@ async function touchingOf(
   stated: readonly Stated[],
   range: TimeRange,
 ): Promise<{ touching: Stated[]; reach: TimeRange | null }> {
-  const spans = stated.map((one) => ({ one, ...spokenTime(one) }));
-  // The nearest first: where one does not reach, those behind it do not either.
-  const sides = [
-    spans.filter(({ from }) => from <= range.to).sort((a, b) => b.to - a.to),
-    spans.filter(({ from }) => from > range.to).sort((a, b) => a.from - b.from),
-  ];
   const gaps: Gap[] = [];
   const gapAt = async (ts: number): Promise<Gap> => {
     const known = gaps.find((gap) => ts > gap.from && ts < gap.to);
     if (known === undefined) gaps.push(await gapOf(raw, userId, ts));
     return known ?? gaps.at(-1)!;
   };
-  const touching = new Set<Stated>();
+  const reachOf = async ({ one, from, to }: Spoken): Promise<TimeRange> => {
+    const [before, behind] = [await gapAt(from), await gapAt(to)];
+    return one.kind === 'mode' ? underWay(before, from) : { from: before.first, to: behind.last };
+  };
+  const spans = stated.map((one) => ({ one, ...spokenTime(one) }));
+  const inside = spans.filter(({ from, to }) => from >= range.from && to <= range.to);
+  const touching = new Set(inside.map(({ one }) => one));
   let { from, to } = range;
   const reach: TimeRange = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
+  const touch = (own: TimeRange): void => {
+    [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
+    [reach.from, reach.to] = [Math.min(own.from, reach.from), Math.max(own.to, reach.to)];
+  };
+  if (inside.length > 0) {
+    const first = await gapAt(Math.min(...inside.map((one) => one.from)));
+    touch({ from: first.first, to: (await gapAt(Math.max(...inside.map((one) => one.to)))).last });
+  }
+  // The nearest first: where one does not reach, those of its kind behind it do not either.
+  const sides = [true, false].flatMap((isMode) => {
+    const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
+    return [
+      others.filter((one) => one.from <= range.to).sort((a, b) => b.to - a.to),
+      others.filter((one) => one.from > range.to).sort((a, b) => a.from - b.from),
+    ];
+  });
   for (let before = -1; before !== touching.size; ) {
     before = touching.size;
     for (const side of sides) {
-      for (const { one, ...span } of side) {
-        const own = { from: (await gapAt(span.from)).first, to: (await gapAt(span.to)).last };
+      for (const one of side) {
+        const own = await reachOf(one);
         if (own.to < from || own.from > to) break;
-        touching.add(one);
-        [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
-        [reach.from, reach.to] = [Math.min(own.from, reach.from), Math.max(own.to, reach.to)];
+        touching.add(one.one);
+        touch(own);
       }
     }
   }
   return { touching: [...touching], reach: touching.size === 0 ? null : reach };
 }
 
-/** A time in which no trip begins, with the beginnings of the second trip before it and the second behind it. */
-type Gap = TimeRange & { first: number; last: number };
+/** A correction with the time that it speaks of. */
+type Spoken = TimeRange & { one: Stated };
+
+/**
+ * A time in which no trip begins, between two trips, with the beginnings of the second trip before it and the second
+ * behind it.
+ */
+type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
 
 /** The gap around a time; of the beginning of a trip an empty one. */
 async function gapOf(raw: AnalysedTrips, userId: string, ts: number): Promise<Gap> {
@@ -204,17 +227,35 @@ async function gapOf(raw: AnalysedTrips, userId: string, ts: number): Promise<Ga
   const last = after && (await raw.next(userId, after.chain_ts));
   const isGap = before === null || (await raw.next(userId, before.chain_ts))?.chain_ts === after?.chain_ts;
   const [from, to] = isGap ? [before?.chain_ts ?? everything.from, after?.chain_ts ?? everything.to] : [ts, ts];
-  return { from, to, first: first?.chain_ts ?? everything.from, last: last?.chain_ts ?? everything.to };
+  const ends = { first: first?.chain_ts ?? everything.from, last: last?.chain_ts ?? everything.to };
+  return { from, to, ...ends, before, after };
 }
 
-/** All corrections of a user and what became of them, by `write_ts`. */
-async function standingsOf(raw: AnalysedTrips, userId: string, all: readonly Stated[]): Promise<CorrectionStanding[]> {
+/** From the first to the last trip that may be under way at a time of the gap; they begin before their `chain_ts`. */
+function underWay({ from, before, after }: Gap, ts: number): TimeRange {
+  const first = before?.chain_ts ?? Math.max(from, ts);
+  return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
+}
+
+/**
+ * The corrections of a user and what became of them, by `write_ts`: all, or those that speak of a time of `range`.
+ */
+async function standingsOf(
+  raw: AnalysedTrips,
+  userId: string,
+  all: readonly Stated[],
+  range: TimeRange,
+): Promise<CorrectionStanding[]> {
+  const isMeant = (one: Stated): boolean => {
+    const { from, to } = spokenTime(one);
+    return range === everything || (from <= range.to && to >= range.from);
+  };
   const undone = undoneIn(all);
   const held = holding(all);
-  const { standings } = held.length === 0 ? { standings: [] } : await overlayOf(raw, userId, held, everything);
+  const { standings } = held.some(isMeant) ? await overlayOf(raw, userId, held, range) : { standings: [] };
   const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
   const stated = new Set(all.map(({ write_ts }) => write_ts));
-  return all.map((correction) => {
+  return all.filter(isMeant).map((correction) => {
     const { write_ts } = correction;
     const isIdle = correction.kind !== 'undo' || !stated.has(correction.of);
     const effect = undone.has(write_ts) ? 'undone' : isIdle ? 'without effect' : 'applied';

@@ -1,7 +1,7 @@
 // The days of a person as everybody shows them: trips, observed time with its reasons, what was said, and flags.
 import { spokenTime } from '../corrections/read.ts';
 import { type Labels, noLabels, readLabels } from '../labels/labels-of.ts';
-import { addDays, localDay, startOfDay } from '../model/time.ts';
+import { addDays, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
@@ -55,7 +55,7 @@ export async function* everyDay(
   };
   const { from: first, to: last } = (beyond ? bounds : null) ?? within ?? {};
   if (first === undefined || last === undefined) return;
-  const fixed = { causes: await causesOf(store, user, now), marks: await contradictions(store, user.uuid) };
+  const fixed = await causesOf(store, user, now);
   for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
     const to = [addDays(from, daysAtOnce - 1), last].sort()[0]!;
     let isKnown = false;
@@ -86,12 +86,13 @@ async function* daysOf(
   store: DayStore,
   userId: string,
   range: { from: string; to: string; zone: string },
-  fixed: { causes: readonly Unobserved[]; marks: readonly Mark[] },
+  fixed: readonly Unobserved[],
 ): AsyncGenerator<Day, undefined> {
   const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // zones differ from UTC by 14 h at most
-  const read = await readClues(store, userId, { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day });
-  const clues = { ...read, marks: [...read.marks, ...fixed.marks] };
-  const causes = [...fixed.causes, ...read.clocks];
+  const around = { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day };
+  const read = await readClues(store, userId, around);
+  const clues = { ...read, marks: [...read.marks, ...(await contradictions(store, userId, around))] };
+  const causes = [...fixed, ...read.clocks];
   const { days, links } = await readObservedDays(store, userId, { ...range, causes });
   const trips = links.filter(isTrip);
   const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
@@ -157,9 +158,9 @@ async function causesOf({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: n
   ];
 }
 
-/** Corrections that later data contradict, by the time that they speak of. */
-async function contradictions({ trips }: DayStore, userId: string): Promise<Mark[]> {
-  const found = (await trips.corrections(userId)).filter(({ effect }) => effect === 'contradicted');
+/** Corrections of a time that later data contradict, by the time that they speak of. */
+async function contradictions({ trips }: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
+  const found = (await trips.corrections(userId, range)).filter(({ effect }) => effect === 'contradicted');
   return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...spokenTime(correction) }));
 }
 

@@ -404,8 +404,11 @@ export interface Timeseries {
 export interface Trips {
   /** Links of the analysed chain, as `chain`. */
   analysed(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
-  /** All corrections that were moved to the timeseries, by `write_ts`. */
-  corrections(userId: string): Promise<CorrectionStanding[]>;
+  /**
+   * Corrections that were moved to the timeseries, by `write_ts`: all, or those that speak of a time of `range`, both
+   * ends included.
+   */
+  corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */

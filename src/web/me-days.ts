@@ -130,7 +130,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { t, params, query, user, store } = call;
   if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t);
   const { shown, first, heading, strip } = await readDay(call, user, { day: params.day, isOwn: true, href: dayPath });
-  const { day } = shown.observed;
+  const { day, from, to } = shown.observed;
   const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedLater };
   const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone };
   const failed = wrong[query.done ?? ''];
@@ -143,7 +143,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
     ofStay: (stay) => nameOfStay(call, stay, day),
     ofFlag: (flag) => answersTo(call, flag, shown),
   };
-  const standings = await store.trips.corrections(user.uuid);
+  const standings = await store.trips.corrections(user.uuid, { from, to });
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
 ${dayView(shown, t, actions)}${statedOnDay(call, shown, standings)}`;
   return mePage(call, t.day(day), 'days', body);

@@ -1,6 +1,7 @@
 // What somebody states about a day holds, whatever comes before or after it, and leaves no trace once it is undone.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { spokenTime } from '../../src/corrections/read.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { affectsOf } from '../../src/model/keys.ts';
@@ -9,7 +10,7 @@ import { everyLink } from '../../src/store/pages.ts';
 import type { Store } from '../../src/store/store.ts';
 import { rebuild } from '../../src/upkeep/rebuild.ts';
 import { chainProblems } from '../support/chain.ts';
-import { correction, correctionsOf, undoing } from '../support/corrections.ts';
+import { correction, correctionsOf, undoing, withTokens } from '../support/corrections.ts';
 import { chainOf, type Derived, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { type Delivery, deliveriesOf, life, runs } from '../support/lives.ts';
 import { newUser, useStore } from '../support/store.ts';
@@ -73,7 +74,7 @@ async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]):
 const all = ['timeseries', 'errors', 'chain', 'documents', 'state'] as const;
 
 describe('corrections of an invented life', () => {
-  const lives = life.chain((entries) =>
+  const lives = life.map(withTokens).chain((entries) =>
     correctionsOf(entries).chain((corrections) =>
       fc.record({
         entries: fc.constant(entries),
@@ -97,6 +98,11 @@ describe('corrections of an invented life', () => {
           expect(standings.map(({ correction }) => correction.write_ts)).toEqual(
             corrections.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b),
           );
+          for (const { correction, effect } of standings) {
+            if (correction.kind === 'undo') continue;
+            const ofTime = await store.trips.corrections(uuid, spokenTime(correction));
+            expect(ofTime).toContainEqual(expect.objectContaining({ correction, effect }));
+          }
           await expectReadersToAgree(uuid, found.chain);
           const options = { log: memoryLog(), now: () => 2_000_000_000, stretchSize: 40 };
           expect((await rebuild(store, uuid, options)).changes).toEqual([]);
