@@ -59,7 +59,8 @@ export async function daysMeant(
   return { from: await dayMeant(context, user, from), to: await dayMeant(context, user, to) };
 }
 
-function dayOrNull(text: string, now: number, zone: string): string | null {
+/** The day that a text names, as `dayArgument` takes it; null: none. */
+export function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
   const weekday = weekdays.indexOf(text);
@@ -67,9 +68,12 @@ function dayOrNull(text: string, now: number, zone: string): string | null {
   return addDays(localDay(now, zone), -(back ?? (localDateTime(now, zone).weekday - weekday + 7) % 7));
 }
 
-/** A time of the day, `HH:MM`. */
+/** A time of the day: `08:14`, `8:14`. */
+export const isClock = (text: string): boolean => /^([01]?\d|2[0-3]):[0-5]\d$/.test(text);
+
+/** A time of the day as `HH:MM`. */
 export function clockArgument(text: string): string {
-  if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return text;
+  if (isClock(text)) return text.padStart(5, '0');
   throw new InvalidArgumentError('Expected a time of the day as HH:MM.');
 }
 

@@ -3,9 +3,12 @@ import { conversionReasons } from '../converters/conversion-error.ts';
 import { formatReasons } from '../formats/other-entry.ts';
 import { tooManyKeys, unusableReasons } from '../intake/take-entry.ts';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
-import { keyRow, keyTable } from '../model/keys.ts';
+import { keyRow, keys, keyTable } from '../model/keys.ts';
 import { faultReason } from '../model/set-aside.ts';
+import { sourceNames } from '../model/sources.ts';
+import type { UserRecord } from '../model/user.ts';
 import { everyStand } from '../stand/every-stand.ts';
+import { everyEntry } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { didYouMean } from './did-you-mean.ts';
@@ -21,6 +24,25 @@ export async function refuseUnknownKeys(context: CommandContext, keys: readonly 
 /** Throws `MOBILITY_USAGE` for a reason that the program does not give and that no error has. */
 export function refuseUnknownReason(context: CommandContext, reason: string): Promise<void> {
   return refuseUnknown(context, 'reason', [reason], { known: [...reasons, faultReason, tooManyKeys] });
+}
+
+/** Throws `MOBILITY_USAGE` for a platform or program that no entry of the user came from. */
+export async function refuseUnknownSource(
+  context: CommandContext,
+  { uuid, user_email }: UserRecord,
+  source: string,
+): Promise<void> {
+  const { timeseries, usercache } = await context.store();
+  const known = new Set<string>();
+  for (const part of [timeseries, usercache]) {
+    for await (const entry of everyEntry(part, uuid, { time: 'write_ts' })) {
+      if (entry.metadata.key !== keys.correction) for (const name of sourceNames(entry)) known.add(name);
+      if (known.has(source)) return;
+    }
+  }
+  const found = `${JSON.stringify(source)}${await didYouMean(source, known)}`;
+  const all = [...known].filter((name) => name !== 'other/').join(', ') || 'there are none';
+  throw new MobilityError('MOBILITY_USAGE', `expected a source of entries of ${user_email} (${all}), found ${found}`);
 }
 
 /** Reads what the store has only for names that are not `known`, and no more people than it needs. */

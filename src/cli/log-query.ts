@@ -1,6 +1,7 @@
 // The flags of `mobility logs`, with times as people write them.
 import { type Command, InvalidArgumentError } from 'commander';
 import { addDays, dayRange, isDay, localDay, zoneOffset } from '../model/time.ts';
+import { dayOrNull, isClock } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
 /** The flags, parsed. Times are seconds since the epoch. */
@@ -28,7 +29,11 @@ export function withCallFlags(command: Command): Command {
 export function withLogFlags(command: Command, context: CommandContext): Command {
   const [from, to] = [timeArgument(context, 'from'), timeArgument(context, 'to')];
   return command
-    .option('--since <time>', 'from this time on: 2h (ago), 3d, 10:00, 2026-11-21, 2026-11-21T09:30', from)
+    .option(
+      '--since <time>',
+      'from this time on: 2h (ago), 3d, 10:00, yesterday, monday, 2026-11-21, 2026-11-21T09:30',
+      from,
+    )
     .option('--until <time>', 'up to this time; a day is included as a whole', to)
     .option('-f, --follow', 'keep showing new lines until Ctrl-C')
     .option('--dir <folder>', 'folder of the log files; default: the one in the settings');
@@ -42,20 +47,23 @@ function secondsArgument(text: string): number {
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
- * A parser of times: an age, a time of today or yesterday, a local day (its start or its end), a date and time, or
- * seconds since the epoch.
+ * A parser of times: an age, a time of today or yesterday, a local day as `dayArgument` takes it (its start or its end),
+ * a date and time, or seconds since the epoch.
  */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);
     if (age !== null) return now() - Number(age[1]) * units[age[2]!]!;
-    if (/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) return lastTime(text, now(), zone);
-    if (isDay(text)) return dayRange(text, zone)[edge];
+    if (isClock(text)) return lastTime(text.padStart(5, '0'), now(), zone);
+    const named = dayOrNull(text.toLowerCase(), now(), zone);
+    if (named !== null) return dayRange(named, zone)[edge];
     if (/^\d{9,11}(\.\d+)?$/.test(text)) return Number(text);
     const [, day, offset] = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
     const time = isDay(day) ? Date.parse(offset === undefined ? `${text}Z` : text) / 1000 : Number.NaN;
     if (Number.isNaN(time))
-      throw new InvalidArgumentError('Expected 2h, 10:00, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.');
+      throw new InvalidArgumentError(
+        'Expected 2h, 10:00, yesterday, 2026-11-21, 2026-11-21T09:30 or seconds since the epoch.',
+      );
     return offset === undefined ? inZone(time, zone) : time;
   };
 }

@@ -10,5 +10,11 @@ export function sourceOf({ metadata: { platform, origin } }: Entry): string {
   return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
 }
 
+/** The names by which people call it: `other/owntracks` is `other` and `owntracks` too. */
+export function sourceNames(entry: Entry): string[] {
+  const [own, at] = [sourceOf(entry), sourceOf(entry).indexOf('/')];
+  return at < 0 ? [own] : [own, own.slice(0, at), own.slice(at + 1)];
+}
+
 /** True for a source that is the person's phone with this service's app, not another app, a tracker or an import. */
 export const isPhone = (source: string): boolean => source === 'android' || source === 'ios';

@@ -5,7 +5,7 @@ import { holding, readCorrections } from '../corrections/read.ts';
 import type { Entry } from '../model/entry.ts';
 import { united } from '../model/marks.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
-import { sourceOf } from '../model/sources.ts';
+import { sourceNames } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Timeseries } from '../store/store.ts';
 
@@ -48,14 +48,12 @@ export function withoutSetAside<T extends Pick<Timeseries, 'find'>>(timeseries: 
   return { ...timeseries, find };
 }
 
-function isMeant({ start_ts, end_ts, source, token_id }: SetAside, entry: Entry): boolean {
+/** True for an entry that is set aside. */
+export function isMeant({ start_ts, end_ts, source, token_id }: SetAside, entry: Entry): boolean {
   if (token_id !== undefined && token_id !== entry.metadata.token_id) return false;
   const ts = timeIn(entry);
   if (ts === null || ts < start_ts || ts > end_ts) return false;
-  const own = sourceOf(entry);
-  return (
-    source === undefined || [own, own.slice(0, own.indexOf('/')), own.slice(own.indexOf('/') + 1)].includes(source)
-  );
+  return source === undefined || sourceNames(entry).includes(source);
 }
 
 /** null also for an entry that its converter refuses: the analysis reads it neither. */

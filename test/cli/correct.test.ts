@@ -80,8 +80,9 @@ describe('mobility correct', () => {
       ['mode', ['--day', day, '--at', '08:00'], 'expected --mode'],
       ['drop', ['--day', day], 'expected --at'],
       ['split', ['--at', '08:00'], 'expected --day'],
-      ['mode', ['--day', day, '--at', '08:00', '--mode', 'dragon'], 'data.mode: expected one of'],
-      ['at-home', ['--day', day, '--from', '09:00', '--to', '08:00'], 'data.end_ts: expected'],
+      ['mode', ['--day', day, '--at', '08:00', '--mode', 'dragon'], '--mode: expected one of'],
+      ['at-home', ['--day', day, '--from', '09:00', '--to', '08:00'], '--to: expected a time after --from'],
+      ['place-name', ['--day', day, '--at', '08:00', '--name', ' '], 'expected --name'],
       ['undo', ['--id', 'ffff'], 'expected the id of one correction'],
     ] as const) {
       const { code, stderr } = await correct(what, ...flags);
@@ -89,6 +90,48 @@ describe('mobility correct', () => {
     }
     const { effect, before, after } = await correct('drop', '--day', day, '--at', '02:00');
     expect([effect, after]).toEqual(['without effect', before]);
+  });
+
+  it('refuses a time that is to come, and sets aside the day of today up to now only', async () => {
+    const today = ['--day', '2024-07-03'];
+    for (const [flags, found] of [
+      [['--day', '2024-12-24'], 'found 2024-12-24 00:00'],
+      [[...today, '--to', '23:00'], 'found 2024-07-03 23:00'],
+    ] as const) {
+      const { code, stderr } = await correct('set-aside', ...flags, '--dry-run');
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(`expected a time before now, 2024-07-03 12:4\\d in .*${found}`),
+      ]);
+    }
+    const { correction } = await correct('set-aside', ...today, '--dry-run');
+    expect(correction.end_ts).toBe(now + stated);
+  });
+
+  it('refuses a source that no entry came from, and says of a stretch without entries that it has no effect', async () => {
+    for (const source of ['andriod', 'androi']) {
+      const { code, stderr } = await correct('set-aside', '--day', day, '--source', source, '--dry-run');
+      expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean \\"android\\"?')]);
+    }
+    const dry = async (...flags: string[]) => {
+      const { stdout } = await program.run(['correct', 'set-aside', ...user, ...flags, '--dry-run']);
+      return stdout.trimEnd().split('\n').at(-1);
+    };
+    expect(await dry('--day', day, '--source', 'android')).toBe('would apply  nothing was changed');
+    const idle = ['--day', '2024-02-01'];
+    expect(await dry(...idle)).toBe('would be without effect  nothing was changed');
+    const { id } = await correct('set-aside', ...idle);
+    const last = async () => (await json('correct', 'list', ...user)).corrections.at(-1);
+    expect(await last()).toMatchObject({ id, effect: 'without effect', day: idle[1] });
+    await correct('undo', '--id', id);
+    expect(await last()).toMatchObject({ effect: 'applied', day: idle[1], correction: { author: 'operator' } });
+    const again = await correct('undo', '--id', id);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('undone already')]);
+  });
+
+  it('takes an hour of one digit', async () => {
+    const { correction, time_zone } = await correct('drop', '--day', day, '--at', '2:05', '--dry-run');
+    expect([time_zone, clock(correction.ts)]).toEqual(['Africa/Nairobi', '02:05']);
   });
 
   it('set-aside --token takes out what was pushed with that token only', async () => {

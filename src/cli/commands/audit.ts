@@ -19,7 +19,11 @@ export function auditCommand(context: CommandContext): Command {
   return new Command('audit')
     .option('--user <name>', 'only acts about this user, by name or UUID')
     .option('--action <action>', 'only this action, such as export or "users token"')
-    .option('--since <time>', 'only acts since then: 2h, 3d, 10:00, 2026-11-21', timeArgument(context, 'from'))
+    .option(
+      '--since <time>',
+      'only acts since then: 2h, 3d, 10:00, yesterday, 2026-11-21',
+      timeArgument(context, 'from'),
+    )
     .addHelpText('after', '\nExamples:\n  mobility audit --since 30d\n  mobility audit --user ada@example.org --json')
     .action(context.run((options: Options) => show(context, options)));
 }

@@ -2,6 +2,7 @@
 import { Argument, Command, Option } from 'commander';
 import { convert } from '../../converters/convert.ts';
 import { correctionEntry } from '../../corrections/entry.ts';
+import { spokenTime } from '../../corrections/read.ts';
 import { readDays } from '../../diary/days.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
@@ -9,17 +10,21 @@ import type { Correction, CorrectionStanding, Stated } from '../../model/correct
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { entryId } from '../../model/ids.ts';
 import { keys } from '../../model/keys.ts';
-import { addDays, formatForPeople, localDay, startOfDay, zoneOffset } from '../../model/time.ts';
+import { addDays, formatForPeople, justAfter, localDay, startOfDay, zoneOffset } from '../../model/time.ts';
 import { tokenId, type UserRecord } from '../../model/user.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
+import { isMeant } from '../../pipeline/set-aside.ts';
+import { everyEntry } from '../../store/pages.ts';
 import type { Store } from '../../store/store.ts';
 import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
+import { refuseUnknownSource } from '../known-names.ts';
 import { onCopyOf } from '../on-copy.ts';
 import { table } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
 import { packageVersion } from '../version.ts';
+import { minuteText } from '../wording.ts';
 
 const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'add', 'at-home', 'place-name'] as const;
 
@@ -48,7 +53,7 @@ export function correctCommand(context: CommandContext): Command {
     .option('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'local time within the trip, section or stay that is meant, such as 14:20', clockArgument)
     .option('--from <time>', 'first local time of the stretch; default: begin of the day', clockArgument)
-    .option('--to <time>', 'last local time of the stretch; default: end of the day', clockArgument)
+    .option('--to <time>', 'last local time of the stretch; default: end of the day, or now', clockArgument)
     .option('--mode <mode>', 'with mode and add: such as tram or bicycling')
     .option('--name <name>', 'with place-name: the name')
     .option('--distance <m>', 'with add: length in metres; default: straight', wholeNumber(0, 40_000_000))
@@ -56,7 +61,7 @@ export function correctCommand(context: CommandContext): Command {
     .option('--token <id>', 'with set-aside: only entries pushed with this token, as `users tokens` shows it')
     .option('--id <id>', 'with undo: id of the correction, as `correct list` shows it')
     .option('--reason <text>', 'why, for those who read it later')
-    .option('--by <name>', 'who states it; default: the user')
+    .option('--by <name>', 'who states it; default: the user; with undo: operator')
     .addOption(new Option('--dry-run', 'show the day before and after, change nothing'))
     .addHelpText(
       'after',
@@ -79,7 +84,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   if (what === 'list') return list(context, user);
   const { correction, day, zone } =
     what === 'undo' ? await undoOf(store, user, options) : await statedBy(context, user, what, options);
-  const { by: author, reason } = options;
+  const { by: author = what === 'undo' ? 'operator' : undefined, reason } = options;
   const origin = { program: 'mobility correct', version: packageVersion() };
   const run = await pipelineOptions(context);
   /** The day before and after, and what became of the correction. */
@@ -92,7 +97,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     try {
       convert(entry);
     } catch (error) {
-      throw new MobilityError('MOBILITY_USAGE', errorText(error), { cause: error });
+      throw new MobilityError('MOBILITY_USAGE', asFlags(errorText(error)), { cause: error });
     }
     const before = await dayText(context, target, user, day);
     await putBatch(user.uuid, [entry], { store: target, now: context.now, inProfile: false });
@@ -100,7 +105,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     if (status === 'failed' || status === 'busy')
       context.output.note(`it counts from the next run on; this one: ${message ?? status}`);
     const { write_ts } = entry.metadata;
-    const standing = (await target.trips.corrections(user.uuid)).find((one) => one.correction.write_ts === write_ts);
+    const standing = (await standingsOf(target, user.uuid)).find((one) => one.correction.write_ts === write_ts);
     return { write_ts, before, after: await dayText(context, target, user, day), effect: standing?.effect ?? null };
   };
   const address = context.config().store;
@@ -113,10 +118,16 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     const { bold, dim } = context.output;
     const command = `mobility correct undo --user ${user.user_email} --id ${id.slice(0, 8)}`;
     const undo = options.dryRun ? 'nothing was changed' : `undo: ${command}`;
-    const end = `${effect ?? 'waiting'}  ${dim(undo)}`;
+    const would = effect === 'applied' ? 'would apply' : `would be ${effect ?? 'waiting'}`;
+    const end = `${options.dryRun ? would : (effect ?? 'waiting')}  ${dim(undo)}`;
     return [bold('before'), before.text, '', bold('after'), after.text, '', end].join('\n');
   });
 }
+
+const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to', author: 'by', token_id: 'token' };
+
+/** A message about fields of an entry, with the flags that name them. */
+const asFlags = (text: string): string => text.replace(/data\.(\w+)/g, (_, field) => `--${flagOf[field] ?? field}`);
 
 /** The trips of the day, and the day as `mobility diary` shows it. */
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
@@ -133,11 +144,21 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const { at, from, to, mode, name, distance, source, token } = options;
   const day = await dayMeant(context, user, options.day ?? need('--day'));
   const zone = await zoneOn(await context.store(), user.uuid, day);
-  const stretch = { start_ts: clockTs(day, from ?? '00:00', zone), end_ts: clockTs(day, to ?? '24:00', zone) };
+  const now = context.now();
+  /** What is to come cannot be known, and setting it aside would lose it. */
+  const passed = (clock: string): number => {
+    const ts = clockTs(day, clock, zone);
+    if (ts <= now) return ts;
+    const message = `expected a time before now, ${minuteText(now, zone)} in ${zone}, found ${day} ${clock}`;
+    throw new MobilityError('MOBILITY_USAGE', message);
+  };
+  const end_ts = to === undefined ? Math.min(clockTs(day, '24:00', zone), now) : passed(to);
+  const stretch = { start_ts: passed(from ?? '00:00'), end_ts };
+  if (source !== undefined) await refuseUnknownSource(context, user, source);
   const fields = {
-    ...(['set-aside', 'add', 'at-home'].includes(what) ? stretch : { ts: clockTs(day, at ?? need('--at'), zone) }),
+    ...(['set-aside', 'add', 'at-home'].includes(what) ? stretch : { ts: passed(at ?? need('--at')) }),
     ...(['mode', 'add'].includes(what) && { mode: mode ?? need('--mode') }),
-    ...(what === 'place-name' && { name: name ?? need('--name') }),
+    ...(what === 'place-name' && { name: name?.trim() || need('--name') }),
     ...(distance !== undefined && { distance }),
     ...(source !== undefined && { source }),
     ...(token !== undefined && { token_id: await tokenNamed(context, user, token) }),
@@ -161,17 +182,43 @@ const usage = (flag: string): MobilityError => new MobilityError('MOBILITY_USAGE
 
 async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Options): Promise<Statement> {
   if (id === undefined) throw usage('--id');
-  const found = (await store.trips.corrections(uuid)).filter((one) => idOf(uuid, one.correction).startsWith(id));
+  const found = (await standingsOf(store, uuid)).filter((one) => idOf(uuid, one.correction).startsWith(id));
   const [one] = found;
   if (one === undefined || found.length > 1) {
     const message = `expected the id of one correction of ${user_email}, found ${found.length} with ${id}: see \`mobility correct list\``;
     throw new MobilityError('MOBILITY_USAGE', message);
   }
-  const day = one.day ?? localDay(one.correction.write_ts, 'UTC');
-  return { correction: { kind: 'undo', of: one.correction.write_ts }, day, zone: await zoneOn(store, uuid, day) };
+  if (one.effect === 'undone')
+    throw new MobilityError('MOBILITY_USAGE', `expected a correction that holds, found ${id}, which is undone already`);
+  const { day, correction } = one;
+  return { correction: { kind: 'undo', of: correction.write_ts }, day, zone: await zoneOn(store, uuid, day) };
 }
 
 const idOf = (userId: string, { write_ts }: Stated): string => entryId(userId, { key: keys.correction, write_ts });
+
+/** What became of each, and the day that it speaks of, also once it is undone; without an entry to set aside no effect. */
+async function standingsOf(store: Store, userId: string): Promise<(CorrectionStanding & { day: string })[]> {
+  const days = new Map<number, string>();
+  const complete = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
+    const from = one.kind === 'undo' ? one.write_ts : spokenTime(one).from;
+    const zone = await zoneOn(store, userId, localDay(from, 'UTC'));
+    const day = (one.kind === 'undo' ? days.get(one.of) : known) ?? localDay(from, zone);
+    days.set(one.write_ts, day);
+    const isIdle = effect === 'applied' && one.kind === 'set_aside' && !(await takesAny(store, userId, one));
+    return { correction: one, effect: isIdle ? ('without effect' as const) : effect, day };
+  };
+  const standings = [];
+  for (const one of await store.trips.corrections(userId)) standings.push(await complete(one));
+  return standings;
+}
+
+/** True if it sets an entry aside. */
+async function takesAny({ timeseries }: Store, userId: string, one: Stated & { kind: 'set_aside' }): Promise<boolean> {
+  const range = { from: one.start_ts, to: justAfter(one.end_ts) };
+  for await (const entry of everyEntry(timeseries, userId, { time: 'ts', ...range }))
+    if (entry.metadata.key !== keys.correction && isMeant(one, entry)) return true;
+  return false;
+}
 
 /** The zone in which the user ended the day, as far as trips tell. */
 async function zoneOn({ trips }: Store, userId: string, day: string): Promise<string> {
@@ -188,7 +235,7 @@ function clockTs(day: string, clock: string, zone: string): number {
 }
 
 async function list({ store, output }: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
-  const standings = await (await store()).trips.corrections(uuid);
+  const standings = await standingsOf(await store(), uuid);
   const shown = standings.map(({ correction, ...rest }) => ({ id: idOf(uuid, correction), ...rest, correction }));
   await output.result({ user_id: uuid, corrections: shown }, () => {
     if (shown.length === 0) return `${user_email}: no corrections`;
