@@ -10,6 +10,8 @@ import type { Location, Motion, Observations, PhoneEvent } from './observations.
 import { locationOf, positionOf } from './places.ts';
 import { isMoving, stateTold } from './sequence/states.ts';
 
+type Phone = LastSeen['phone'];
+
 /** Thresholds, all set by hand. */
 export const silenceLimits = {
   /** s; phones on the way, and those that report at rest, send something more often than this */
@@ -41,7 +43,7 @@ export function silencesUntil(
   const { locations, motions, events } = signs;
   const from = seen?.ts ?? Number.NEGATIVE_INFINITY;
   let [l, m, e] = [firstLater(locations, from), firstLater(motions, from), firstLater(events, from)];
-  const silences: Silence[] = [];
+  let silences: Silence[] = [];
   let state = seen;
   for (;;) {
     const [location, motion, event] = [locations[l], motions[m], events[e]];
@@ -62,7 +64,7 @@ export function silencesUntil(
     for (; motions[m]?.ts === ts; m += 1) now = afterReading(now, motions[m]!);
     for (; locations[l]?.ts === ts; l += 1) {
       const { moving: _, unlocated, ...rest } = now;
-      if (unlocated !== undefined) addUnlocated(silences, { from: unlocated, to: ts });
+      if (unlocated !== undefined) silences = withUnlocated(silences, { from: unlocated, to: ts });
       const stay = unlocated === undefined ? now.stay : null;
       now = { ...rest, stay, at: positionOf(locations[l]!), reports: now.phone === 'waits' ? now.reports + 1 : 0 };
     }
@@ -79,15 +81,12 @@ function afterReading(seen: LastSeen, { ts, type, confidence }: Motion): LastSee
   return { ...seen, moving: { from, to: ts }, ...(isLong && { unlocated: from }) };
 }
 
-/** Adds a time of movement without locations, as far as it is not silent for another reason. */
-function addUnlocated(silences: Silence[], { from, to }: TimeRange): void {
-  let at = from;
-  for (const inner of silences.filter((one) => one.to > from)) {
-    if (inner.from > at) silences.push({ from: at, to: inner.from, reason: 'no location' });
-    at = inner.to;
-  }
-  if (to > at) silences.push({ from: at, to, reason: 'no location' });
-  silences.sort((a, b) => a.to - b.to);
+/** The silences with a time of movement without locations, as far as it is not silent for another reason. */
+function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): Silence[] {
+  const inner = silences.filter((one) => one.from >= from);
+  const begins = [from, ...inner.map((one) => one.to)];
+  const parts = begins.map((begin, i): Silence => ({ from: begin, to: inner[i]?.from ?? to, reason: 'no location' }));
+  return [...silences, ...parts.filter((one) => one.to > one.from)].sort((a, b) => a.to - b.to);
 }
 
 /**
@@ -108,20 +107,24 @@ function reasonOf(
   return isStay ? null : 'silent';
 }
 
-const waits = new Set<number | null>([
-  transitions.STOPPED_MOVING,
-  transitions.TRIP_END_DETECTED,
-  transitions.END_TRIP_TRACKING,
-  transitions.INIT_COMPLETE,
-]);
-const moves = new Set<number | null>([
-  transitions.EXITED_GEOFENCE,
-  transitions.TRIP_STARTED,
-  transitions.TRIP_RESTARTED,
-  transitions.VISIT_ENDED,
-]);
-const stops = new Set<number | null>([transitions.STOP_TRACKING, transitions.TRACKING_STOPPED]);
-const begins = new Set<number | null>([transitions.BOOTED, transitions.START_TRACKING]);
+/** What the phone does after a transition, else by its state. */
+const phoneBy = codes(transitions, {
+  waits: ['STOPPED_MOVING', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'INIT_COMPLETE'],
+  moves: ['EXITED_GEOFENCE', 'TRIP_STARTED', 'TRIP_RESTARTED', 'VISIT_ENDED'],
+  off: ['STOP_TRACKING', 'TRACKING_STOPPED'],
+  unknown: ['BOOTED', 'START_TRACKING'],
+  error: ['TRACKING_ERROR'],
+});
+const phoneIn = codes(states, {
+  waits: ['WAITING_FOR_TRIP_START'],
+  moves: ['ONGOING_TRIP'],
+  off: ['TRACKING_STOPPED'],
+});
+
+function codes<Name extends string>(of: Record<Name, number>, phones: { [phone in Phone]?: Name[] }) {
+  const rows = Object.entries<Name[]>(phones as Record<Phone, Name[]>);
+  return new Map(rows.flatMap(([phone, names]) => names.map((name) => [of[name] as number | null, phone as Phone])));
+}
 
 /** True where the app, which did not run before, starts. One that says `INITIALIZE` in another state goes on in it. */
 const isAnew = ({ transition, state }: PhoneEvent): boolean =>
@@ -134,14 +137,5 @@ function phoneAfter(event: PhoneEvent, before: LastSeen): Pick<LastSeen, 'phone'
   return { phone, reports: goesOn ? before.reports : 0 };
 }
 
-function phoneOf(event: PhoneEvent): LastSeen['phone'] | null {
-  const { transition, state } = event;
-  if (waits.has(transition)) return 'waits';
-  if (moves.has(transition)) return 'moves';
-  if (stops.has(transition)) return 'off';
-  if (begins.has(transition) || isAnew(event)) return 'unknown';
-  if (transition === transitions.TRACKING_ERROR) return 'error';
-  if (state === states.WAITING_FOR_TRIP_START) return 'waits';
-  if (state === states.ONGOING_TRIP) return 'moves';
-  return state === states.TRACKING_STOPPED ? 'off' : null;
-}
+const phoneOf = (event: PhoneEvent): Phone | null =>
+  isAnew(event) ? 'unknown' : (phoneBy.get(event.transition) ?? phoneIn.get(event.state) ?? null);
