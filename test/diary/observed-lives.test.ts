@@ -22,7 +22,9 @@ const now = 4_000_000_000;
 /** Days looked at: a phone with a wrong clock leaves decades of them. */
 const most = 100;
 
-/** The days of which something is known. Fails where the kinds do not fill one, or it does not follow the one before. */
+/**
+ * The days of which something is known. Fails where the kinds do not fill one, or it does not follow the one before.
+ */
 async function daysOf(store: Store, uuid: string): Promise<ObservedDay[]> {
   const days: ObservedDay[] = [];
   for await (const { observed } of everyDay(store, { uuid }, {}, now)) {
