@@ -15,8 +15,15 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const copies = ['sparse', 'sparse-3min', 'sparse-5min', 'sparse-500m'];
 /** A copy for phones with readings: a model must not trust that "walking" means it. Beside the made-up days. */
 const readingCopies = ['made-up', 'walked'];
-/** Weight of a made-up day, and of a thinned copy, in the decision: a recorded case has 1. */
-const weights = { madeUp: 3, copy: 0.3 };
+/**
+ * How the decision is fitted: the weight of a made-up day and of a thinned copy, where a recorded case has 1, and how
+ * `fitJoint` does it. With readings a train is faster than a bus, also where the locations show no turn. Without them
+ * the states hang on the speed already, and `unread` in `trip.ts` says how sharp the decision is.
+ */
+const fits = {
+  full: { madeUp: 20, copy: 1, penalty: 640, isScaled: true, more: { TRAIN: { 'ln speed': 1 } } },
+  sparse: { madeUp: 3, copy: 0.3, penalty: 40, isScaled: false },
+};
 
 /** What `cells` holds of the recorded cases. */
 export const casesOf = (cells) => JSON.parse(readFileSync(join(cells, 'full', 'cases.json'), 'utf8')).cases;
@@ -76,22 +83,33 @@ export class Fitter {
     const own = this.all
       .filter((one) => !out.includes(one.name))
       .map((one) => ({ one: this.recorded.get(one.name), models: unseen[half(one)], weight: 1 }));
-    const madeUp = this.madeUp.map((one) => ({ one, models: unseen[0], weight: weights.madeUp }));
-    const fitted = (id, cases) => {
+    const madeUp = (weight) => this.madeUp.map((one) => ({ one, models: unseen[0], weight }));
+    const fitted = (id, cases, fit) => {
       const file = join(this.folder, `${id}.json`);
       const origin = { left_out: out, program: 'tools/train/joint.mjs' };
-      if (!existsSync(file)) writeFileSync(file, jointFile(fitJoint(cases(), id), origin));
+      if (!existsSync(file)) writeFileSync(file, jointFile(fitJoint(cases(), id, fit), origin));
       return readJointModel(readFileSync(file, 'utf8'));
     };
-    const copied = (copy) =>
-      own.map((row) => ({ ...row, one: perturbed(row.one, copy), weight: copy === 'sparse' ? 1 : weights.copy }));
+    const copied = (copy, weight) => own.map((row) => ({ ...row, one: perturbed(row.one, copy), weight }));
     return {
       ...states,
-      joint: fitted(`journeys-${name}`, () => [...own, ...madeUp.filter(({ one }) => one.motions.length > 0)]),
-      jointSparse: fitted(`journeys-sparse-${name}`, () => [
-        ...copies.flatMap(copied),
-        ...madeUp.map((row) => ({ ...row, one: perturbed(row.one, 'sparse') })),
-      ]),
+      joint: fitted(
+        `journeys-${name}`,
+        () => [
+          ...own,
+          ...copied('minute', fits.full.copy),
+          ...madeUp(fits.full.madeUp).filter(({ one }) => one.motions.length > 0),
+        ],
+        fits.full,
+      ),
+      jointSparse: fitted(
+        `journeys-sparse-${name}`,
+        () => [
+          ...copies.flatMap((copy) => copied(copy, copy === 'sparse' ? 1 : fits.sparse.copy)),
+          ...madeUp(fits.sparse.madeUp).map((row) => ({ ...row, one: perturbed(row.one, 'sparse') })),
+        ],
+        fits.sparse,
+      ),
     };
   }
 }

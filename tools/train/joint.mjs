@@ -1,7 +1,7 @@
 // Fits the weights by which modes and waits are decided together (src/analysis/sequence/joint.ts): maximum likelihood
 // with a penalty for leaving what is plain without data, without chance. Cases must not be those that the state models
 // were trained on. Fitted freely, the weights learn routes: with an itinerary left out, .67 of the time of rides was
-// right instead of .90.
+// right instead of .90. Held hard, they say too little of what they know: so one factor of them all may be free.
 import { jointOdds, pairKinds, pairShares } from '../../dist/analysis/sequence/joint.js';
 import { stopFeatures } from '../../dist/analysis/sequence/journeys.js';
 import { legFeatures, modes } from '../../dist/analysis/sequence/rides.js';
@@ -19,7 +19,7 @@ const modeOf = {
   LIGHT_RAIL: 4,
 };
 const n = modes.length;
-const penalty = { modes: 40, waits: 10 }; // of a squared step away from what is plain
+const waitPenalty = 10; // of a squared step away from what is plain
 const steps = 200;
 
 /** What is plain without data, in round log odds: who waits boards a bus or train, rails bend slowly and run in tunnels. */
@@ -43,13 +43,13 @@ const plain = {
 
 const listOf = (names, weights) => names.map((name) => weights[name] ?? 0);
 
-/** Weights before any fit. */
-export const plainWeights = {
-  id: 'plain',
-  modes: modes.map((mode) => listOf(legFeatures, plain.modes[mode])),
+/** Weights before any fit; `more`: figures of modes that are plain besides. */
+const plainWeights = (id, more = {}) => ({
+  id,
+  modes: modes.map((mode) => listOf(legFeatures, { ...plain.modes[mode], ...more[mode] })),
   pairs: listOf(pairKinds, plain.pairs),
   waits: listOf(stopFeatures, plain.waits),
-};
+});
 
 /** The true mode of most of a leg's time; null where it was mostly none of ours. */
 function trueMode({ start, end }, truth) {
@@ -66,9 +66,10 @@ const stretchOf = ({ locations, motions, events }) => ({ locations, motions, eve
 
 /**
  * The weights for cases with the state models that each is decoded by: `[{ one, models, weight }]`, where `models` are
- * `full` and `sparse`.
+ * `full` and `sparse`. `penalty`: of a squared step of a mode's weight; `isScaled`: one factor of these is free; `more`:
+ * see `plainWeights`.
  */
-export function fitJoint(cases, id) {
+export function fitJoint(cases, id, { penalty, isScaled, more }) {
   const outings = (joint) =>
     cases.flatMap(({ one, models, weight }) =>
       outingsIn(stretchOf(one), { ...models, joint, jointSparse: joint }).map((outing) => ({
@@ -81,8 +82,8 @@ export function fitJoint(cases, id) {
         }),
       })),
     );
-  const model = { ...structuredClone(plainWeights), id };
-  fitModes(outings(model), model);
+  const model = plainWeights(id, more);
+  fitModes(outings(model), model, penalty, isScaled);
   fitWaits(outings(model), model);
   return model;
 }
@@ -102,18 +103,19 @@ function descend(weights, gradientOf) {
   }
 }
 
-function fitModes(outings, model) {
+function fitModes(outings, model, penalty, isScaled) {
   const f = legFeatures.length;
   const start = [...model.modes.flat(), ...model.pairs];
-  const flat = [...start];
+  const flat = [...start, 1]; // the last one is the factor of all others
   const known = outings.filter(({ labels }) => labels.some((label) => label !== null));
   const spread = () => {
-    for (let m = 0; m < n; m += 1) for (let i = 0; i < f; i += 1) model.modes[m][i] = flat[m * f + i];
-    for (let i = 0; i < pairKinds.length; i += 1) model.pairs[i] = flat[n * f + i];
+    const scaled = start.map((_, i) => flat.at(-1) * flat[i]);
+    for (let m = 0; m < n; m += 1) model.modes[m] = scaled.slice(m * f, (m + 1) * f);
+    model.pairs = scaled.slice(n * f);
   };
   descend(flat, () => {
     spread();
-    const gradient = flat.map((w, i) => penalty.modes * (w - start[i]));
+    const gradient = start.map(() => 0);
     for (const { rides, labels, weight } of known)
       for (const [sign, odds] of [
         [1, jointOdds(rides, model)],
@@ -129,7 +131,9 @@ function fitModes(outings, model) {
               gradient[n * f + kind] += sign * weight * p * share;
           });
         }
-    return gradient;
+    const ofFactor = gradient.reduce((sum, g, i) => sum + g * flat[i], 0);
+    const ofWeights = gradient.map((g, i) => flat.at(-1) * g + penalty * (flat[i] - start[i]));
+    return [...ofWeights, isScaled ? ofFactor : 0];
   });
   spread();
 }
@@ -145,7 +149,7 @@ function fitWaits(outings, model) {
   );
   const start = [...model.waits];
   descend(model.waits, () => {
-    const gradient = model.waits.map((w, i) => penalty.waits * (w - start[i]));
+    const gradient = model.waits.map((w, i) => waitPenalty * (w - start[i]));
     for (const { features, isWait } of rows) {
       const score = features.reduce((sum, x, i) => sum + x * model.waits[i], 0);
       const off = 1 / (1 + Math.exp(-score)) - (isWait ? 1 : 0);

@@ -2,8 +2,8 @@
 // [--perturb NAME,NAME] [--draws N] [--save FOLDER]. For each fold everything is fitted without its cases (fold.mjs), and
 // scored on them alone; the table pools the cases of all folds. There are four folds of whole dates, since phones of one
 // day carry one journey. --perturb: the cases are scored as perturbed (perturb.mjs), with the same models. --draws: two
-// rows below each row, between which 95 % of so many draws of the cases (with replacement) lie. CELLS: made by
-// `all-cells.sh`.
+// rows below each row, between which 95 % of so many draws of the cases (with replacement) lie. Below them comments say
+// how sure the modes were said to be, of all cases and by kind of phone. CELLS: made by `all-cells.sh`.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,7 +86,12 @@ function drawn(found, shares) {
 }
 
 for (const name of values.folds.split(',')) {
-  const scores = new Map(values.perturb.split(',').map((how) => [how, { found: [], said: new Calibration() }]));
+  const kinds = ['all', ...new Set(all.map(({ platform }) => platform))].sort();
+  const scores = new Map(
+    values.perturb.split(',').map((how) => {
+      return [how, { found: [], said: new Map(kinds.map((kind) => [kind, new Calibration()])) }];
+    }),
+  );
   for (const fold of [...new Set(all.map(foldOf[name]))].filter((one) => one !== null).sort()) {
     const out = all.filter((one) => foldOf[name](one) === fold).map((one) => one.name);
     const models = fitter.models(`${name}-${fold}`, out);
@@ -95,7 +100,7 @@ for (const name of values.folds.split(',')) {
         const day = perturbed(one, how);
         const trips = tripsFound(day, models);
         found.push(scoreCase(day.truth, trips));
-        said.add(day.truth, trips);
+        for (const kind of ['all', day.truth.platform]) said.get(kind).add(day.truth, trips);
       }
   }
   for (const [how, { found, said }] of scores) {
@@ -105,6 +110,6 @@ for (const name of values.folds.split(',')) {
     if (Number(values.draws) > 0)
       for (const [i, row] of drawn(found, [0.025, 0.975]).entries())
         console.log(`| ${label}, ${['2.5 %', '97.5 %'][i]} | ${row.join(' | ')} |`);
-    console.log(`<!-- ${label}: ${said.text()} -->`);
+    for (const [kind, one] of said) console.log(`<!-- ${label}, ${kind}: ${one.text()} -->`);
   }
 }
