@@ -165,9 +165,15 @@ export function checkNumber(value: JsonValue | undefined, field: string, bounds?
   if (value !== undefined && value !== null) numberOf(value, field, bounds);
 }
 
-/** Checks a text that may be missing or null. */
-export function checkText(value: JsonValue | undefined, field: string): void {
-  if (typeof value !== 'string' && value !== undefined && value !== null) typed(value, 'string', field, 'a text');
+/** Checks a text of at most `most` characters that may be missing or null. */
+export function checkText(value: JsonValue | undefined, field: string, most = Number.POSITIVE_INFINITY): void {
+  if (value !== undefined && value !== null) checkLength(typed(value, 'string', field, 'a text'), field, most);
+}
+
+/** Refuses a text that is longer than `most` characters. */
+export function checkLength({ length }: string, field: string, most: number): void {
+  if (length <= most) return;
+  throw new ConversionError('out_of_range', `${field}: expected at most ${most} characters, found ${length}`);
 }
 
 /** The code for a name or number of the phone. The names of `codes` are of one type. */

@@ -1,6 +1,6 @@
 // What a day says, in words and numbers: the terminal and the HTML page both show these, each in its own form.
 import { type Labels, noLabels } from '../labels/labels-of.ts';
-import { saidTexts } from '../labels/said-text.ts';
+import { shownTexts } from '../labels/said-text.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
 import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
@@ -113,7 +113,7 @@ const saidNames: Record<string, string> = {
 
 /** What the user said about a trip, each thing with its name: `mode e_bike`. */
 const saidWords = (labels: Labels | undefined, trip: Trip): string[] =>
-  Object.entries(saidTexts((labels ?? noLabels).ofTrip(trip.start_ts))).map(
+  Object.entries(shownTexts((labels ?? noLabels).ofTrip(trip.start_ts))).map(
     ([name, text]) => `${saidNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
   );
 

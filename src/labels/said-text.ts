@@ -14,6 +14,21 @@ export function saidTexts({ user_input, additions }: Said): Record<string, strin
   };
 }
 
+/** Characters of one text that a diary shows, and of all texts about one trip. */
+const mostShown = { text: 200, notes: 1000 };
+
+/** The same for a diary to show: whatever was written, a page stays a page. */
+export function shownTexts(said: Said): Record<string, string> {
+  const notes = said.additions.map((note) => cut(textOf(note), mostShown.text)).join('; ');
+  const texts = saidTexts({ ...said, additions: [] });
+  return {
+    ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, cut(text, mostShown.text)])),
+    ...(notes !== '' && { notes: cut(notes, mostShown.notes) }),
+  };
+}
+
+const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
+
 /** The summary that the app writes of an answered form; else the name of the form. */
 function textOf({ metadata, data }: Entry): string {
   const text = [data.label, data.name].find((one) => typeof one === 'string' && one.trim() !== '');

@@ -1,7 +1,7 @@
 // One day as people see it: what it came to, its bar, a map, and a list of stays, trips and what is not known.
 import { modeTotals, zonesText } from '../diary/day-words.ts';
 import type { Flag, Flagged } from '../diary/flags.ts';
-import { saidTexts } from '../labels/said-text.ts';
+import { shownTexts } from '../labels/said-text.ts';
 import { formatTime } from '../model/time.ts';
 import type { Position, Section, Trip } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
@@ -12,7 +12,7 @@ import { html } from './html.ts';
 import { icon } from './icons.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
-import type { Texts } from './texts/texts.ts';
+import { type Texts, wordOf } from './texts/texts.ts';
 
 /** What a page adds to the list of a day. */
 export interface DayActions {
@@ -150,8 +150,8 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   const [from, to] = [day.placeAt(start_loc).name, day.placeAt(end_loc).name];
   const figures = (seconds: number, metres: number): string => `${t.span(seconds)} · ${t.length(metres)}`;
   const name = from === to ? t.me.roundTrip(to) : t.me.trip(to);
-  const said = Object.values(saidTexts(day.labels.ofTrip(start_ts))).map(
-    (one) => t.labelModes[one] ?? t.labelPurposes[one] ?? one,
+  const said = Object.values(shownTexts(day.labels.ofTrip(start_ts))).map(
+    (one) => wordOf(t.labelModes, one) ?? wordOf(t.labelPurposes, one) ?? one,
   );
   const estimated = estimatedOf(trip);
   const notes = [

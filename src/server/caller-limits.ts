@@ -82,9 +82,15 @@ const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 /** What a caller may have open at once: a phone has a few calls open, a script that reads in parallel some. */
 const mostOpen = { calls: 64, streams: 8 };
 
+/** Pages of one caller that are being made at once; others wait for their turn. */
+const mostPages = 4;
+
 interface Caller {
   /** Open calls, and answers that are being sent in pieces. */
   open: Record<keyof typeof mostOpen, number>;
+  /** Pages that are being made, and what begins those that wait. */
+  pages: number;
+  nextPages: (() => void)[];
   /** Entries that wait or are set aside: the count of the store, and what was pushed since. */
   waiting: number | null;
   /** When the store counted them, seconds since the epoch. */
@@ -134,6 +140,18 @@ export class CallerCounts {
     open[kind] += 1;
     return () => {
       open[kind] -= 1;
+    };
+  }
+
+  /** Resolves when a page of the caller may be made; what it returns is called when that is done. */
+  async turn(userId: string): Promise<() => void> {
+    const caller = this.#of(userId);
+    if (caller.pages < mostPages) caller.pages += 1;
+    else await new Promise<void>((begin) => caller.nextPages.push(begin));
+    return () => {
+      const begin = caller.nextPages.shift();
+      if (begin === undefined) caller.pages -= 1;
+      else begin();
     };
   }
 
@@ -237,7 +255,7 @@ export class CallerCounts {
 
 const newCaller = (): Caller => ({
   ...{ open: { calls: 0, streams: 0 }, waiting: null, counted_ts: Number.NEGATIVE_INFINITY },
-  ...{ keys: new Set(), noted: new Map() },
+  ...{ pages: 0, nextPages: [], keys: new Set(), noted: new Map() },
 });
 
 /** Throws a 429 `Problem` if as many as `most`, unless it is 0, were used in the current window. */

@@ -69,8 +69,15 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         },
         origin: originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For')),
       };
-      const answer = await answerPage(route, told, (caller) => countCaller(call, caller, counts));
-      return respond(call, answer, parts);
+      let leave = (): void => {};
+      const enter = async (caller: UserRecord | string): Promise<void> => {
+        leave = await counts.turn(countCaller(call, caller, counts));
+      };
+      try {
+        return await respond(call, await answerPage(route, told, enter), parts);
+      } finally {
+        leave();
+      }
     });
   }
   for (const path of new Set(webRoutes.map((route) => route.path))) {
@@ -97,8 +104,8 @@ const asPage =
     return new Response(textOf(answer), { status: problem.status, headers });
   };
 
-/** A person counts as the caller of their phones, a manager by their name. */
-function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): void {
+/** A person counts as the caller of their phones, a manager by their name. Returns by what they count. */
+function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): string {
   call.log.write('INFO', line.called(call.handler));
   const isManager = typeof caller === 'string';
   const user = isManager ? { uuid: `manager ${caller}`, user_email: caller, update_ts: 0 } : caller;
@@ -110,6 +117,7 @@ function countCaller(call: Call, caller: UserRecord | string, counts: CallerCoun
   counts.call(user);
   call.leave.push(counts.enter(user.uuid, 'calls'));
   call.share.belongsTo(user.uuid);
+  return user.uuid;
 }
 
 async function respond(call: Call, answer: WebAnswer, parts: AppParts): Promise<Response> {

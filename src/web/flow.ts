@@ -7,12 +7,13 @@ import { faultPage, redirect, type WebAnswer, type WebCall, type WebRoute } from
 const doors = { person: '/sign-in', manager: '/sign-in/study', operator: '/sign-in/study', study: '/sign-in/study' };
 
 /**
- * The answer of a route. `onCaller` learns who calls before anything is done for them; what it throws ends the call.
+ * The answer of a route. `onCaller` learns who calls before anything is done for them, which waits for it; what it
+ * throws ends the call.
  */
 export async function answerPage(
   route: WebRoute,
   call: WebCall,
-  onCaller: (caller: UserRecord | string) => void,
+  onCaller: (caller: UserRecord | string) => Promise<void>,
 ): Promise<WebAnswer> {
   if (route.who === 'anybody') return route.answer(call);
   const signIn = redirect(doors[route.who]);
@@ -20,13 +21,13 @@ export async function answerPage(
   if (route.who === 'person') {
     const person = await personOf(call);
     if (person === null) return signIn;
-    onCaller(person.user);
+    await onCaller(person.user);
     return isForeign(person.csrf) ? faultPage(403, call.t) : route.answer({ ...call, ...person });
   }
   const found = await managerOf(call);
   if (found === null) return signIn;
   const { manager, csrf } = found;
-  onCaller(manager.name);
+  await onCaller(manager.name);
   if (isForeign(csrf)) return faultPage(403, call.t);
   const note = (action: string, people: readonly string[]) => call.audit(`manager ${manager.name}`, action, people);
   const managing = { ...call, manager, csrf, note };

@@ -21,7 +21,7 @@ import {
 } from '../pages/overview.ts';
 import { shell } from '../pages/shell.ts';
 import { shownDays } from '../pages/shown-days.ts';
-import type { Texts } from '../pages/texts/texts.ts';
+import { type Texts, wordOf } from '../pages/texts/texts.ts';
 import type { Store } from '../store/store.ts';
 import { answersTo, nameOfStay, statedOnDay, tripCorrections } from './me-corrections.ts';
 import { baseMapOf } from './tiles.ts';
@@ -133,8 +133,8 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { day, from, to } = shown.observed;
   const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedLater };
   const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone };
-  const failed = wrong[query.done ?? ''];
-  const done = failed === undefined ? banner(said[query.done ?? '']) : banner(`${t.error} ${failed}`, 'bad');
+  const failed = wordOf(wrong, query.done);
+  const done = failed === undefined ? banner(wordOf(said, query.done)) : banner(`${t.error} ${failed}`, 'bad');
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
     base: baseMapOf(call, '/me'),

@@ -5,7 +5,7 @@ import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
 import { refusalOf, shownName, stoppedSince } from '../model/user.ts';
 import { type MarkupValue, markup } from '../pages/markup.ts';
-import type { Texts } from '../pages/texts/texts.ts';
+import { type Texts, wordOf } from '../pages/texts/texts.ts';
 import { standOfUser } from '../stand/every-stand.ts';
 import type { Stand } from '../stand/stand-of.ts';
 import { mePage } from './me-days.ts';
@@ -50,7 +50,8 @@ async function show(call: PersonCall): Promise<WebAnswer> {
       : words.recordsText(t.entries(total), date(first), date(last));
   const kinds = new Map<string, number>();
   for (const { key, count } of series) {
-    const name = kindOf[key] === undefined ? words.otherKind : words.kind[kindOf[key]];
+    const kind = wordOf(kindOf, key);
+    const name = kind === undefined ? words.otherKind : words.kind[kind];
     kinds.set(name, (kinds.get(name) ?? 0) + count);
   }
   const isStopped = stoppedSince(tokens, now) !== null;
@@ -61,7 +62,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   const asked = typeof profile?.erasure_asked_ts === 'number' ? profile.erasure_asked_ts : null;
   const said: Record<string, string> = { stopped: words.stopped, kept: words.eraseKept, others: words.othersOut };
   const isWrong = query.done === 'word';
-  const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(said[query.done ?? '']);
+  const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(wordOf(said, query.done));
   const counted = [...kinds]
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`);

@@ -47,6 +47,7 @@ describe('an entry that cannot be converted says why', () => {
     expect(message('battery-android-level-101')).toBe(
       'data.battery_level_pct: expected a number of at most 100, found one outside',
     );
+    expect(message('label-too-long')).toBe('data.label: expected at most 1024 characters, found 1028');
     expect(message('location-ts-missing')).toBe('data.ts: expected seconds since the epoch, found nothing');
     expect(message('battery-ios-status-unknown')).toBe('data.battery_status: expected one of 0, 1, 2, 3, found 4');
     expect(message('android-motion-unknown-obfuscation')).toContain('found the fields "zzqqA", "zzqqB"');

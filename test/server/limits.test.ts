@@ -108,6 +108,22 @@ it('entries that are set aside count as waiting ones do, until an operator remov
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
+it('of one caller four pages are made at a time, and the next begins when one is done', async () => {
+  const counts = new CallerCounts(callerLimits(config), () => clock);
+  const begun: (() => void)[] = [];
+  const all = Array.from({ length: 6 }, () => counts.turn('ada').then((done) => void begun.push(done)));
+  await Promise.all(all.slice(0, 4));
+  (await counts.turn('ben'))();
+  expect(begun.length).toBe(4);
+  begun[0]!();
+  await all[4];
+  expect(begun.length).toBe(5);
+  begun[1]!();
+  await all[5];
+  for (const done of begun.slice(2)) done();
+  for (let i = 0; i < 4; i += 1) await counts.turn('ada');
+});
+
 it('unknown keys beyond the limit are set aside, known ones never, and recovery brings them back', async () => {
   await kit.close();
   await open({ unknownKeys: 2 });

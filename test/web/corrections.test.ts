@@ -1,8 +1,10 @@
 // What the pages of days and of figures do, through the door of the server: forms with their secret and without, what
 // they change after the next run, taking it back, and the figures of a study beside what may be published.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { putBatch } from '../../src/intake/put-batch.ts';
 import type { Act } from '../../src/log/audit.ts';
 import { silentLog } from '../../src/log/log.ts';
+import type { JsonObject } from '../../src/model/json.ts';
 import { createApp } from '../../src/server/app.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -164,6 +166,40 @@ it('a doubt is a question at its trip, and the answer ends it', async () => {
   expect(await page('/study/sunny/flagged', manager)).toContain('Your label names another mode');
   await state('/me/correct', { ...answer, mode: isWalk ? 'car' : 'walking' });
   expect(await page(`/me/day/${day}`)).not.toContain('Which one is right?');
+}, 60_000);
+
+it('a long label is cut on the page, an endless one is set aside, and one named as a part of the language is a word', async () => {
+  const { uuid } = (await store.users.byEmail(person))!;
+  const [first] = (await store.trips.byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
+  const { start_ts, end_ts } = first!;
+  const said = (name: string, data: JsonObject, i: number) => ({
+    metadata: { key: `manual/${name}`, type: 'message', platform: 'android', write_ts: clock + i, time_zone: 'UTC' },
+    data: { start_ts, end_ts, ...data },
+  });
+  const entries = [
+    said('purpose_confirm', { label: 'p'.repeat(1024) }, 0),
+    said('replaced_mode', { label: 'constructor' }, 1),
+    ...Array.from({ length: 40 }, (_, i) =>
+      said('trip_addition_input', { label: 'n'.repeat(1000), match_id: `${i}` }, i),
+    ),
+    said('mode_confirm', { label: 'm'.repeat(2_000_000) }, 0),
+    said('trip_user_input', { label: 'answered', xmlResponse: 'x'.repeat(70_000) }, 0),
+    said('trip_user_input', { label: 'a survey', xmlResponse: 'x'.repeat(60_000) }, 1),
+  ];
+  await putBatch(uuid, entries, { store, now: () => clock });
+  for (const _ of ['waiting', 'moved']) {
+    const html = await page(`/me/day/${day}`);
+    expect(html).toContain(`a survey, ${'n'.repeat(200)}…; n`);
+    expect(html).toMatch(/[^p]p{200}…, constructor/);
+    expect(html).not.toMatch(/native code|mmmm|answered/);
+    expect(html.length).toBeLessThan(60_000);
+    await run('pipeline', '--all');
+  }
+  expect(await store.errors.summary(uuid)).toEqual([
+    { key: 'manual/mode_confirm', reason: 'out_of_range', count: 1 },
+    { key: 'manual/trip_user_input', reason: 'out_of_range', count: 1 },
+  ]);
+  expect(await page('/me?done=constructor')).not.toContain('native code');
 }, 60_000);
 
 it('figures of a month stand beside what may be published, which waits until the month is settled', async () => {

@@ -2,7 +2,7 @@
 import { correctionKinds, statedModes } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { kindOf } from '../../model/json.ts';
-import { type Conversion, checkNumber, checkText, codeOf, numberOf, timeOf, typed, unchanged } from '../common.ts';
+import { type Conversion, checkNumber, checkText, codeOf, timeOf, typed, unchanged } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 import { checkPosition } from './location.ts';
 
@@ -24,8 +24,7 @@ export function convertCorrection(entry: Entry): Conversion {
   if (fields.includes('mode')) codeOf(modes, data.mode, 'data.mode');
   if (fields.includes('name')) typed(data.name, 'string', 'data.name', 'a text');
   for (const [field, most] of Object.entries(longest)) {
-    checkText(data[field], `data.${field}`);
-    numberOf(String(data[field] ?? '').length, `characters of data.${field}`, { max: most });
+    checkText(data[field], `data.${field}`, most);
   }
   checkNumber(data.distance, 'data.distance', { min: 0, max: 40_000_000 });
   const { end_loc: end = null, seen = [] } = data;

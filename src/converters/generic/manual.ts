@@ -3,6 +3,7 @@ import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import {
   type Conversion,
+  checkLength,
   checkLocalTime,
   checkNumber,
   checkText,
@@ -14,6 +15,15 @@ import {
 } from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 import { checkPosition } from './location.ts';
+
+/** Characters of a text that people read, and of the JSON of all that a form holds: no app writes a tenth of it. */
+const longest = { text: 1024, payload: 64 * 1024 };
+
+function checkLengths({ data }: Entry): void {
+  checkText(data.label, 'data.label', longest.text);
+  if (typeof data.name === 'string') checkLength(data.name, 'data.name', longest.text);
+  checkLength(JSON.stringify(data), 'data as JSON', longest.payload);
+}
 
 /** Payload `UserInput`: labels over the time of a trip. */
 export function convertUserInput(entry: Entry): Conversion {
@@ -30,7 +40,7 @@ export function convertOpenUserInput(entry: Entry): Conversion {
   const { data } = entry;
   if ((data.start_ts ?? null) === null && (data.end_ts ?? null) === null) timeOf(data.start_ts, 'data.start_ts');
   if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
-  checkText(data.label, 'data.label');
+  checkLengths(entry);
   for (const side of ['start', 'end'] as const) {
     const field = `${side}_ts` as const;
     if ((data[field] ?? null) === null) continue;
@@ -45,7 +55,7 @@ export function convertOpenUserInput(entry: Entry): Conversion {
 /** Payload `Survey`: answers at one time. */
 export function convertSurvey(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
-  checkText(entry.data.label, 'data.label');
+  checkLengths(entry);
   return withTime(entry, ts);
 }
 
@@ -54,6 +64,7 @@ export function convertIncident(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkPoint(entry.data.loc);
   checkNumber(entry.data.stress, 'data.stress', { min: 0, max: 100 });
+  checkLengths(entry);
   return withTime(entry, ts);
 }
 

@@ -6,6 +6,10 @@ export type Texts = typeof en;
 
 const languages: Readonly<Record<string, Texts>> = { en };
 
+/** The word of this name, which somebody else may have written; undefined: there is none. */
+export const wordOf = <T>(words: Readonly<Record<string, T>>, name = ''): T | undefined =>
+  Object.hasOwn(words, name) ? words[name] : undefined;
+
 /** The words for a reader who wishes these languages (`Accept-Language`); English if none of them is there. */
 export function textsFor(wished = ''): Texts {
   const names = wished.split(',').map((one) => one.trim().slice(0, 2).toLowerCase());
