@@ -94,16 +94,22 @@ export const endSession = async ({ store, user, session, now }: PersonCall): Pro
 /** Sessions that one manager has at most; the oldest ends first. */
 const mostSessions = 10;
 
-/** Makes a session of a manager; returns its cookie. */
-export async function startManaging(call: WebCall, name: string): Promise<string> {
+/**
+ * Makes a session of a manager; returns its cookie. null: meanwhile they have another password than the one that was
+ * `verified`, or are locked.
+ */
+export async function startManaging(call: WebCall, name: string, verified: string): Promise<string | null> {
   const { store, now } = call;
   const secret = newSecret();
   const session = { hash: tokenHash(secret), created_ts: now, expires_ts: now + lifetimes.manager };
+  let isIn = false;
   await store.managers.change(name, (before) => {
-    const others = before?.sessions.filter(({ expires_ts }) => expires_ts > now) ?? [];
-    return before && { ...before, failures: 0, locked_ts: 0, sessions: [...others, session].slice(-mostSessions) };
+    isIn = before?.password === verified && before.locked_ts <= now;
+    if (before === null || !isIn) return before;
+    const others = before.sessions.filter(({ expires_ts }) => expires_ts > now);
+    return { ...before, failures: 0, locked_ts: 0, sessions: [...others, session].slice(-mostSessions) };
   });
-  return `${name}.${secret}`;
+  return isIn ? `${name}.${secret}` : null;
 }
 
 /** The manager whose session the call has, and the hash of the session; null: none that is good. */

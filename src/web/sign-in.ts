@@ -17,9 +17,9 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** s for which nobody gets in after `mostFailures` wrong passwords in a row. */
+/** s for which nobody gets in after `mostFailures` wrong passwords in a row, wherever they came from. */
 const lockTime = 900;
-const mostFailures = 5;
+const mostFailures = 50;
 
 function page(t: Texts, title: string, body: Markup, status = 200): WebAnswer {
   return answerOf(shell({ t, title, isNarrow: true, body: markup`<h1>${title}</h1>${body}` }), status);
@@ -77,31 +77,38 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
 /** Every failure has the same answer: it does not tell which names there are. */
 async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log } = call;
-  const [name, password] = [(form.name ?? '').trim().toLowerCase(), form.password ?? ''];
+  const [name, password] = [(form.name ?? '').trim().toLowerCase().slice(0, 100), form.password ?? ''];
   if (limits.isHeld(origin)) return faultPage(429, t);
-  const isRight = await limits.inTurn(origin, () => tryPassword(call, name, password));
-  if (isRight === null) return faultPage(429, t);
-  if (!isRight) {
-    limits.failed(origin);
-    return passwordForm(call, name.slice(0, 40), true);
-  }
+  const verified = await limits.inTurn(origin, () => tryPassword(call, name, password));
+  if (verified === null) return faultPage(429, t);
+  const cookie = verified === '' ? null : await startManaging(call, name, verified);
+  if (cookie === null) return passwordForm(call, name.slice(0, 40), true);
   log.write('INFO', `manager ${name} signed in`);
-  return redirect('/study', sessionCookie('manager', call, await startManaging(call, name)));
+  return redirect('/study', sessionCookie('manager', call, cookie));
 }
 
-/** Tries are counted one after another, so that many at once do not get more of them. */
-async function tryPassword({ store, now, log }: WebCall, name: string, password: string): Promise<boolean> {
+/**
+ * What is stored of the password, if it is right; else an empty text. Tries are counted one after another, so that many
+ * at once do not get more of them. Of a locked account nothing but the name counts: no count tells which try was right.
+ */
+async function tryPassword(call: WebCall, name: string, password: string): Promise<string> {
+  const { store, now, log, limits, origin } = call;
   const manager = await store.managers.byName(name);
-  const isRight = await isPassword(password, manager?.password);
-  if (manager === null || manager.locked_ts > now) return false;
-  if (isRight) return true;
+  // A new password ends what was counted of the one before.
+  const account = `${name} ${manager?.password}`;
+  if (limits.isHeldFrom(origin, account)) return '';
+  const isLocked = manager !== null && manager.locked_ts > now;
+  const isRight = (await isPassword(password, manager?.password)) && !isLocked;
+  limits.tried(origin, account, { isRight, isLocked });
+  if (manager !== null && isRight) return manager.password;
+  if (manager === null || isLocked) return '';
   log.write('WARNING', `wrong password for manager ${name}`);
   await store.managers.change(name, (before) => {
     if (before === null) return null;
     const failures = before.failures + 1;
     return failures < mostFailures ? { ...before, failures } : { ...before, failures: 0, locked_ts: now + lockTime };
   });
-  return false;
+  return '';
 }
 
 async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAnswer> {

@@ -1,6 +1,8 @@
 // Nobody sees another's days: every page and form by every kind of caller, forms of other sites, cookies, and headers.
 import { writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTiles, type Tiles } from '../../src/geo/pmtiles.ts';
 import type { Act } from '../../src/log/audit.ts';
@@ -184,7 +186,7 @@ it('signing in makes a new session whatever the browser had, and behind TLS a co
   expect(secure.headers.get('set-cookie')).toMatch(/^__Host-mobility-days=.*; Secure$/);
 });
 
-it('five wrong passwords lock an account for a quarter of an hour, and no answer tells whether it exists', async () => {
+it('five wrong passwords from one place lock an account there for a quarter of an hour, and no answer tells whether it exists', async () => {
   const tries = [];
   for (const name of ['of-windy', 'unknown'])
     for (let i = 0; i < 5; i++) tries.push(await form('/sign-in/study', { name, password: 'wrong' }, nobody));
@@ -195,6 +197,48 @@ it('five wrong passwords lock an account for a quarter of an hour, and no answer
   expect((await form('/sign-in/study', { name: 'of-windy', password }, nobody)).status).toBe(303);
   clock = now;
 }, 30_000);
+
+/** Signs a manager in from an address; returns the status. */
+async function from(remoteAddress: string, name: string, given: string): Promise<number> {
+  const body = new URLSearchParams({ name, password: given }).toString();
+  const incoming = Object.assign(Readable.from([Buffer.from(body)]), { socket: { remoteAddress } });
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const env = { incoming: incoming as unknown as IncomingMessage };
+  return (await kit.app.request('/sign-in/study', { method: 'POST', headers, body }, env)).status;
+}
+
+it('a stranger who tries passwords elsewhere keeps a manager out of no network of theirs', async () => {
+  for (let i = 0; i < 5; i += 1) expect(await from('203.0.113.5', 'of-windy', 'wrong')).toBe(403);
+  expect(await from('203.0.113.6', 'of-windy', password)).toBe(403);
+  expect(await from('198.51.100.9', 'of-windy', password)).toBe(303);
+  // From many networks the name is locked at last. Then the right password is not held against anybody's network.
+  for (let i = 0; i < 50; i += 1) await from(`192.0.${Math.floor(i / 4)}.7`, 'of-windy', 'wrong');
+  for (let i = 0; i < 40; i += 1) expect(await from('198.51.100.9', 'of-windy', password)).toBe(403);
+  expect(await from('198.51.100.9', 'of-sunny', password)).toBe(303);
+  clock += 901;
+  expect(await from('198.51.100.9', 'of-windy', password)).toBe(303);
+  // A network with many wrong ones, for whomever, has to wait.
+  for (let i = 0; i < 30; i += 1) await from('203.0.113.5', `unknown-${i}`, 'wrong');
+  expect(await from('203.0.113.5', 'of-windy', password)).toBe(429);
+  clock = now;
+}, 60_000);
+
+it('a password that is changed while it is tried opens nothing', async () => {
+  const { managers } = kit.store;
+  const { byName } = managers;
+  const other = await passwordHash('another password for tests');
+  managers.byName = async (name) => {
+    const found = await byName(name);
+    await managers.change(name, (before) => before && { ...before, password: other, sessions: [] });
+    return found;
+  };
+  const before = (await byName('of-windy'))!;
+  const answer = await form('/sign-in/study', { name: 'of-windy', password }, nobody);
+  managers.byName = byName;
+  expect([answer.status, answer.headers.get('set-cookie')]).toEqual([403, null]);
+  expect((await byName('of-windy'))!.sessions).toEqual([]);
+  await managers.change('of-windy', () => before);
+});
 
 it('strangers with wrong links and names keep nobody out, and signing in counts no right password', async () => {
   for (let i = 0; i < 320; i += 1) await form('/me/open', { key: `invented ${i}` }, nobody);

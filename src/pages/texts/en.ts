@@ -123,7 +123,7 @@ export const en = {
     password: 'Password',
     submit: 'Sign in',
     wrong:
-      'Name or password is wrong, or there were too many tries. After five wrong tries nobody gets in for 15 minutes.',
+      'Name or password is wrong, or there were too many tries. After five wrong tries from one place nobody there gets in for 15 minutes.',
     chooseStudy: 'Your studies',
     noStudy: 'No study is assigned to your account yet. Ask the operator of this server.',
   },
