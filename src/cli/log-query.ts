@@ -47,7 +47,7 @@ function secondsArgument(text: string): number {
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
- * A parser of times: an age, a time of today or yesterday, a local day as `dayArgument` takes it (its start or its
+ * A parser of times: an age, a time of today or yesterday, a day as `dayArgument` takes it (its start or its
  * end), a date and time, or seconds since the epoch.
  */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {

@@ -78,7 +78,7 @@ export async function findStudy(context: CommandContext, name: string): Promise<
 }
 
 /** The subgroups that people can join. */
-export const subgroupsOf = ({ subgroups }: StudyRecord): readonly string[] =>
+export const subgroupsOf = ({ subgroups }: Pick<StudyRecord, 'subgroups'>): readonly string[] =>
   subgroups.length === 0 ? [defaultSubgroup] : subgroups;
 
 /** Throws `MOBILITY_USAGE` if the study or subgroup does not exist, for instance because it is mistyped. */

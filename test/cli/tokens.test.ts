@@ -179,12 +179,25 @@ describe('studies', () => {
     await run(['study', 'close', 'sunny']);
     const again = await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
     expect(again.stderr).toBe(
-      'the study existed: settings replaced; joining was closed and is now open\n' +
+      'the study existed: settings replaced; joining: closed before, now open; subgroups: west before, now west, east\n' +
         'its configuration has the earlier subgroups: run mobility study config sunny again\n',
     );
     await run(['study', 'config', 'sunny', '--server', 'https://a.example']);
     const same = await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
     expect(same.stderr).toBe('the study existed: settings replaced\n');
+  });
+
+  it('keep each subgroup that has members', async () => {
+    const { run } = await freshProgram();
+    const create = (...subgroups: string[]) =>
+      run(['study', 'create', 'walk', ...subgroups.flatMap((one) => ['--subgroup', one])]);
+    await create('west', 'east', 'north');
+    await run(['study', 'tokens', 'walk', '--subgroup', 'east', '--count', '7']);
+    for (const others of [['west'], []]) {
+      const { code, stderr } = await create(...others);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('expected also --subgroup east (7 people)')]);
+    }
+    expect((await create('east')).stderr).toContain('subgroups: west, east, north before, now east');
   });
 
   it('write a configuration that is checked, whose version grows with every change only', async () => {

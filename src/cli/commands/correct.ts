@@ -196,9 +196,7 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
 
 const idOf = (userId: string, { write_ts }: Stated): string => entryId(userId, { key: keys.correction, write_ts });
 
-/**
- * What became of each, and the day that it speaks of, also once it is undone; without an entry to set aside no effect.
- */
+/** What became of each, and the day that it speaks of. One that sets no entry aside has no effect. */
 async function standingsOf(store: Store, userId: string): Promise<(CorrectionStanding & { day: string })[]> {
   const days = new Map<number, string>();
   const complete = async ({ correction: one, effect, day: known }: CorrectionStanding) => {

@@ -18,7 +18,7 @@ import { phoneAddress } from '../app-settings.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { fileJson, replaceFile } from '../files.ts';
-import { table } from '../output.ts';
+import { counted, table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../whom.ts';
 import { minuteText, withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
@@ -97,6 +97,7 @@ async function create(context: CommandContext, name: string, options: CreateOpti
     ...(options.showNames && { show_names: true }),
     ...{ created_ts: before?.created_ts ?? context.now(), config: before?.config ?? null },
   };
+  if (before !== null) await refuseLosses(context, before, settings);
   await studies.put(settings);
   await context.output.result({ ...settings, created: before === null }, name);
   for (const note of createdNotes(before, settings)) context.output.note(note);
@@ -106,13 +107,32 @@ function nameError(expected: string, found: string): MobilityError {
   return new MobilityError('MOBILITY_USAGE', `expected ${expected}, found ${JSON.stringify(found.slice(0, 60))}`);
 }
 
+/** Throws `MOBILITY_USAGE` if a subgroup with members would be none: they could set up no new phone. */
+async function refuseLosses(context: CommandContext, before: StudyRecord, after: StudySettings): Promise<void> {
+  const { people } = await membersOf(context, before);
+  const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));
+  const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
+  if (lost.length === 0) return;
+  const close = `\`mobility study close ${before.name}\` keeps newcomers out`;
+  throw new MobilityError('MOBILITY_USAGE', `expected also ${found}: a subgroup that has members stays; ${close}`);
+}
+
+/** What settings say, by names for people. */
+const factsOf = (study: StudySettings): Record<string, string | number> => ({
+  ...{ joining: joiningOf(study), subgroups: subgroupsOf(study).join(', ') },
+  ...{ 'hour limit': study.hour_limit, 'total limit': study.total_limit },
+  ...{ 'on the first page': study.listed ? 'named' : 'not named', names: study.show_names ? 'shown' : 'pseudonyms' },
+});
+
 /** What an operator may not expect of a command that also replaces the settings of a study. */
 function createdNotes(before: StudyRecord | null, after: StudySettings): string[] {
   if (before === null) return ['created; next: mobility study config'];
-  const [was, is] = [joiningOf(before), joiningOf(after)];
-  const outdated = before.config !== null && before.subgroups.join() !== after.subgroups.join();
+  const [was, is] = [factsOf(before), factsOf(after)];
+  const changes = Object.keys(is).filter((name) => was[name] !== is[name]);
+  const texts = changes.map((name) => `${name}: ${was[name]} before, now ${is[name]}`);
+  const outdated = before.config !== null && changes.includes('subgroups');
   return [
-    `the study existed: settings replaced${was === is ? '' : `; joining was ${was} and is now ${is}`}`,
+    ['the study existed: settings replaced', ...texts].join('; '),
     ...(outdated ? [`its configuration has the earlier subgroups: run mobility study config ${after.name} again`] : []),
   ];
 }
@@ -156,15 +176,22 @@ function showCommand(context: CommandContext): Command {
     .action(context.run((name: string) => show(context, name)));
 }
 
-async function show(context: CommandContext, name: string): Promise<void> {
-  const study = await findStudy(context, name);
+/** The members of a study, counted, and by subgroup. */
+async function membersOf(context: CommandContext, study: StudyRecord) {
   const people: Record<string, number> = Object.fromEntries(subgroupsOf(study).map((subgroup) => [subgroup, 0]));
   const count = noMembers();
   for await (const user of everyUser(await context.store())) {
-    if (user.study === name) countMember(count, user, context.now());
+    if (user.study !== study.name) continue;
+    countMember(count, user, context.now());
     const subgroup = user.subgroup ?? defaultSubgroup;
-    if (user.study === name) people[subgroup] = (people[subgroup] ?? 0) + 1;
+    people[subgroup] = (people[subgroup] ?? 0) + 1;
   }
+  return { people, count };
+}
+
+async function show(context: CommandContext, name: string): Promise<void> {
+  const study = await findStudy(context, name);
+  const { people, count } = await membersOf(context, study);
   const rows = [
     ['joining', joiningOf(study)],
     ['created', minuteText(study.created_ts, context.zone)],
