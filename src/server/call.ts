@@ -13,7 +13,7 @@ export interface Call {
   readonly id: string;
   readonly log: Log;
   readonly method: string;
-  /** As sent, percent-encoded, without the query; of pages, without the person and the day. */
+  /** As sent, percent-encoded where that is needed, without the query; of pages, without the person and the day. */
   readonly path: string;
   /** Handler of the route; empty if none answers. */
   handler: string;

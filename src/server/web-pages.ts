@@ -31,7 +31,8 @@ const protection: Readonly<Record<string, string>> = {
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'same-origin',
+  // The host alone, also to this server: logs of a proxy may hold it. With `no-referrer` forms would have no `Origin`.
+  'Referrer-Policy': 'strict-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
@@ -146,8 +147,9 @@ function withProtection(response: Response): Response {
 /** The address by which the browser came, as far as anybody says. */
 function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string; isSecure: boolean } {
   const { host, protocol } = new URL(c.req.url);
+  const [forwarded = ''] = (c.req.header('X-Forwarded-Proto') ?? '').split(',');
   const isSecure =
-    protocol === 'https:' || c.req.header('X-Forwarded-Proto') === 'https' || publicUrl.startsWith('https:');
+    protocol === 'https:' || forwarded.trim().toLowerCase() === 'https' || publicUrl.startsWith('https:');
   return { address: publicUrl.replace(/\/+$/, '') || `${isSecure ? 'https' : 'http'}://${host}`, isSecure };
 }
 

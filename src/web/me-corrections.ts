@@ -64,7 +64,9 @@ export function answersTo(call: PersonCall, { flag, of, id, from, to }: Flagged,
   const trip = shown.trips.find((one) => one.id === id || one.sections.some((section) => section.id === id));
   if (trip === undefined || of === 'place') {
     const time = { start_ts: Math.max(from, bounds.from), end_ts: Math.min(to, bounds.to) };
-    return formButton(call, '/me/correct', t.me.takeOut, { day, kind: 'set_aside', ...time });
+    return (
+      time.end_ts > time.start_ts && formButton(call, '/me/correct', t.me.takeOut, { day, kind: 'set_aside', ...time })
+    );
   }
   const [longest] = [...trip.sections].sort((a, b) => b.distance - a.distance);
   const section = trip.sections.find((one) => one.id === id) ?? longest;
@@ -111,7 +113,7 @@ function statedBy(form: PersonCall['form'], splitAt: number | null): Correction 
   if (form.kind === 'split') return splitAt === null ? null : { kind: 'split', ts: splitAt };
   const [start_ts, end_ts] = [timeIn(form.start_ts), timeIn(form.end_ts)];
   if (form.kind === 'set_aside')
-    return start_ts === null || end_ts === null || end_ts < start_ts ? null : { kind: 'set_aside', start_ts, end_ts };
+    return start_ts === null || end_ts === null || end_ts <= start_ts ? null : { kind: 'set_aside', start_ts, end_ts };
   if (ts === null) return null;
   const mode = statedModes.find((one) => one === form.mode);
   if (form.kind === 'mode') return mode === undefined ? null : { kind: 'mode', ts, mode };

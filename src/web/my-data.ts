@@ -150,7 +150,11 @@ export const dataRoutes: readonly WebRoute[] = [
     path: '/me/sign-out-others',
     who: 'person',
     answer: async (call) => {
-      await revoke(call, 'revoked', (kind, hash) => kind === 'session' && hash !== call.session.hash);
+      await revoke(
+        call,
+        'revoked',
+        (kind, hash) => kind === 'link' || (kind === 'session' && hash !== call.session.hash),
+      );
       return redirect('/me/data?done=others');
     },
   },
@@ -180,8 +184,9 @@ export const dataRoutes: readonly WebRoute[] = [
     method: 'POST',
     path: '/me/keep',
     who: 'person',
-    answer: async ({ store, user }) => {
+    answer: async ({ store, user, log }) => {
       await store.profiles.merge(user.uuid, { erasure_asked_ts: null });
+      log.write('WARNING', `user ${user.uuid} takes back that they asked to be erased`);
       return redirect('/me/data?done=kept');
     },
   },

@@ -25,6 +25,14 @@ export const webRoutes: readonly WebRoute[] = [
   ...tileRoutes,
 ];
 
+/** A character that needs no percent-encoding, decoded: routes are found by it. */
+const plain = (code: string): string => {
+  const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : code;
+};
+
 /** A path as logs may hold it: without the person, the day and the month that a page shows, and without its tiles. */
 export const nameless = (path: string): string =>
-  path.replace(/^(\/study\/[^/]+\/(?:p|tiles)|\/me\/(?:day|month|tiles))\/.+/s, '$1/:hidden');
+  path
+    .replace(/%[2-7][\da-f]/gi, plain)
+    .replace(/^(\/study\/[^/]+\/(?:p|tiles)|\/me\/(?:day|month|tiles))\/.+/s, '$1/:hidden');

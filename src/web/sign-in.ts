@@ -122,6 +122,9 @@ async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAns
   return answerOf(shell({ t, title: t.signIn.chooseStudy, isNarrow: true, signOut, body }));
 }
 
+/** The browser forgets the pieces of maps that it kept: they tell where somebody was. */
+const forgetting = { 'Clear-Site-Data': '"cache"' };
+
 /** Signing in and out. */
 export const signInRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/sign-in', who: 'anybody', answer: async (call) => explain(call) },
@@ -133,7 +136,7 @@ export const signInRoutes: readonly WebRoute[] = [
     who: 'person',
     answer: async (call) => {
       await endSession(call);
-      return redirect('/sign-in?done=out', sessionCookie('person', call, null));
+      return redirect('/sign-in?done=out', { ...sessionCookie('person', call, null), ...forgetting });
     },
   },
   { method: 'GET', path: '/sign-in/study', who: 'anybody', answer: async (call) => passwordForm(call) },
@@ -145,7 +148,7 @@ export const signInRoutes: readonly WebRoute[] = [
     who: 'manager',
     answer: async (call) => {
       await endManaging(call);
-      return redirect('/sign-in/study', sessionCookie('manager', call, null));
+      return redirect('/sign-in/study', { ...sessionCookie('manager', call, null), ...forgetting });
     },
   },
 ];

@@ -63,8 +63,12 @@ async function people(call: StudyCall): Promise<WebAnswer> {
     query.sort,
   );
   const rows: Markup[] = [];
-  for (const person of turnOf(chosen, query.page).chosen)
-    rows.push(personRow(person, await fortnights.of(store, person, now), call));
+  const onPage = turnOf(chosen, query.page).chosen;
+  await call.note(
+    'list of people',
+    onPage.map(({ figures }) => figures.audit_key),
+  );
+  for (const person of onPage) rows.push(personRow(person, await fortnights.of(store, person, now), call));
   const needed = all.filter(needsWord).length;
   const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
   const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;

@@ -125,12 +125,16 @@ describe('profile', () => {
 
   it('update does not change fields that only the server writes, and lists them', async () => {
     const text =
-      '{"user":"ada","update_doc":{"user_id":"x","_id":1,"uuid":"y","update_ts":0,"__proto__":{"admin":true},"model":"Z"}}';
+      '{"user":"ada","update_doc":{"user_id":"x","_id":1,"uuid":"y","update_ts":0,"__proto__":{"admin":true},"model":"Z","erasure_asked_ts":1e300}}';
     const answer = await kit.post('/profile/update', text);
-    expect(answer.json).toEqual({ update: true, ignored: ['user_id', '_id', 'uuid', 'update_ts', '__proto__'] });
+    expect(answer.json).toEqual({
+      update: true,
+      ignored: ['user_id', '_id', 'uuid', 'update_ts', '__proto__', 'erasure_asked_ts'],
+    });
     const profile = (await call('/profile/get')).json;
     expect(profile).toMatchObject({ user_id: { $uuid: ada.replaceAll('-', '') }, model: 'Z' });
     expect('admin' in profile).toBe(false);
+    expect('erasure_asked_ts' in profile).toBe(false);
   });
 
   it('update refuses an invalid update, and a profile that grows beyond its limit', async () => {

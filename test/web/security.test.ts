@@ -184,6 +184,31 @@ it('signing in makes a new session whatever the browser had, and behind TLS a co
   const again = await token('sunny', 'link', clock + 60);
   const secure = await form('/me/open', { key: again }, nobody, { 'X-Forwarded-Proto': 'https' });
   expect(secure.headers.get('set-cookie')).toMatch(/^__Host-mobility-days=.*; Secure$/);
+  for (const [proto, name] of [
+    ['https, http', '__Host-'],
+    ['HTTPS', '__Host-'],
+    ['http, https', ''],
+  ] as const) {
+    const other = await token('sunny', 'link', clock + 60);
+    const { headers } = await form('/me/open', { key: other }, nobody, { 'X-Forwarded-Proto': proto });
+    expect([proto, headers.get('set-cookie')!.split('mobility-')[0]]).toEqual([proto, name]);
+  }
+});
+
+it('signing out others ends their browsers and the links that nobody opened, and signing out forgets maps', async () => {
+  const [own, other] = [await signedIn('sunny'), await signedIn('sunny')];
+  const unopened = await token('sunny', 'link', clock + 60);
+  expect((await form('/me/sign-out-others', { csrf: own.csrf }, own)).status).toBe(303);
+  expect((await form('/me/open', { key: unopened }, nobody)).status).toBe(403);
+  const look = async ({ cookie }: Browser) => (await kit.request('/me', { headers: { Cookie: cookie } })).status;
+  expect([await look(own), await look(other)]).toEqual([200, 303]);
+  const manager = await managing('of-sunny');
+  const outs = [
+    await form('/me/sign-out', { csrf: own.csrf }, own),
+    await form('/sign-out/study', { csrf: manager.csrf }, manager),
+  ];
+  expect(outs.map(({ headers }) => headers.get('clear-site-data'))).toEqual(['"cache"', '"cache"']);
+  people.sunny = await signedIn('sunny');
 });
 
 it('five wrong passwords from one place lock an account there for a quarter of an hour, and no answer tells whether it exists', async () => {
@@ -313,6 +338,8 @@ it('the log names neither the person nor the day of a page', async () => {
     [`/study/sunny/p/${person}/2016-05-17`, 'of-sunny'],
     [`/study/sunny/p/${person}`, 'of-sunny'],
     ['/me/day/2016-05-17', 'sunny'],
+    ['/me/%64ay/2016-05-17', 'sunny'],
+    [`/study/sunny/%70/${person}/2016-05-17`, 'of-sunny'],
   ] as const) {
     kit.log.length = kit.console.length = 0;
     expect((await kit.request(path, { headers: { Cookie: people[who]!.cookie } })).status).toBe(200);
@@ -365,6 +392,9 @@ it('each look of a manager at the days of a person is in the audit log, without 
   ]);
   expect(page.text).not.toContain(user.user_email);
   expect(page.text).not.toContain(user.uuid);
+  acts.length = 0;
+  expect((await kit.request('/study/sunny', { headers: { Cookie: cookie } })).text).toContain(`/p/${person}`);
+  expect(acts).toMatchObject([{ action: 'list of people', people: [figures!.audit_key], outcome: 'done' }]);
   const { created_ts, config: _, ...study } = (await kit.store.studies.byName('sunny'))!;
   await kit.store.studies.put({ ...study, created_ts, config: null, show_names: true });
   const named = await kit.request('/study/sunny', { headers: { Cookie: cookie } });
@@ -375,6 +405,7 @@ it.each([
   { kind: 'drop', ts: '-1' } as Record<string, string>,
   { kind: 'drop', ts: '1e308' },
   { kind: 'drop', ts: '0x10' },
+  { kind: 'set_aside', start_ts: '1463500000', end_ts: '1463500000' },
   { kind: 'undo', of: '1463500000' },
 ])('a correction that could have no effect is refused, not stated: %o', async (fields) => {
   const own = await signedIn('sunny');

@@ -259,7 +259,7 @@ export const en = {
     stripText:
       'Last 14 days: one column a day, as high as the share of the day that was recorded; a line at the bottom: nothing. Trips and labels are those of these days.',
     noNames: 'Names are not shown in this study.',
-    noted: 'Looking at days and figures of people is noted in the audit log.',
+    noted: 'Looking at people, their days and figures is noted in the audit log.',
     back: 'All people',
     chain: 'From the phone to the diary, step by step',
     links: {
@@ -474,7 +474,7 @@ export const en = {
     browser: (since: string): string => `A browser, since ${since}`,
     thisBrowser: 'This browser',
     signOutOthers: 'Sign out all others',
-    othersOut: 'All other browsers are signed out.',
+    othersOut: 'All other browsers are signed out, and links that were not opened yet no longer work.',
     download: 'Take it with you',
     downloadText: 'All records as your phone sent them, and your trips as a map file (GeoJSON).',
     downloadRecords: 'Records (JSON lines)',
