@@ -5,7 +5,7 @@ import type { Log } from '../log/log.ts';
 import type { LogKind } from '../log/names.ts';
 import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
-import { type UserRecord, userNameOf } from '../model/user.ts';
+import { pseudonymOf, type UserRecord, userNameOf } from '../model/user.ts';
 import type { OpenOptions } from '../store/open.ts';
 import { everyUser } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
@@ -75,7 +75,7 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
   /** True with `--debug`. */
   readonly debug: boolean;
-  /** The user by name or UUID. Throws `MOBILITY_USER_UNKNOWN`. */
+  /** The user by name, UUID, or the pseudonym of pages if no two have it. Throws `MOBILITY_USER_UNKNOWN`. */
   findUser(nameOrUuid: string): Promise<UserRecord>;
   /** Whom the command named so far, by their `audit_key`. */
   readonly named: ReadonlySet<string>;
@@ -198,6 +198,9 @@ async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
     (await store.users.byEmail(nameOrUuid)) ??
     (await store.users.byEmail(userNameOf(nameOrUuid)));
   if (user !== null) return user;
+  const shown: UserRecord[] = [];
+  for await (const one of everyUser(store)) if (pseudonymOf(one) === nameOrUuid) shown.push(one);
+  if (shown.length === 1) return shown[0]!;
   throw new MobilityError(
     'MOBILITY_USER_UNKNOWN',
     `no user ${JSON.stringify(nameOrUuid)} in ${store.address}${await didYouMean(nameOrUuid, namesIn(store))}; expected a registered name or UUID: ` +

@@ -2,6 +2,7 @@
 import { oneLine } from '../log/text.ts';
 import { refusalOf } from '../model/user.ts';
 import { type Breakage, breakages, type LinkName, type PersonState, type Stand } from '../stand/stand-of.ts';
+import { otherApps } from './app-settings.ts';
 import { counted } from './output.ts';
 import { agoText, minuteText } from './wording.ts';
 
@@ -36,7 +37,8 @@ export function cureOf(stand: Stand, broken: Breakage, shown: Shown): Cure {
   const name = quotedName(user.user_email);
   const { profile, state, waiting, tokens } = figures;
   const why = breakages[broken.code];
-  const token = `mobility users token ${name} --qr`;
+  const app = otherApps.find((one) => tokens.some(({ kind }) => kind === one));
+  const token = `mobility users token ${name}${app === undefined ? '' : ` --app ${app}`} --qr`;
   switch (broken.code) {
     case 'damaged':
       return {

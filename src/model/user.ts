@@ -1,5 +1,6 @@
 // A user of the registry, and the tokens that open their account.
 import { createHash } from 'node:crypto';
+import { idOf } from './ids.ts';
 
 /** A registered user. */
 export interface UserRecord {
@@ -105,6 +106,15 @@ export function shownName(name: string): string {
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
     (found) => `\\u{${found.codePointAt(0)!.toString(16)}}`,
   );
+}
+
+/**
+ * By what pages name a person without their name, 8 letters and digits: the end of a name that the program made up
+ * for a member of a study, as on their invitation, else made of their UUID.
+ */
+export function pseudonymOf({ uuid, user_email, study }: UserRecord): string {
+  const made = new RegExp(`^${study}_[^_]+_([a-z0-9]{8})$`).exec(user_email)?.[1];
+  return made ?? idOf(uuid, 'pseudonym').slice(0, 8);
 }
 
 /** What the store keeps of a token: its SHA-256 as hex. */

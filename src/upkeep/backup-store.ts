@@ -26,7 +26,7 @@ export async function backupStore(folder: string, target: string, signal?: Abort
   const { syncFolder } = await import('../store/sqlite/folder.ts');
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {
-    await checkOutside(target, folder);
+    await checkOutside(target, folder, 'the backup');
     await checkFree(target);
     makeFolders(partial);
     await copyDatabase(folder, partial, signal);
@@ -57,14 +57,14 @@ async function compareSums(copy: string, folder: string, signal?: AbortSignal): 
   });
 }
 
-/** A copy inside the store would be lost together with it. */
-async function checkOutside(target: string, folder: string): Promise<void> {
+/** Throws `MOBILITY_STORE_ADDRESS` for a target in a store: it would be lost together with the store. */
+export async function checkOutside(target: string, folder: string, what: string): Promise<void> {
   const [copy, store] = [await realPlace(target), await realPlace(folder)];
   const way = relative(store, copy);
   if (way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)) return;
   throw new MobilityError(
     'MOBILITY_STORE_ADDRESS',
-    `expected a folder outside the store ${folder} for the backup, found ${target}, ` +
+    `expected a folder outside the store ${folder} for ${what}, found ${target}, ` +
       `${way === '' ? 'the store itself' : 'which lies in it'}: name another folder, best on another disk`,
   );
 }

@@ -1,10 +1,9 @@
 // The people of a study as their managers see them: who stands where, under which name, and their last fortnight.
 import { readObservedDays } from '../diary/observed-time.ts';
 import { readLabels } from '../labels/labels-of.ts';
-import { idOf } from '../model/ids.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
-import { shownName, type UserRecord } from '../model/user.ts';
+import { pseudonymOf, shownName, type UserRecord } from '../model/user.ts';
 import { recordedShare } from '../pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
 import type { Texts } from '../pages/texts/texts.ts';
@@ -66,11 +65,9 @@ export function turnLinks(count: number, page: string | undefined, href: string,
   return pages.length > 1 && markup`<nav class="turn" aria-label="${t.study.turn}">${pages}</nav>`;
 }
 
-/** Names that the program makes up for members tell nothing: their end is the pseudonym, as on invitations. */
-function namesOf({ uuid, user_email }: UserRecord, study: StudyRecord): { id: string; shown: string } {
-  const made = new RegExp(`^${study.name}_[^_]+_([a-z0-9]{8})$`).exec(user_email)?.[1];
-  const id = made ?? idOf(uuid, 'pseudonym').slice(0, 8);
-  return { id, shown: study.show_names ? shownName(user_email) : id };
+function namesOf(user: UserRecord, study: StudyRecord): { id: string; shown: string } {
+  const id = pseudonymOf(user);
+  return { id, shown: study.show_names ? shownName(user.user_email) : id };
 }
 
 const apps: Record<string, string> = { owntracks: 'OwnTracks', overland: 'Overland', traccar: 'Traccar' };

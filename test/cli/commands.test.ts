@@ -698,6 +698,10 @@ describe('backup', () => {
       expect([code, stdout]).toEqual([2, '']);
       expect(stderr).toMatch(/MOBILITY_STORE_ADDRESS: expected a folder outside the store .*: name another folder/);
     }
+    for (const format of [['--format', 'csv'], []]) {
+      const { code, stderr } = await run(['export', '--all', ...format, '--out', join(address, 'new')]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('for the export')]);
+    }
     expect([await readdir(address), await readdir(join(address, 'empty'))]).toEqual([before, []]);
     expect((await run(['backup', `${address}-copy`])).code).toBe(0);
   });

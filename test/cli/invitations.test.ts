@@ -24,6 +24,10 @@ it('a sheet for each person opens their days once and names no token; without it
   expect(tokens.map(({ kind }) => kind).sort()).toEqual(['link', 'owntracks']);
   const hashes = links.map(([, link]) => tokenHash(link!.slice(link!.indexOf('key=') + 4)));
   expect(hashes).toContain(tokens.find(({ kind }) => kind === 'link')!.hash);
+  const [name] = people[0]!.split(',');
+  expect((await run('doctor', '--user', name!.slice(-8), '--json')).json()).toMatchObject({ user_email: name });
+  await run('users', 'revoke', name!, tokens.find(({ kind }) => kind === 'owntracks')!.hash.slice(0, 8));
+  expect((await run('doctor', '--user', name!)).stdout).toContain(`users token ${name} --app owntracks --qr`);
   expect(await run('study', 'invite', 'sunny', '--out', out)).toMatchObject({ code: 2 });
   expect((await run('users', 'list', '--json')).json<{ users: unknown[] }>().users).toHaveLength(3);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { importUsers } from '../../src/cli/import-users.ts';
 import { isUuid } from '../../src/model/ids.ts';
-import { tokenHash, type UserRecord } from '../../src/model/user.ts';
+import { pseudonymOf, tokenHash, type UserRecord } from '../../src/model/user.ts';
 import { freshProgram } from './kit.ts';
 
 const uuid = '11111111-2222-4333-8444-555555555555';
@@ -65,6 +65,19 @@ describe('a name that is a UUID', () => {
     });
     expect((await run(['users', 'remove', uuid])).stdout).toBe(`${uuid}  owner\n`);
     expect((await run(['users', 'remove', uuid])).stdout).toBe(`${own}  ${uuid}\n`);
+  });
+});
+
+describe('a pseudonym of the pages', () => {
+  it('names a person where no name does, and nobody where two have it', async () => {
+    const { run, withStore } = await freshProgram();
+    const id = await withStore(async ({ users }) => pseudonymOf((await users.register('ada', { now: 1 })).user));
+    expect((await run(['users', 'tokens', id])).stderr).toBe('0 tokens of ada\n');
+    await withStore(async ({ users }) => {
+      for (const part of ['west', 'east'])
+        await users.register(`sunny_${part}_hr7ctote`, { now: 1, study: 'sunny', subgroup: part });
+    });
+    expect((await run(['users', 'tokens', 'hr7ctote'])).code).toBe(2);
   });
 });
 

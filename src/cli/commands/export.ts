@@ -6,9 +6,11 @@ import { type Days, entryRows } from '../../export/export-rows.ts';
 import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/formats.ts';
 import { kindsNamed, type NameSet, nameSets } from '../../export/names.ts';
+import { folderIn, isMongoAddress } from '../../model/address.ts';
 import { MobilityError } from '../../model/errors.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
+import { checkOutside } from '../../upkeep/backup-store.ts';
 import {
   type Archive,
   type LeftOut,
@@ -106,6 +108,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   }
   const days = (user: UserRecord) => daysOf(context, user, options);
   const store = await context.store();
+  const { store: address } = context.config();
+  if (out !== undefined && !isMongoAddress(address)) await checkOutside(out, folderIn(address), 'the export');
   await refuseUnknownKeys(context, options.key ?? []);
   const users: UserRecord[] = [];
   // All users of a store may be more than fit in memory.

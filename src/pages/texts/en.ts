@@ -294,7 +294,7 @@ export const en = {
     advice: {
       stopped: 'It is their wish: there is nothing to do.',
       no_token: 'Ask the operator for a new invitation.',
-      never_called: 'Send the invitation again.',
+      never_called: 'Ask the operator for a new invitation.',
       refused: 'Ask the operator for a new invitation.',
       silent: 'Ask whether the phone is on and the app is installed.',
       limited: 'Tell the operator.',
