@@ -6,7 +6,7 @@ import { distance } from '../geo/distance.ts';
 import type { Correction, CorrectionStanding, Effect, Stated } from '../model/correction.ts';
 import { idOf } from '../model/ids.ts';
 import { justAfter, localDay, type TimeRange } from '../model/time.ts';
-import type { Place, Position, Section, Stop, Trip, TripRecord } from '../model/trip.ts';
+import type { Place, Position, Section, Silence, Stop, Trip, TripRecord } from '../model/trip.ts';
 import { zoneWithin } from '../model/trip-fields.ts';
 import { cutSection } from './cut-section.ts';
 import { spokenTime } from './read.ts';
@@ -25,6 +25,12 @@ const limits = {
 };
 
 const source = 'correction';
+
+/** True for a trip that somebody added: nothing of it was recorded. */
+export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
+
+/** True for a link that only corrections made: an added trip, or what lies behind a split. */
+export const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
 
 /** The links with the corrections, and what became of each of these. */
 export interface Corrected {
@@ -184,8 +190,9 @@ class CorrectedStretch {
     if (link === undefined || parts === null) return 'without effect';
     const [first, second] = parts;
     const chain_ts = this.freeTime(Math.max(ts, justAfter(link.chain_ts)));
-    const own = { id: second.id, chain_ts, untracked: null, silences: [] };
-    this.replace(i, 1, [linkOf(link, first), linkOf({ ...link, ...own }, second)]);
+    const [silences, behind] = partedAt(link, ts);
+    const own = { id: second.id, chain_ts, untracked: null, silences: behind };
+    this.replace(i, 1, [linkOf({ ...link, silences }, first), linkOf({ ...link, ...own }, second)]);
     return 'applied';
   }
 
@@ -264,7 +271,9 @@ class CorrectedStretch {
     const chain_ts = this.freeTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
     const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
-    this.replace(at, 0, [linkOf({ ...about, carry, trip }, trip)]);
+    const [silences, behind] = partedAt(before ?? {}, start_ts);
+    if (before !== undefined) this.trips[at - 1] = { ...before, silences };
+    this.replace(at, 0, [linkOf({ ...about, silences: behind, carry, trip }, trip)]);
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
     const isWhole = start_ts === one.start_ts && end_ts === one.end_ts;
     return cleared === 'without effect' && isWhole ? 'applied' : 'contradicted';
@@ -300,6 +309,11 @@ class CorrectedStretch {
     }
     return 'applied';
   }
+}
+
+/** The silences of a link that end up to a time, and the others. */
+function partedAt({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number): [Silence[], Silence[]] {
+  return [silences.filter(({ to }) => to <= ts), silences.filter(({ to }) => to > ts)];
 }
 
 /** The link with a corrected trip in the place of its own. */

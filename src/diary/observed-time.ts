@@ -1,5 +1,6 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
+import { isAdded, isMade } from '../corrections/apply.ts';
 import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
 import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
@@ -92,11 +93,16 @@ export async function readObservedDays(
   { from, to, zone = 'UTC', causes = [] }: Pick<ObservedSource, 'causes'> & { from: string; to: string; zone?: string },
 ): Promise<{ days: ObservedDay[]; links: TripRecord[] }> {
   const [earliest, latest] = [startOfDay(from, 'UTC') - 86_400, startOfDay(to, 'UTC') + 3 * 86_400];
-  const before = await store.trips.previous(userId, earliest);
+  // Silences are in links of the analysis, not in trips that a correction made.
+  let before = await store.trips.previous(userId, earliest);
+  while (before !== null && isMade(before)) before = await store.trips.previous(userId, before.chain_ts);
+  const start = before === null ? {} : { from: before.chain_ts };
   const links: TripRecord[] = [];
-  for await (const link of everyLink(store, userId, { from: before?.chain_ts ?? earliest, to: latest }))
+  for await (const link of everyLink(store, userId, { ...start, to: latest })) links.push(link);
+  for await (const link of everyLink(store, userId, { from: latest, limit: 1 })) {
     links.push(link);
-  links.push(...(await store.trips.chain(userId, { from: latest, limit: 1 })));
+    if (!isMade(link)) break;
+  }
   return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
 }
 
@@ -114,13 +120,14 @@ export async function readStated(store: Pick<Store, 'pipeline' | 'timeseries'>, 
 }
 
 /**
- * The first instant of a day and its zone, by the zone in which the user is: that of the end of a trip holds until the
- * next one.
+ * The first instant of a day and its zone, by the zone in which the user is: that of the start of a trip holds in it,
+ * that of its end until the next one.
  */
 function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
-  for (const { end_ts, end_zone } of trips) {
-    if (end_zone !== zones.at(-1)!.zone) zones.push({ from: end_ts, zone: end_zone });
+  for (const { start_ts, start_zone, end_ts, end_zone } of trips) {
+    if (start_zone !== zones.at(-1)!.zone) zones.push({ from: start_ts, zone: start_zone });
+    if (end_zone !== start_zone) zones.push({ from: end_ts, zone: end_zone });
   }
   return (day) => {
     for (const [i, piece] of zones.entries()) {
@@ -138,7 +145,8 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
   }
   const between: Silence[] = [...links.flatMap(({ silences = [] }) => silences), ...observed.silences];
   const { phone, ts, unlocated } = observed.seen;
-  const until = Math.max(ts, ...links.map(({ end_ts }) => end_ts));
+  const recorded = links.filter(({ trip }) => trip === null || !isAdded(trip));
+  const until = Math.max(ts, ...recorded.map(({ end_ts }) => end_ts));
   const last = phone === 'off' ? 'tracking off' : phone === 'error' ? 'no permission' : 'nothing received';
   return [
     { from: Number.NEGATIVE_INFINITY, to: observed.from, reason: 'before the first location' },
@@ -150,7 +158,7 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
 
 /** What is known of any time. */
 interface Known {
-  moves: readonly TimeRange[];
+  moves: readonly (TimeRange & { added: boolean })[];
   silences: readonly Unobserved[];
   causes: readonly Unobserved[];
   out: readonly (TimeRange & Pick<SetAside, 'source' | 'token_id'>)[];
@@ -158,7 +166,7 @@ interface Known {
 }
 
 function knownOf({ causes = [], atHome = [], setAside = [], ...source }: Omit<ObservedSource, 'zone'>): Known {
-  const moves = tripsOf(source.links).map(({ start_ts, end_ts }) => ({ from: start_ts, to: end_ts }));
+  const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
   const out = setAside.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
   return { moves, silences: silencesOf(source), causes, out, atHome };
 }
@@ -176,14 +184,15 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const end = cuts[i + 1]!;
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
     const isMoving = moves.some(isAround);
-    const isHome = atHome.some(isAround);
-    const cause = isHome ? undefined : causes.find(isAround);
+    // What somebody states of a time is known of it, whatever was received.
+    const isStated = atHome.some(isAround) || moves.some((move) => move.added && isAround(move));
+    const cause = isStated ? undefined : causes.find(isAround);
     // What a phone with a wrong clock sent is not where it belongs: without it nothing shows a stay.
     const isAstray = !isMoving && cause?.reason === 'clock wrong';
     // A trip may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
-    const gap = isHome ? undefined : (gaps.find(isGap) ?? (isAstray ? cause : undefined));
-    const taken = isHome ? undefined : out.find(isAround);
+    const gap = isStated ? undefined : (gaps.find(isGap) ?? (isAstray ? cause : undefined));
+    const taken = isStated ? undefined : out.find(isAround);
     // Where only one of several sources or tokens was taken out, the others say whether the user stayed.
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));
     const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;

@@ -73,6 +73,33 @@ describe('a day', () => {
     ]);
   });
 
+  it('is moving in a trip that somebody added, though nothing was received, and not observed around it', () => {
+    const zones: [string, string] = ['Europe/Berlin', 'Europe/Berlin'];
+    const added = link(noon, noon + 3600, zones);
+    const links = [{ ...added, trip: { ...added.trip!, source: 'correction' } }];
+    const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon - 600 } };
+    const setAside = [{ start_ts: noon + 1800, end_ts: noon + 7200 }];
+    const source = { links, observed, zone: 'Europe/Berlin', setAside };
+    const [day] = observedDays(source, '2024-03-12', '2024-03-12');
+    expect(day!.spans.map(({ from, to, kind, reason }) => [from - noon, to - noon, kind, reason])).toEqual([
+      [-43_200, -600, 'staying', null],
+      [-600, 0, 'unobserved', 'nothing received'],
+      [0, 3600, 'moving', null],
+      [3600, 7200, 'unobserved', 'taken out'],
+      [7200, 43_200, 'unobserved', 'nothing received'],
+    ]);
+  });
+
+  it('begins by the zone in which a trip over its midnight began, though the trip before ended in another', () => {
+    const links = [
+      link(noon - 43_200, noon - 36_000, ['America/New_York', 'America/New_York']),
+      link(noon, noon + 2 * 86_400, ['Europe/Berlin', 'Europe/Berlin']),
+    ];
+    const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon } };
+    const starts = observedDays({ links, observed, zone: 'UTC' }, '2024-03-12', '2024-03-13').map((one) => one.zone);
+    expect(starts).toEqual(['America/New_York', 'Europe/Berlin']);
+  });
+
   it('says that tracking was off after the last word of the phone', () => {
     const observed = { from: noon, silences: [], seen: { ...seen, phone: 'off', ts: noon + 60 } as const };
     const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');

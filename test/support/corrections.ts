@@ -40,7 +40,7 @@ export function correctionsOf(entries: readonly Entry[]): fc.Arbitrary<Entry[]> 
       const needed = Object.fromEntries(
         Object.entries(fields).filter(([name]) => name === 'kind' || own.includes(name)),
       );
-      const write_ts = 1_900_000_000 + n;
+      const write_ts = 3_900_000_000 + n; // after any clock of a life
       const stated = correction(write_ts, { ...needed, ...rest } as Entry['data']);
       return undone ? [stated, correction(write_ts + 100, { kind: 'undo', of: write_ts })] : [stated];
     }),

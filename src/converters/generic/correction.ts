@@ -10,6 +10,9 @@ const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
 const modes = new Map<string, number>(statedModes.map((mode, i) => [mode, i]));
 const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 100 };
 
+/** s; a day that is stated while it lasts may end so much later */
+const ahead = 86_400;
+
 /** Payload `Correction`, with `reason`, `author` and `seen`. */
 export function convertCorrection(entry: Entry): Conversion {
   const { data } = entry;
@@ -20,6 +23,13 @@ export function convertCorrection(entry: Entry): Conversion {
   }
   if (fields.includes('end_ts') && !((data.end_ts as number) > (data.start_ts as number))) {
     throw new ConversionError('out_of_range', 'data.end_ts: expected a time after data.start_ts, found one before');
+  }
+  const { end_ts } = data;
+  if (data.kind !== 'set_aside' && fields.includes('end_ts') && (end_ts as number) > entry.metadata.write_ts + ahead) {
+    throw new ConversionError(
+      'out_of_range',
+      'data.end_ts: expected a time that had come by metadata.write_ts, found a later one',
+    );
   }
   if (fields.includes('mode')) codeOf(modes, data.mode, 'data.mode');
   if (fields.includes('name')) typed(data.name, 'string', 'data.name', 'a text');
