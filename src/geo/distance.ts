@@ -23,11 +23,12 @@ export function distance(a: LatLon, b: LatLon): number {
  * The location at `share` (0 to 1) of the way from `a` to `b`, linear in degrees, the short way round the antimeridian.
  */
 export function between(a: LatLon, b: LatLon, share: number): LatLon {
-  let span = b.longitude - a.longitude;
-  if (span > 180) span -= 360;
-  else if (span < -180) span += 360;
-  let longitude = a.longitude + share * span;
-  if (longitude > 180) longitude -= 360;
-  else if (longitude < -180) longitude += 360;
+  const longitude = shortWayRound(a.longitude + share * shortWayRound(b.longitude - a.longitude));
   return { latitude: a.latitude + share * (b.latitude - a.latitude), longitude };
+}
+
+/** Degrees of longitude, or between two of them, from -180 to 180. */
+export function shortWayRound(degrees: number): number {
+  if (degrees > 180) return degrees - 360;
+  return degrees < -180 ? degrees + 360 : degrees;
 }

@@ -34,7 +34,7 @@ export interface Cells {
 
 /** Cells with their states. */
 export function decodeCells(input: CellInput, model: Model): Cells {
-  const cells = judgedCells(input, oddsOf(model));
+  const cells = judgedCells(input, new StateOdds(model));
   const { ts, probability, state } = cells;
   if (input.sampling === 'time') weighSaid(cells, input.motions);
   for (let from = 0, i = 1; i <= ts.length; i += 1) {
@@ -78,15 +78,6 @@ function judgedCells(input: CellInput, odds: StateOdds): Cells {
     probability: probability.subarray(0, 4 * n),
     walking: walking.subarray(0, n),
   };
-}
-
-/** What each model was asked last is where its next question begins. */
-const oddsByModel = new WeakMap<Model, StateOdds>();
-
-function oddsOf(model: Model): StateOdds {
-  const odds = oddsByModel.get(model) ?? new StateOdds(model);
-  oddsByModel.set(model, odds);
-  return odds;
 }
 
 /** s; in a silence in which nothing changes the model is asked this seldom */

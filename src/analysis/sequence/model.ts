@@ -138,9 +138,7 @@ function problemOf(tree: TreeFile): string | null {
  */
 export class StateOdds {
   private readonly model: Model;
-  // Of each feature: its first step that the value does not exceed, the step before it, and where it is in the list.
-  private readonly over: Float64Array;
-  private readonly upTo: Float64Array;
+  /** Of each feature: where its first step is that the value does not exceed. */
   private readonly place: Int32Array;
   // Of each tree: its leaf's value, and the nodes on the way there; none if it has to be walked again.
   private readonly value: Float64Array;
@@ -153,8 +151,6 @@ export class StateOdds {
     const { roots, stepsFrom } = model;
     this.model = model;
     this.place = stepsFrom.slice(0, -1);
-    this.over = new Float64Array(this.place.length).fill(Number.NEGATIVE_INFINITY);
-    this.upTo = Float64Array.from(this.place, (first, f) => stepAt(model, f, first));
     this.value = new Float64Array(roots.length);
     this.way = new Int32Array(roots.length);
     this.stale = Int32Array.from(roots.keys());
@@ -163,11 +159,8 @@ export class StateOdds {
 
   /** Writes the four probabilities of the cell whose features begin at `row` in `rows` to `into`, from `at` on. */
   write(rows: Float64Array, row: number, into: Float64Array, at: number): void {
-    const { over, upTo, found } = this;
-    for (let f = 0; f < over.length; f += 1) {
-      const x = rows[row + f]!;
-      if (!(x > over[f]! && x <= upTo[f]!)) this.move(f, x);
-    }
+    const { place, found } = this;
+    for (let f = 0; f < place.length; f += 1) this.move(f, rows[row + f]!);
     if (this.staleCount > 0) {
       this.walk(rows, row);
       this.score();
@@ -184,8 +177,6 @@ export class StateOdds {
     for (; i < end && !(x <= steps[i]!); i += 1) this.cross(i);
     for (; i > start && x <= steps[i - 1]!; i -= 1) this.cross(i - 1);
     this.place[f] = i;
-    this.over[f] = i > start ? steps[i - 1]! : Number.NEGATIVE_INFINITY;
-    this.upTo[f] = stepAt(this.model, f, i);
   }
 
   /** The tree of a step has to be walked again if the step is on its way. */
@@ -224,9 +215,4 @@ export class StateOdds {
     for (let s = 0; s < 4; s += 1) sum += found[s] = Math.exp(found[s]! - most);
     for (let s = 0; s < 4; s += 1) found[s]! /= sum;
   }
-}
-
-/** The threshold of a step of a feature; infinite behind its last one. */
-function stepAt({ steps, stepsFrom }: Model, f: number, i: number): number {
-  return i < stepsFrom[f + 1]! ? steps[i]! : Number.POSITIVE_INFINITY;
 }

@@ -5,7 +5,6 @@ import type { Resume } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { firstAtOrAfter, within } from '../in-time.ts';
 import type { Location } from '../observations.ts';
-import { unseenFrom } from '../places.ts';
 import {
   lookAround,
   type Segmented,
@@ -21,10 +20,10 @@ import { journeyLimits, journeysOf, type StopFigures, stopsOf } from './journeys
 import { type Model, readModel } from './model.ts';
 import { type Decoded, type Outing, outingsOf } from './outings.ts';
 import { type Ride, ridesOf } from './rides.ts';
-import { isUnderWay, runsOf, sleepsIn } from './runs.ts';
+import { runsOf, sleepsIn } from './runs.ts';
 import { withLeftOut, withoutStrays } from './strays.ts';
 import { trackOf } from './track.ts';
-import { failedTrip, tripOf } from './trip.ts';
+import { failedTrip, tripOf, unseenBefore } from './trip.ts';
 import { shippedNames, versionWith } from './version.ts';
 
 /**
@@ -109,13 +108,11 @@ type Seen = Stretch & { strays: readonly number[] };
 
 /** The trips of an outing. If the program fails on it, its candidates are left out and reported, never the day. */
 function tripsOf(outing: Outing, stretch: Seen, stay: Stay | null, models: Models): SegmentedTrip[] {
-  const { motions, events } = stretch;
   try {
     const decoded = decode(outing, stretch, models);
     const trips: SegmentedTrip[] = [];
     const first = stretch.locations[outing.candidates[0]!.startIndex]!;
-    const underWay = isUnderWay(decoded.runs, first.ts);
-    const from = stay && !unseenFrom(stay, first, { events, motions, underWay }) ? stay.location : null;
+    const from = stay && !unseenBefore(decoded, stay, first) ? stay.location : null;
     const journeys = journeysOf(decoded, from);
     let here = stay;
     for (const [i, journey] of journeys.entries()) {

@@ -1,5 +1,5 @@
 // Step "track": an outing's locations -> the smoothed way through them, without stale repeats and spikes.
-import { distance, earthRadius } from '../../geo/distance.ts';
+import { distance, earthRadius, shortWayRound } from '../../geo/distance.ts';
 import type { Location } from '../observations.ts';
 
 /** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
@@ -123,7 +123,7 @@ class Plane {
   }
 
   x(longitude: number): number {
-    return around(longitude - this.lon0) * this.east;
+    return shortWayRound(longitude - this.lon0) * this.east;
   }
 
   y(latitude: number): number {
@@ -131,18 +131,12 @@ class Plane {
   }
 
   longitude(x: number): number {
-    return around(x / this.east + this.lon0);
+    return shortWayRound(x / this.east + this.lon0);
   }
 
   latitude(y: number): number {
     return Math.max(-90, Math.min(90, y / metresPerDegree + this.lat0));
   }
-}
-
-/** Degrees from -180 to 180. */
-function around(degrees: number): number {
-  if (degrees > 180) return degrees - 360;
-  return degrees < -180 ? degrees + 360 : degrees;
 }
 
 interface Spot {
@@ -321,7 +315,7 @@ export function positionAt(track: Track, ts: number) {
     x: mix(track.x, i, j, share),
     y: mix(track.y, i, j, share),
     latitude: mix(track.latitude, i, j, share),
-    longitude: around(track.longitude[i]! + share * around(track.longitude[j]! - track.longitude[i]!)),
+    longitude: shortWayRound(track.longitude[i]! + share * shortWayRound(track.longitude[j]! - track.longitude[i]!)),
     altitude: a === null || b === null ? null : a + share * (b - a),
     metres: mix(track.metres, i, j, share),
     length: mix(track.length, i, j, share),

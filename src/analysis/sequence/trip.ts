@@ -1,10 +1,10 @@
 // A journey of a decoded outing -> a trip: its bounds, legs, modes and way, and what it was made by.
 import { distance } from '../../geo/distance.ts';
-import type { TripEvidence } from '../../model/trip.ts';
+import type { TripEvidence, Untracked } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { degrees } from '../digits.ts';
 import { within } from '../in-time.ts';
-import type { Motion } from '../observations.ts';
+import type { Location, Motion } from '../observations.ts';
 import { unseenFrom } from '../places.ts';
 import { lookAround, type Mode, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
 import { type Bounds, boundsOf } from './bounds.ts';
@@ -31,10 +31,10 @@ export function tripOf(
   stay: Stay | null,
   { notAfter, isLast }: { notAfter: number; isLast: boolean },
 ): SegmentedTrip {
-  const { motions, events, track, runs } = decoded;
+  const { track } = decoded;
   const frame = frameOf(decoded, journey, isLast);
   const { first, last } = frame;
-  const unseen = stay && unseenFrom(stay, first, { events, motions, underWay: isUnderWay(runs, first.ts) });
+  const unseen = stay && unseenBefore(decoded, stay, first);
   const seenStay = unseen ? null : stay;
   const bounds = boundsOf(decoded, { first, last, candidate: journey.last, stay, isUnseen: unseen !== null, notAfter });
   return withFields(frame, {
@@ -46,6 +46,11 @@ export function tripOf(
       journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : sectionsOf(decoded, bounds, first.ts, seenStay),
     evidence: evidenceOf(decoded, journey, bounds),
   });
+}
+
+/** The way from a stay to the first location of a trip, if nobody saw it. */
+export function unseenBefore({ events, motions, runs }: Decoded, stay: Stay, first: Location): Untracked | null {
+  return unseenFrom(stay, first, { events, motions, underWay: isUnderWay(runs, first.ts) });
 }
 
 /** A candidate that the program failed on: no travel, with the error. */
