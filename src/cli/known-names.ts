@@ -1,5 +1,6 @@
 // Keys and reasons that a command line names: one that neither the program nor the store knows is mistyped.
 import { conversionReasons } from '../converters/conversion-error.ts';
+import { tooManyCorrections } from '../corrections/most.ts';
 import { formatReasons } from '../formats/other-entry.ts';
 import { tooManyKeys, unusableReasons } from '../intake/take-entry.ts';
 import { isMobilityError, MobilityError } from '../model/errors.ts';
@@ -23,7 +24,9 @@ export async function refuseUnknownKeys(context: CommandContext, keys: readonly 
 
 /** Throws `MOBILITY_USAGE` for a reason that the program does not give and that no error has. */
 export function refuseUnknownReason(context: CommandContext, reason: string): Promise<void> {
-  return refuseUnknown(context, 'reason', [reason], { known: [...reasons, faultReason, tooManyKeys] });
+  return refuseUnknown(context, 'reason', [reason], {
+    known: [...reasons, faultReason, tooManyKeys, tooManyCorrections],
+  });
 }
 
 /** Throws `MOBILITY_USAGE` for a platform or program that no entry of the user came from. */

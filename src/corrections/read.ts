@@ -4,14 +4,20 @@ import { type Correction, correctionKinds, type Stated } from '../model/correcti
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import type { TimeRange } from '../model/time.ts';
-import { entryPages } from '../store/pages.ts';
-import type { Timeseries } from '../store/store.ts';
+import { type EntryPart, entryPages } from '../store/pages.ts';
 
-/** Every correction that was moved to the timeseries, by `write_ts`; those undone and the undoing ones included. */
-export async function readCorrections(timeseries: Pick<Timeseries, 'find'>, userId: string): Promise<Stated[]> {
+/** Corrections of a user, by hand: more than people state, and few enough to read whenever trips are read. */
+export const mostCorrections = { holding: 1000, inAll: 2000 };
+
+/**
+ * The corrections that were moved to the timeseries, by `write_ts`; those undone and the undoing ones included. Not
+ * more than a user may have: what is imported or recovered beyond them plays no part.
+ */
+export async function readCorrections(timeseries: EntryPart, userId: string): Promise<Stated[]> {
   const found: Stated[] = [];
   for await (const page of entryPages(timeseries, userId, { keys: [keys.correction], time: 'write_ts' })) {
     for (const [i, entry] of page.entries.entries()) found.push(...statedIn(entry, page.received_ts[i]!));
+    if (found.length >= mostCorrections.inAll) return found.slice(0, mostCorrections.inAll);
   }
   return found;
 }
@@ -36,24 +42,28 @@ export function undoneIn(all: readonly Stated[]): ReadonlySet<number> {
   return undone;
 }
 
-/** By hand: more than people state, and few enough to apply whenever trips are read. */
-const most = { ofDay: 100, inAll: 1000 };
+/** Those that nobody undid, without the undoing ones. `all` ascend by `write_ts`. */
+export function countingIn(all: readonly Stated[]): Stated[] {
+  const undone = undoneIn(all);
+  return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
+}
+
+/** By hand: more than people state of a UTC day. */
+const mostOfDay = 100;
 
 /**
  * The corrections that count, in order: of those that hold the first of each UTC day in which they begin, and of these
  * the first in all. The undoing ones are left out. `all` ascend by `write_ts`.
  */
 export function holding(all: readonly Stated[]): Stated[] {
-  const undone = undoneIn(all);
   const found = new Map<number, number>();
-  const counting = all.filter((one) => {
-    if (one.kind === 'undo' || undone.has(one.write_ts)) return false;
+  const counting = countingIn(all).filter((one) => {
     const day = Math.floor(spokenTime(one).from / 86_400);
     const count = (found.get(day) ?? 0) + 1;
     found.set(day, count);
-    return count <= most.ofDay;
+    return count <= mostOfDay;
   });
-  return counting.slice(0, most.inAll);
+  return counting.slice(0, mostCorrections.holding);
 }
 
 /** First and last time that a correction speaks of; `NaN` of one that undoes another. */

@@ -11,6 +11,7 @@ import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
 import { type AuthParts, authenticator } from './authenticator.ts';
 import type { ServerEnv } from './call.ts';
+import { withinCorrections } from './caller-limits.ts';
 import { reportFailure } from './failures.ts';
 import { countingStore } from './metrics.ts';
 import { originFinder } from './origin.ts';
@@ -93,7 +94,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const caller = await sender.admit(isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }));
     auth.counts.bytes(caller, size);
     await auth.counts.entries(caller, list.length, store);
-    const allowed = await auth.counts.keys(caller, list, store);
+    const ofKeys = await auth.counts.keys(caller, list, store);
+    const allowed = await withinCorrections(caller.uuid, ofKeys, store);
 
     // 4. The route. An answer in pieces does not need the body.
     checkBody(body);

@@ -1,11 +1,12 @@
 // Limits of what one caller may send to a process: calls and bytes a minute and a day, waiting entries, unknown keys.
 import type { Config } from '../config.ts';
+import { beyondMost, mostText, tooManyCorrections } from '../corrections/most.ts';
 import { isEntry, type Taken, tooManyKeys } from '../intake/take-entry.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
-import { keyTable } from '../model/keys.ts';
+import { keys as keyNames, keyTable } from '../model/keys.ts';
 import { isNewMember } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -227,7 +228,10 @@ export class CallerCounts {
     for (const key of [...waiting, ...moved]) if (!knownKeys.has(key)) keys.add(key);
     return list.map((taken) => {
       if (!isNew(taken)) return taken;
-      if (keys.size >= limit) return setAside(taken, limit);
+      if (keys.size >= limit) {
+        const message = `expected at most ${limit} different keys that the service does not know, found another one`;
+        return setAside(taken, tooManyKeys, message);
+      }
       keys.add(taken.metadata.key);
       return taken;
     });
@@ -269,9 +273,23 @@ function met(limit: string, detail: string, most: number, seconds: number): Prob
 }
 
 /** Sets an entry aside with its identity: a later push of it replaces it, and its times are not converted again. */
-function setAside(entry: Entry, limit: number): Taken {
-  const message = `expected at most ${limit} different keys that the service does not know, found another one`;
-  return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason: tooManyKeys, message };
+function setAside(entry: Entry, reason: string, message: string): Taken {
+  return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
+}
+
+/** The list with corrections set aside that are more than their user may have. */
+export async function withinCorrections(
+  userId: string,
+  list: readonly Taken[],
+  store: Pick<Store, 'timeseries' | 'usercache'>,
+): Promise<readonly Taken[]> {
+  const stated = list.filter((taken) => isEntry(taken) && taken.metadata.key === keyNames.correction) as Entry[];
+  const beyond = await beyondMost(store, userId, stated);
+  if (beyond.size === 0) return list;
+  const message = `${mostText}, found another one`;
+  return list.map((taken) =>
+    isEntry(taken) && beyond.has(taken) ? setAside(taken, tooManyCorrections, message) : taken,
+  );
 }
 
 /** Notes in the log and in the profile that a caller meets a limit, once a minute: `mobility status` shows it. */

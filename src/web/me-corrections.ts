@@ -2,9 +2,11 @@
 // another, time that does not count, the name of a place; and taking it back. Each becomes an entry, which counts from
 // the next run of the pipeline on.
 import { correctionEntry } from '../corrections/entry.ts';
+import { beyondMost } from '../corrections/most.ts';
 import { spokenTime } from '../corrections/read.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { putBatch } from '../intake/put-batch.ts';
+import { writeTime } from '../intake/write-time.ts';
 import { type Correction, type CorrectionStanding, statedModes } from '../model/correction.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import { maxTime, type TimeRange } from '../model/time.ts';
@@ -140,8 +142,13 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const states = ({ effect, correction: other }: CorrectionStanding): boolean =>
     effect !== 'undone' && Object.entries(correction).every(([name, value]) => (other as never)[name] === value);
   if (standings.some(states)) return redirect(`/me/day/${day}?done=stated`);
-  const author = { now, origin: { program: 'my days' }, ...(link?.trip && { zone: link.trip.start_zone }) };
+  const author = {
+    now: writeTime(now),
+    origin: { program: 'my days' },
+    ...(link?.trip && { zone: link.trip.start_zone }),
+  };
   const entry = await correctionEntry(store, user.uuid, correction, author);
+  if ((await beyondMost(store, user.uuid, [entry])).size > 0) return redirect(`/me/day/${day}?done=full`);
   await putBatch(user.uuid, [entry], { store, now: () => now, log, inProfile: false });
   return redirect(`/me/day/${day}?done=stated`);
 }

@@ -1,6 +1,7 @@
 // My days: a participant looks at a day or a month, goes to others, and says what a trip was.
 import { readObservedDays } from '../diary/observed-time.ts';
 import { putBatch } from '../intake/put-batch.ts';
+import { writeTime } from '../intake/write-time.ts';
 import { labelEntries, labelWord } from '../labels/label-entries.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
@@ -132,7 +133,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { shown, first, heading, strip } = await readDay(call, user, { day: params.day, isOwn: true, href: dayPath });
   const { day, from, to } = shown.observed;
   const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedLater };
-  const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone };
+  const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone, full: t.me.full };
   const failed = wordOf(wrong, query.done);
   const done = failed === undefined ? banner(wordOf(said, query.done)) : banner(`${t.error} ${failed}`, 'bad');
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
@@ -205,7 +206,7 @@ async function label(call: PersonCall): Promise<WebAnswer> {
     const word = labelWord(form[name] ?? '');
     if (word !== null) words[name] = word;
   }
-  const entries = labelEntries(trip, words, { origin: { program: 'my days' }, now });
+  const entries = labelEntries(trip, words, { origin: { program: 'my days' }, now: writeTime(now) });
   if (entries.length > 0) await putBatch(user.uuid, entries, { store, now: () => now, log, inProfile: false });
   return redirect(`/me/day/${day}?done=saved#trip-${trip.id}`);
 }

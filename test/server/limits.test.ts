@@ -108,6 +108,25 @@ it('entries that are set aside count as waiting ones do, until an operator remov
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
+it('corrections beyond those that a person may have are set aside, sent again or not', async () => {
+  const stated = (from: number, count: number, data: (ts: number) => JsonObject): JsonObject[] =>
+    Array.from({ length: count }, (_, i) => {
+      const ts = from + i;
+      return { metadata: { key: 'manual/correction', platform: 'android', write_ts: ts }, data: data(ts) };
+    });
+  const drops = stated(1e9, 1001, (ts) => ({ kind: 'drop', ts: ts - 1000 }));
+  expect((await put(drops)).json).toEqual({ inserted: 1000, updated: 0, rejected: 1 });
+  expect((await put(drops)).json).toEqual({ inserted: 0, updated: 1000, rejected: 1 });
+  await runPipeline(kit.store, ada, { log: silentLog, now: () => clock });
+  expect((await put(drops.slice(-1))).json).toMatchObject({ rejected: 1 });
+  expect(await kit.store.errors.summary(ada)).toEqual([
+    { key: 'manual/correction', reason: 'too_many_corrections', count: 1 },
+  ]);
+  const undoing = stated(2e9 - 2000, 1001, (ts) => ({ kind: 'undo', of: ts + 1000 - 1e9 }));
+  expect((await put(undoing.slice(0, 1))).json).toMatchObject({ inserted: 1, rejected: 0 });
+  expect((await put(undoing)).json).toMatchObject({ inserted: 999, updated: 1, rejected: 1 });
+});
+
 it('of one caller four pages are made at a time, and the next begins when one is done', async () => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const begun: (() => void)[] = [];

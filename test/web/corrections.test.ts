@@ -270,3 +270,25 @@ it('nobody is to write to people who stopped the recording, or who asked to be e
   await store.profiles.merge(second!.uuid, { erasure_asked_ts: null });
   clock -= 9 * 86_400;
 });
+
+it('corrections of one moment are all kept, and one beyond those that a person may have is refused in words', async () => {
+  const { uuid } = (await store.users.byEmail(person))!;
+  const waiting = async (): Promise<number> => (await store.usercache.summary(uuid)).count;
+  await run('pipeline', '--all');
+  const { csrf } = formWith(await page('/me/data'), 'name="word"');
+  const drop = (ts: number) => post('/me/correct', { csrf: csrf!, day, kind: 'drop', ts: `${ts}` });
+  const all = await Promise.all(Array.from({ length: 60 }, (_, i) => drop(1e9 + i)));
+  expect(all.map((one) => one.headers.get('location'))).toEqual(all.map(() => `/me/day/${day}?done=stated`));
+  expect(await waiting()).toBe(60);
+  const entries = Array.from({ length: 1000 }, (_, i) => ({
+    metadata: { key: 'manual/correction', type: 'message', platform: 'other', write_ts: 1e9 + i },
+    data: { kind: 'drop', ts: 1e9 },
+  }));
+  await putBatch(uuid, entries, { store, now: () => clock });
+  const before = await waiting();
+  expect((await drop(2e8)).headers.get('location')).toBe(`/me/day/${day}?done=full`);
+  expect(await page(`/me/day/${day}?done=full`)).toContain('no more are taken');
+  const said = await program.run(['correct', 'drop', '--user', person, '--day', day, '--at', '12:00'], { now: clock });
+  expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('at most 1000 corrections')]);
+  expect(await waiting()).toBe(before);
+}, 60_000);

@@ -2,10 +2,12 @@
 import { Argument, Command, Option } from 'commander';
 import { convert } from '../../converters/convert.ts';
 import { correctionEntry } from '../../corrections/entry.ts';
+import { beyondMost, mostText } from '../../corrections/most.ts';
 import { spokenTime } from '../../corrections/read.ts';
 import { readDays } from '../../diary/days.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
+import { writeTime } from '../../intake/write-time.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { entryId } from '../../model/ids.ts';
@@ -90,15 +92,15 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   /** The day before and after, and what became of the correction. */
   const apply = async (target: Store) => {
     if (options.dryRun) await runPipeline(target, user.uuid, run);
-    const about = { now: context.now(), origin, zone, ...(author && { author }), ...(reason && { reason }) };
-    const taken = (await target.trips.corrections(user.uuid)).map((one) => one.correction.write_ts);
-    while (taken.includes(about.now)) about.now += 0.001;
+    const about = { now: writeTime(context.now()), origin, zone, ...(author && { author }), ...(reason && { reason }) };
     const entry = await correctionEntry(target, user.uuid, correction, about);
     try {
       convert(entry);
     } catch (error) {
       throw new MobilityError('MOBILITY_USAGE', asFlags(errorText(error)), { cause: error });
     }
+    if ((await beyondMost(target, user.uuid, [entry])).size > 0)
+      throw new MobilityError('MOBILITY_USAGE', `${mostText}; ${user.user_email} has as many`);
     const before = await dayText(context, target, user, day);
     await putBatch(user.uuid, [entry], { store: target, now: context.now, inProfile: false });
     const { status, message } = await runPipeline(target, user.uuid, run);

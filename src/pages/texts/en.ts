@@ -422,6 +422,7 @@ export const en = {
     statedLater:
       'Saved. The day changes with the next run of the server, some minutes from now. You can take it back then.',
     outside: 'The time must lie within the trip. Nothing was changed.',
+    full: 'Nothing was saved: so many corrections of yours are kept that no more are taken. Take back some that you no longer need, or ask the people who run the study.',
     tripGone: 'This trip has changed meanwhile. Nothing was saved: look at the day as it is now.',
     undo: 'Take it back',
     changeTrip: 'Or change the trip itself:',
