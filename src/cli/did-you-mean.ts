@@ -15,15 +15,19 @@ export async function didYouMean(word: string, names: AsyncIterable<string> | It
   return best.name === '' ? '' : `; did you mean ${JSON.stringify(best.name)}?`;
 }
 
-/** Letters to change, add and leave out between two words (Levenshtein); `most` if there are as many or more. */
+/** Letters to change, add, leave out and swap between two words; `most` if there are as many or more. */
 function lettersWrong(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  let before = row;
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];
-    for (let j = 1; j <= b.length; j += 1)
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
+    for (let j = 1; j <= b.length; j += 1) {
+      const isSwap = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swapped = isSwap ? before[j - 2]! + 1 : most;
+      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1), swapped));
+    }
+    [before, row] = [row, next];
   }
   return Math.min(row[b.length]!, most);
 }

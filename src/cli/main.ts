@@ -225,6 +225,15 @@ export async function buildProgram(
     }
   }
   const shape = (command: Command): void => {
+    // Commander looks for required flags first, and calls one missing that is mistyped.
+    const inner = command as unknown as Record<'missingMandatoryOptionValue' | 'unknownOption', (of: unknown) => void>;
+    const missing = inner.missingMandatoryOptionValue.bind(command);
+    inner.missingMandatoryOptionValue = (option) => {
+      const mistyped = command.args.find((word) => word.startsWith('--'));
+      if (mistyped === undefined) missing(option);
+      else inner.unknownOption(mistyped);
+    };
+    const hasDay = command.options.some(({ long }) => long === '--day');
     command
       .exitOverride()
       .showHelpAfterError(json ? false : '(add --help for how to use it)')
@@ -236,12 +245,15 @@ export async function buildProgram(
       .configureOutput({
         writeOut: (text) => streams.stdout.write(text),
         writeErr: (text) => streams.stderr.write(text),
-        outputError: (text, write) =>
+        outputError: (said, write) => {
+          const isDay = hasDay && said.startsWith('error: too many arguments');
+          const text = isDay ? said.replace(/\n/, ' A day stands behind --day.\n') : said;
           write(
             json
               ? errorLine('MOBILITY_USAGE', text.replace(/^error: /, '').trim(), json)
               : text.replace(/^error: /, 'mobility: MOBILITY_USAGE: '),
-          ),
+          );
+        },
       });
     if (command !== program) command.addHelpText('after', '\nFlags of every command: mobility --help');
     for (const child of command.commands) shape(child);

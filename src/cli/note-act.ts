@@ -7,7 +7,7 @@ import type { DayAsked } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
 /** Commands that show, change or hand out data of people, or keep them safe. */
-const audited: ReadonlySet<string> = new Set([
+export const audited: ReadonlySet<string> = new Set([
   ...[
     'backup',
     'correct',

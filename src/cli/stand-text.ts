@@ -172,7 +172,7 @@ function factsOf({ user, figures, chain }: Stand, shown: Shown): Partial<Record<
   const good = tokens.filter((token) => refusalOf(token, shown.now) === null).length;
   return {
     ...(chain.joined.ts !== null && { joined: `study ${user.study}, ${user.subgroup}` }),
-    ...(tokens.length > 0 && { called: `${good} of ${counted(tokens.length, 'token')} good` }),
+    ...(tokens.length > 0 && { called: `${good} of ${counted(tokens.length, 'token')} of phones good` }),
     ...(typeof app === 'string' && { pushed: `app ${app}` }),
     ...(waiting.count > 0 && { moved: `waiting ${waiting.count}, ${waiting.ahead} of them for a later time` }),
     ...(figures.set_aside.length > 0 && { converted: `set aside ${setAsideOf({ figures } as Stand)}` }),

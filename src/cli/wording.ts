@@ -31,8 +31,9 @@ export function agoText(ts: number, now: number): string {
   return days < 14 ? `${durationText(now - ts)} ago` : `${days} days ago`;
 }
 
-/** What a new version of the analysis derives again with the next run, and how to see it before. */
-export function outdatedText(people: number, days: number): string {
+/** What a new version of the analysis derives again with the next run, and how to see it before; or with this one. */
+export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {
   const whose = `${counted(days, 'day')} of ${counted(people, 'person', 'people')}`;
-  return `the analysis changed: the next run derives the trips of ${whose} again; see before: \`mobility rebuild --all --dry-run\``;
+  const before = run === 'this' ? '' : '; see before: `mobility rebuild --all --dry-run`';
+  return `the analysis changed: ${run === 'this' ? run : 'the next'} run derives the trips of ${whose} again${before}`;
 }

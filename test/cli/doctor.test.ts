@@ -86,6 +86,15 @@ async function broken(...flags: string[]): Promise<Broken | null> {
 const states = async (): Promise<Record<string, number>> =>
   (await run('status', '--json')).json<JsonObject>().people as never;
 
+it('the doctor refuses a day that is to come, and status counts take several states', async () => {
+  const said = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
+  expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('up to today, 2024-03-12, found 2031-01-01')]);
+  const listed = async (...states: string[]) =>
+    (await run('users', 'list', ...states.flatMap((one) => ['--state', one]), '--json')).json<{ users: [] }>().users;
+  expect(await listed('in_order', 'never_began')).toHaveLength(1);
+  expect(await listed('never_began', 'in_order')).toHaveLength(1);
+});
+
 it('of somebody sound the doctor says that the chain is whole, and status that all are in order', async () => {
   await live(60);
   expect(await broken()).toBeNull();

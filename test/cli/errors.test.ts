@@ -75,13 +75,22 @@ it('errors sums up by reason, key, platform, version and people; recovery takes 
       /^40 entries {2}2 people {2}background\/battery {2}android {2}app 1.9 .*\n {4}PROGRAM FAULT: TypeError: Cannot.*\n {4}[0-9a-f]{24}\n20 entries {2}1 person .* app 2.0 [\s\S]*\n1 entry {2}1 person {2}background\/location {2}ios {2}app 2.0 .*\n {4}wrong_type: data\.latitude: expected a number/,
     ),
   ]);
+  expect(said.stderr).toContain(
+    '61 entries; see one: mobility errors show ID; after a fix or an update: mobility recover-errors',
+  );
   const only = await run(['errors', '--platform', 'ios', '--json']);
   expect([only.code, only.json<{ errors: object[] }>().errors]).toEqual([
     0,
     [expect.objectContaining({ fault: false, reason: 'wrong_type', entries: 1, people: 1, version: '2.0' })],
   ]);
   fault.battery = false;
+  const dry = await run(['recover-errors', '--app-version', '1.9', '--dry-run']);
+  expect([dry.stdout, dry.stderr]).toEqual([
+    expect.stringMatching(/\nin all: 40 errors retried, 40 would be recovered\n$/),
+    '',
+  ]);
   const recovered = await run(['recover-errors', '--app-version', '1.9', '--platform', 'android', '--json']);
+  expect(recovered.stderr).toBe('next: mobility pipeline --all\n');
   expect(
     recovered
       .json<{ users: { user_email: string; recovered: number }[] }>()

@@ -28,6 +28,9 @@ it('a sheet for each person opens their days once and names no token; without it
   expect((await run('doctor', '--user', name!.slice(-8), '--json')).json()).toMatchObject({ user_email: name });
   await run('users', 'revoke', name!, tokens.find(({ kind }) => kind === 'owntracks')!.hash.slice(0, 8));
   expect((await run('doctor', '--user', name!)).stdout).toContain(`users token ${name} --app owntracks --qr`);
+  const link = tokens.find(({ kind }) => kind === 'link')!.hash;
+  await program.withStore((store) => store.tokens.revoke(uuid!, link, { ts: 1_719_990_000, why: 'used' }));
+  expect((await run('users', 'tokens', name!)).stdout).toMatch(/ link .* used 2024-07-03 07:00 +2024-07-03 07:00 /);
   expect(await run('study', 'invite', 'sunny', '--out', out)).toMatchObject({ code: 2 });
   expect((await run('users', 'list', '--json')).json<{ users: unknown[] }>().users).toHaveLength(3);
 });

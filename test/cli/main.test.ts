@@ -90,7 +90,17 @@ describe('exit codes', () => {
     );
     for (const near of ['Ada', 'ada@exmaple.org'])
       expect(await said('doctor', '--user', near)).toMatch(/^2 .*; did you mean "ada@example.org"\?/);
-    expect(await said('study', 'show', 'suny')).toMatch(/^2 .*; did you mean "sunny"\?/);
+    for (const near of ['suny', 'sunyn'])
+      expect(await said('study', 'show', near)).toMatch(/^2 .*; did you mean "sunny"\?/);
+    expect(await said('audit', '--action', 'exprot')).toMatch(/^2 .*; did you mean "export"\?/);
+    expect(await said('audit', '--action', 'export')).toBe('0 0 acts\n');
+  });
+
+  it('2 for a mistyped flag and for a day without its flag, with what was meant', async () => {
+    expect((await run(['diary', '--usr', 'ada'])).stderr).toMatch(/unknown option '--usr'.*\n.*Did you mean --user\?/);
+    expect((await run(['diary'])).stderr).toContain("required option '--user <name>' not specified");
+    const { code, stderr } = await run(['diary', '--user', 'ada', '2024-03-12']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('A day stands behind --day.\n')]);
   });
 
   it('2 for unknown keys, reasons and subgroups, with the nearest name; a known or stored one without rows is 0', async () => {

@@ -3,6 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { putBatch } from '../../src/intake/put-batch.ts';
+import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { readStudyToken } from '../../src/model/study.ts';
 import { tokenHash } from '../../src/model/user.ts';
@@ -73,8 +75,37 @@ describe('tokens', () => {
     expect(after.filter(({ revoked_ts }) => revoked_ts === undefined).map(({ hash }) => hash)).toEqual([
       tokenHash(fresh.token),
     ]);
-    expect((await run(['users', 'revoke', 'ada', old.id])).code).toBe(2);
+    const again = await run(['users', 'revoke', 'ada', old.id]);
+    expect([again.code, again.stderr]).toEqual([0, 'already revoked at 2024-07-03 09:46 UTC\n']);
     expect((await run(['users', 'token', 'ada', '--overlap', '7'])).code).toBe(2);
+  });
+
+  it('are told apart by the phone that pushed with each', async () => {
+    const { run, withStore } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i += 1) ids.push((await run(['users', 'token', 'ada', '--json'])).json<Made>().id);
+    await withStore(async (store) => {
+      const { uuid } = (await store.users.byEmail('ada'))!;
+      for (const [i, platform] of ['android', 'ios'].entries()) {
+        const metadata = { key: 'ours/mood', platform, write_ts: i, type: 'message' };
+        const options = { store, now: () => 1, sentWith: ids[i]! };
+        await putBatch(uuid, [{ metadata, data: {} } as Entry], options);
+      }
+    });
+    const sources = async () =>
+      (await run(['users', 'tokens', 'ada', '--json']))
+        .json<{ tokens: { id: string; entries_of: string }[] }>()
+        .tokens.map(({ id, entries_of }) => [id, entries_of]);
+    const expected = [
+      [ids[0], 'android'],
+      [ids[1], 'ios'],
+      [ids[2], null],
+    ];
+    expect(await sources()).toEqual(expect.arrayContaining(expected));
+    await run(['pipeline', '--user', 'ada']);
+    expect(await sources()).toEqual(expect.arrayContaining(expected));
+    expect((await run(['users', 'tokens', 'ada'])).stdout).toMatch(new RegExp(`^${ids[1]} .* never +ios$`, 'm'));
   });
 
   it('for other apps come with settings, a link and a QR code', async () => {

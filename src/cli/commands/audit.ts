@@ -1,10 +1,13 @@
 // `mobility audit`: who did what to whose data.
 import { Command } from 'commander';
 import { type Act, readActs } from '../../log/audit.ts';
+import { MobilityError } from '../../model/errors.ts';
 import { shownName } from '../../model/user.ts';
 import { everyStand } from '../../stand/every-stand.ts';
 import type { CommandContext } from '../context.ts';
+import { didYouMean } from '../did-you-mean.ts';
 import { timeArgument } from '../log-query.ts';
+import { audited } from '../note-act.ts';
 import { counted, table } from '../output.ts';
 import { minuteText, withZone } from '../wording.ts';
 
@@ -35,7 +38,11 @@ async function show(context: CommandContext, { user, action, since = 0 }: Option
     act.ts >= since &&
     (action === undefined || act.action === action) &&
     (user === undefined || act.people.some((key) => context.named.has(key)));
-  const acts = (await readActs(context.config().logDir)).filter(isMeant);
+  const all = await readActs(context.config().logDir);
+  const known = new Set([...audited, ...all.map((act) => act.action)]);
+  if (action !== undefined && !known.has(action))
+    throw new MobilityError('MOBILITY_USAGE', `no action ${JSON.stringify(action)}${await didYouMean(action, known)}`);
+  const acts = all.filter(isMeant);
   const names = new Map<string, string>();
   if (acts.some(({ people }) => people.length > 0))
     for await (const stand of everyStand(store, { now: context.now() }))

@@ -91,9 +91,9 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
   );
   const faults = sorted.filter(({ fault }) => fault);
   const total = sorted.reduce((sum, { entries }) => sum + entries, 0);
-  context.output.note(
-    total === 0 ? 'no errors' : `${counted(total, 'entry', 'entries')}; see one: mobility errors show ID`,
-  );
+  const next =
+    'see one: mobility errors show ID; after a fix or an update: mobility recover-errors, with the same flags';
+  context.output.note(total === 0 ? 'no errors' : `${counted(total, 'entry', 'entries')}; ${next}`);
   return faults.length > 0 ? { exitCode: 3 } : {};
 }
 

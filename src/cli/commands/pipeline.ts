@@ -121,7 +121,7 @@ async function noteOutdated(context: CommandContext, userId?: string): Promise<v
     if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 };
     throw error;
   });
-  if (people > 0) context.output.note(outdatedText(people, days));
+  if (people > 0) context.output.note(outdatedText(people, days, 'this'));
 }
 
 interface Watch {

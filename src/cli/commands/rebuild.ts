@@ -1,7 +1,7 @@
 // `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
 import { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
-import { distanceText, durationText } from '../../diary/numbers.ts';
+import { distanceText } from '../../diary/numbers.ts';
 import { errorText, MobilityError } from '../../model/errors.ts';
 import { startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -54,6 +54,7 @@ Examples:
   mobility rebuild --all --sample 50 --dry-run
   mobility rebuild --all --dry-run --csv changes.csv
 
+After an upgrade all days are derived again, also those before --from.
 --sample takes the first users by UUID: UUIDs are random, and the same command reads the same users again.
 Exit code 3: some users could not be processed; the others are done.`,
     )
@@ -183,7 +184,7 @@ const tripsText = ({ added, removed, changed }: Pick<DayChange, 'added' | 'remov
 function modeRow({ before, after }: RebuildSummary, mode: string): string[] {
   const figures = (modes: RebuildSummary['before']): string => {
     const { distance_m, duration_s } = modes[mode] ?? { distance_m: 0, duration_s: 0 };
-    return `${distanceText(distance_m)}, ${durationText(duration_s)}`;
+    return `${distanceText(distance_m)}, ${(duration_s / 3600).toFixed(1)} h`;
   };
   return [`  ${mode.replaceAll('_', ' ')}`, figures(before), `-> ${figures(after)}`];
 }

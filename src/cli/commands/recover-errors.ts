@@ -74,6 +74,7 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
     reports.push({ user_email, ...report });
   }
   await context.output.result({ users: reports }, () => reportsText(reports, dryRun === true));
+  if (!dryRun && reports.some(({ recovered }) => recovered > 0)) context.output.note('next: mobility pipeline --all');
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
   if (left && dryRun !== true) return { exitCode: 3 };
   return {};
@@ -106,18 +107,25 @@ async function remove(
 
 function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string {
   if (reports.length === 0) return 'no errors';
-  return reports.map((report) => reportText(report, dryRun)).join('\n');
+  const sum = (count: (one: UserRecovery) => number): number => reports.reduce((all, one) => all + count(one), 0);
+  const [tried, recovered] = [sum((one) => one.tried), sum((one) => one.recovered)];
+  const total: UserRecovery = { ...reports[0]!, user_email: 'in all', tried, recovered, remaining: [] };
+  return [...reports, ...(reports.length > 1 ? [total] : [])].map((one) => reportText(one, dryRun)).join('\n');
 }
 
 function reportText({ user_email, tried, recovered, remaining, failure }: UserRecovery, dryRun: boolean): string {
   if (failure !== undefined) return `${user_email}: ${failure}`;
   const verb = dryRun ? 'would be recovered' : 'recovered';
-  const head = `${user_email}: ${counted(tried, 'error')} retried, ${recovered} ${verb}`;
+  const head = `${user_email}: ${counted(tried, 'error')} retried, ${recovered.toLocaleString('en-US')} ${verb}`;
   if (remaining.length === 0) return head;
   return `${head}; ${dryRun ? 'there are' : 'these remain'}:\n${errorsTable(remaining)}`;
 }
 
 function errorsTable(errors: RecoverReport['remaining']): string {
-  const rows = errors.map(({ key, reason, count }) => [`  ${count}`, errorKeyText(key), reason]);
+  const rows = errors.map(({ key, reason, count }) => [
+    `  ${count.toLocaleString('en-US')}`,
+    errorKeyText(key),
+    reason,
+  ]);
   return table(rows, [0]);
 }

@@ -46,7 +46,7 @@ interface StoreStatus {
   arrivals: { last_ts: number | null; people_last_day: number; lag_median_s: number | null; lag_most_s: number | null };
   run: {
     last_ts: number | null;
-    /** People with entries or changes that no run has seen, and the entries among these. */
+    /** People with something for a run to do, and the entries that wait. */
     with_work: number;
     waiting: number;
     /** People whose trips are of another version of the analysis; the next run derives them again. */
@@ -151,9 +151,10 @@ function addStand(status: StoreStatus, lags: number[], stand: Stand, context: Co
   if (lag_s !== null && figures.state.last_run_ts !== null) lags.push(lag_s);
   const due = waiting.count - waiting.ahead;
   const { changed, documents_due, analysis_version: version, last_run_ts: ran } = figures.state;
-  if (due > 0 || changed !== null || documents_due) run.with_work += 1;
+  const isOutdated = version !== null && version !== shippedVersion;
+  if (due > 0 || changed !== null || documents_due || isOutdated) run.with_work += 1;
   run.waiting += waiting.count;
-  if (version !== null && version !== shippedVersion) {
+  if (isOutdated) {
     run.outdated += 1;
     run.outdated_days += derivedDays(figures.state);
   }
@@ -201,7 +202,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
       'next run',
       `${counted(run.waiting, 'entry waits', 'entries wait')}; ${counted(run.with_work, 'person', 'people')} with work`,
     ],
-    ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days)]] : []),
+    ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days, 'next')]] : []),
     ...run.at_work.map(({ user_email, owner, expires_ts }) => {
       return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
     }),

@@ -2,8 +2,10 @@
 import { Command, Option } from 'commander';
 import { clockText } from '../../diary/numbers.ts';
 import { MobilityError } from '../../model/errors.ts';
+import { sourceNames } from '../../model/sources.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import { qrText } from '../../pages/qr.ts';
+import type { Store } from '../../store/store.ts';
 import { newSecret } from '../../web/sessions.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
@@ -156,16 +158,34 @@ export function tokensCommand(context: CommandContext): Command {
     .action(
       context.run(async (name: string) => {
         const user = await context.findUser(name);
-        const { tokens } = await context.store();
-        const found = await tokens.list(user.uuid);
-        const listed = found.map(({ hash, user_id: _, ...token }) => ({ id: tokenId(hash), ...token }));
-        await context.output.result({ tokens: listed }, () => withZone(tokensText(found, context), context.zone));
+        const store = await context.store();
+        const found = await store.tokens.list(user.uuid);
+        const sources = await sourcesOf(store, user.uuid);
+        const listed = found.map(({ hash, user_id: _, ...token }) => {
+          const id = tokenId(hash);
+          return { id, ...token, entries_of: sources.get(id) ?? null };
+        });
+        await context.output.result({ tokens: listed }, () =>
+          withZone(tokensText(found, sources, context), context.zone),
+        );
         context.output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
       }),
     );
 }
 
-function tokensText(tokens: readonly TokenRecord[], { now, zone }: CommandContext): string {
+/** The platform or program of the last entry that each token pushed, by its id, as far as the newest entries tell. */
+async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
+  const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;
+  const pages = [await timeseries.find(userId, newest), await usercache.find(userId, newest)];
+  const oldestFirst = pages.flatMap(({ entries }) => entries.toReversed());
+  return new Map(oldestFirst.map((entry) => [entry.metadata.token_id ?? '', sourceNames(entry).at(-1)!]));
+}
+
+function tokensText(
+  tokens: readonly TokenRecord[],
+  sources: ReadonlyMap<string, string>,
+  { now, zone }: CommandContext,
+): string {
   if (tokens.length === 0) return '';
   const until = (token: TokenRecord): string => {
     const refusal = refusalOf(token, now());
@@ -174,11 +194,14 @@ function tokensText(tokens: readonly TokenRecord[], { now, zone }: CommandContex
   };
   // The store knows the hour of the last use, no minute.
   const hour = (ts: number): string => `${minuteText(ts, zone)} to ${clockText(ts + useStep, zone)}`;
+  const usedOnce = ({ revoked_why, revoked_ts = 0 }: TokenRecord): string =>
+    revoked_why === 'used' ? minuteText(revoked_ts, zone) : 'never';
   const rows = tokens.map((token) => [
     ...[tokenId(token.hash), token.kind ?? 'made', minuteText(token.created_ts, zone), until(token)],
-    token.used_ts === undefined ? 'never' : hour(token.used_ts),
+    token.used_ts === undefined ? usedOnce(token) : hour(token.used_ts),
+    sources.get(tokenId(token.hash)) ?? '-',
   ]);
-  return table([['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED'], ...rows]);
+  return table([['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED', 'ENTRIES OF'], ...rows]);
 }
 
 /** Revokes one token. */
@@ -192,18 +215,23 @@ export function revokeCommand(context: CommandContext): Command {
       context.run(async (name: string, id: string) => {
         const user = await context.findUser(name);
         const { tokens } = await context.store();
-        const all = (await tokens.list(user.uuid)).filter(({ revoked_ts }) => revoked_ts === undefined);
-        const [token, ...others] = all.filter(({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()));
+        const all = await tokens.list(user.uuid);
+        const found = all.filter(({ hash }) => id.length >= 4 && hash.startsWith(id.toLowerCase()));
+        const good = found.filter(({ revoked_ts }) => revoked_ts === undefined);
+        const [token, ...others] = good.length > 0 ? good : found;
         if (token === undefined || others.length > 0) {
           throw new MobilityError(
             'MOBILITY_USAGE',
             `expected the id of one token of ${user.user_email}, found ${id}: see \`mobility users tokens ${name}\``,
           );
         }
-        await tokens.revoke(user.uuid, token.hash, { ts: context.now(), why: 'revoked' });
+        const { revoked_ts, revoked_why = 'revoked' } = token;
+        const before =
+          revoked_ts && `already ${revoked_why} at ${minuteText(revoked_ts, context.zone)} ${context.zone}`;
+        if (!before) await tokens.revoke(user.uuid, token.hash, { ts: context.now(), why: 'revoked' });
         const shown = tokenId(token.hash);
         await context.output.result({ id: shown, revoked: true }, shown);
-        context.output.note('revoked');
+        context.output.note(before || 'revoked');
       }),
     );
 }

@@ -83,7 +83,7 @@ Exit code 3: some lines failed; the others are registered.`,
 interface ListOptions {
   counts?: true;
   silent?: number;
-  state?: PersonState;
+  state?: PersonState[];
   study?: string;
   subgroup?: string;
   joinedSince?: number;
@@ -101,7 +101,9 @@ function listCommand(context: CommandContext): Command {
       'only users without a call, or without a location, in the last <days> days',
       wholeNumber(1, 100_000),
     )
-    .addOption(new Option('--state <state>', 'only users in this state').choices(Object.keys(personStates)))
+    .addOption(
+      new Option('--state <state...>', 'only users in this state, or one of these').choices(Object.keys(personStates)),
+    )
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
     .option('--joined-since <time>', 'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30', since)
@@ -120,7 +122,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   const silentDays = silent ?? usualSilentDays;
   for await (const stand of everyStand(store, { now: context.now(), silentDays })) {
     if (!isMember(stand.user, options) || !isOfWave(stand.user, options)) continue;
-    if (state !== undefined && stand.state !== state) continue;
+    if (state !== undefined && !state.includes(stand.state)) continue;
     if (options.askedErasure && typeof stand.figures.profile.erasure_asked_ts !== 'number') continue;
     if (silent === undefined || ['silent', 'without_locations'].includes(stand.state)) stands.push(stand);
   }
