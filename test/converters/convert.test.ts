@@ -175,6 +175,17 @@ describe('fields that a converter says mean what they say', () => {
   });
 });
 
+it('a correction that names an empty source, token or place is no correction: it would mean every one', () => {
+  const stated = { start_ts: 1_600_000_000, end_ts: 1_600_000_600, ts: 1_600_000_000 };
+  const metadata = { key: 'manual/correction', platform: 'other', type: 'message', write_ts: 1_600_001_000 };
+  for (const data of [
+    { kind: 'set_aside', source: '' },
+    { kind: 'set_aside', token_id: '' },
+    { kind: 'place_name', name: '' },
+  ])
+    expect(() => convert({ metadata, data: { ...stated, ...data } })).toThrow('found an empty one');
+});
+
 describe('a converted entry', () => {
   const entries = originals.map((entry) => [`${entry.metadata.platform} ${entry.metadata.key}`, entry] as const);
 

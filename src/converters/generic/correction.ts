@@ -36,6 +36,11 @@ export function convertCorrection(entry: Entry): Conversion {
   for (const [field, most] of Object.entries(longest)) {
     checkText(data[field], `data.${field}`, most);
   }
+  // Nothing is set aside by chance: an empty source would mean every one.
+  for (const field of ['name', 'source', 'token_id']) {
+    if (data[field] === '')
+      throw new ConversionError('out_of_range', `data.${field}: expected a text, found an empty one`);
+  }
   checkNumber(data.distance, 'data.distance', { min: 0, max: 40_000_000 });
   const { end_loc: end = null, seen = [] } = data;
   if (end !== null) {
