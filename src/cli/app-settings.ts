@@ -1,5 +1,5 @@
 // What other apps are set up with: address, token, and a link that does it at one tap.
-import { MobilityError } from '../model/errors.ts';
+import { usageError } from '../model/errors.ts';
 
 /** Apps that a token can be made for. */
 export const otherApps = ['owntracks', 'overland', 'traccar'] as const;
@@ -21,17 +21,13 @@ export interface AppSetup {
 export function phoneAddress(given: string | undefined, configured: string): string {
   const text = given ?? configured;
   if (text === '') {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       'expected the address at which phones reach the server: give --server https://…, or set MOBILITY_PUBLIC_URL',
     );
   }
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.search !== '' || url.hash !== '') {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      `expected an address such as https://mobility.example.org, found ${JSON.stringify(text)}`,
-    );
+    throw usageError(`expected an address such as https://mobility.example.org, found ${JSON.stringify(text)}`);
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }

@@ -1,6 +1,6 @@
 // Days of a user as HTML: one page, or all days as pages with links to their neighbours, and an index.
 import { join } from 'node:path';
-import { MobilityError } from '../model/errors.ts';
+import { usageError } from '../model/errors.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { ShownDay } from '../pages/day-items.ts';
 import { dayFile, daysFile, fileOfDay, indexFile } from '../pages/diary-file.ts';
@@ -32,7 +32,7 @@ export async function writeDiaryPage(
 
 /** Writes a page for every day with trips, and the index. Throws `MOBILITY_USAGE` if the folder cannot be written. */
 export async function writeDiaryPages(context: CommandContext, user: UserRecord, folder: string): Promise<void> {
-  if (folder === '-') throw new MobilityError('MOBILITY_USAGE', 'expected a folder as --html with --all-days, found -');
+  if (folder === '-') throw usageError('expected a folder as --html with --all-days, found -');
   const reader = { t: textsFor(), now: context.now() };
   const { t } = reader;
   const progress = context.output.progress('writing pages');

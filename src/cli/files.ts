@@ -5,14 +5,14 @@ import { createWriteStream } from 'node:fs';
 import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { makeFolders } from '../make-folders.ts';
-import { isMobilityError, MobilityError } from '../model/errors.ts';
+import { isMobilityError, MobilityError, usageError } from '../model/errors.ts';
 import { type JsonObject, parseJsonObject } from '../model/json.ts';
 import type { Output } from './output.ts';
 
 /** The text of a file named on the command line. Throws `MOBILITY_USAGE` if it cannot be read. */
 export async function fileText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error) => {
-    throw new MobilityError('MOBILITY_USAGE', `cannot read ${path}: ${reasonOf(error)}`, { cause: error });
+    throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   });
 }
 
@@ -27,7 +27,7 @@ export async function streamText(stream: AsyncIterable<string | Uint8Array>): Pr
 export async function fileJson(path: string): Promise<JsonObject> {
   const object = parseJsonObject(await fileText(path));
   if (object !== null) return object;
-  throw new MobilityError('MOBILITY_USAGE', `${path}: expected a JSON object, found something else`);
+  throw usageError(`${path}: expected a JSON object, found something else`);
 }
 
 /** Where bytes go piece by piece; `write` waits until there is room for more. */
@@ -172,7 +172,7 @@ export function makeFolder(path: string): void {
     makeFolders(path);
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code === 'EEXIST' ? 'it is a file' : reasonOf(error);
-    throw new MobilityError('MOBILITY_USAGE', `cannot create the folder ${path}: ${reason}`, { cause: error });
+    throw usageError(`cannot create the folder ${path}: ${reason}`, { cause: error });
   }
 }
 
@@ -186,7 +186,7 @@ export async function refuseExisting(path: string): Promise<void> {
 }
 
 function alreadyThere(path: string): MobilityError {
-  return new MobilityError('MOBILITY_USAGE', `${path} already exists: name another file, or remove it first`);
+  return usageError(`${path} already exists: name another file, or remove it first`);
 }
 
 const reasons: Record<string, string> = {

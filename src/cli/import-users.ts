@@ -1,6 +1,6 @@
 // A CSV file of people -> the registry, line by line: a bad line is reported, and the others are registered.
 import { parse } from 'csv-parse/sync';
-import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
+import { errorText, isMobilityError, type MobilityError, usageError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
 import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -62,14 +62,13 @@ function rowsOf(csv: string, report: UsersReport): Row[] {
   const [header, ...records] = good;
   if (mistake !== undefined) {
     const message = `the file is not CSV: ${errorText(mistake)}; nothing from this line on was read`;
-    if (header === undefined) throw new MobilityError('MOBILITY_USAGE', message, { cause: mistake });
+    if (header === undefined) throw usageError(message, { cause: mistake });
     report.failed.push({ line: good.at(-1)!.info.lines + 1, user_email: '', message });
   }
   const names = header?.record ?? [];
   const [email, uuid, token] = ['user_email', 'uuid', 'token'].map((name) => names.indexOf(name)) as number[];
   if (email === -1) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `expected a header user_email,uuid,token (the last two optional), found ${JSON.stringify(names.join(',')).slice(0, 100)}`,
     );
   }
@@ -89,8 +88,7 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
     if (row.token !== '') checkedToken(row.token);
     const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
     const owner = known && (await store.users.byUuid(known.user_id));
-    if (owner && owner.user_email !== email)
-      throw new MobilityError('MOBILITY_USAGE', 'the token belongs to another account');
+    if (owner && owner.user_email !== email) throw usageError('the token belongs to another account');
     const { user, created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
     if (row.token !== '' && known === null) {
       const token = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };
@@ -108,25 +106,20 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
  * is not the user's own: commands take names and UUIDs, and would mean another person.
  */
 export function checkedName(text: string, uuid = ''): string {
-  if (text === '') throw new MobilityError('MOBILITY_USAGE', 'expected a name, found nothing');
+  if (text === '') throw usageError('expected a name, found nothing');
   const name = userNameOf(text);
   if (isUuid(name.toLowerCase()) && name.toLowerCase() !== uuid) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `expected a name that is no UUID, or the same UUID as the user's (--uuid), found ${JSON.stringify(name)}`,
     );
   }
   if (isUserName(name)) return name;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
+  throw usageError(
     `expected a name of at most 254 visible characters without blanks around it, found ${JSON.stringify(shownName(name.slice(0, 60)))}`,
   );
 }
 
 /** What is wrong with something that should be a UUID. */
 export function uuidError(text: string): MobilityError {
-  return new MobilityError(
-    'MOBILITY_USAGE',
-    `expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`,
-  );
+  return usageError(`expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`);
 }

@@ -3,7 +3,7 @@ import { conversionReasons } from '../converters/conversion-error.ts';
 import { tooManyCorrections } from '../corrections/most.ts';
 import { formatReasons } from '../formats/other-entry.ts';
 import { tooManyKeys, unusableReasons } from '../intake/take-entry.ts';
-import { isMobilityError, MobilityError } from '../model/errors.ts';
+import { isMobilityError, usageError } from '../model/errors.ts';
 import { keyRow, keys, keyTable } from '../model/keys.ts';
 import { faultReason } from '../model/set-aside.ts';
 import { sourceNames } from '../model/sources.ts';
@@ -45,7 +45,7 @@ export async function refuseUnknownSource(
   }
   const found = `${JSON.stringify(source)}${await didYouMean(source, known)}`;
   const all = [...known].filter((name) => name !== 'other/').join(', ') || 'there are none';
-  throw new MobilityError('MOBILITY_USAGE', `expected a source of entries of ${user_email} (${all}), found ${found}`);
+  throw usageError(`expected a source of entries of ${user_email} (${all}), found ${found}`);
 }
 
 /** Reads what the store has only for names that are not `known`, and no more people than it needs. */
@@ -66,7 +66,7 @@ async function refuseUnknown(
   }
   const name = names.find(isUnknown)!;
   const near = await didYouMean(name, all);
-  throw new MobilityError('MOBILITY_USAGE', `no ${what} ${JSON.stringify(name)} in ${store.address}${near}`);
+  throw usageError(`no ${what} ${JSON.stringify(name)} in ${store.address}${near}`);
 }
 
 /** Keys of entries of a user; none if rows of theirs are damaged. */

@@ -1,7 +1,7 @@
 // Worker processes of `pipeline --all --workers N`: the parent sends each process one user at a time and gets a report.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { errorText, usageError } from '../model/errors.ts';
 import { withoutChanges } from '../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
 import type { CommandContext } from './context.ts';
@@ -111,7 +111,7 @@ async function unfinished(context: CommandContext, userId: string, how: string):
  * this process finish the user in work.
  */
 export async function workForParent(context: CommandContext): Promise<void> {
-  if (process.send === undefined) throw new MobilityError('MOBILITY_USAGE', 'expected a parent process for --worker');
+  if (process.send === undefined) throw usageError('expected a parent process for --worker');
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   const store = await context.store();
   const options = await pipelineOptions(context);

@@ -1,6 +1,6 @@
 // Tokens as operators make them and take them in.
 import { randomBytes } from 'node:crypto';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError, usageError } from '../model/errors.ts';
 import { tokenHash } from '../model/user.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';
@@ -11,8 +11,7 @@ export const newToken = (): string => `mob_${randomBytes(32).toString('base64url
 /** Throws `MOBILITY_USAGE` for what cannot be a token, or could be guessed. */
 export function checkedToken(token: string): string {
   if (/^[\x21-\x7e]{16,8192}$/.test(token)) return token;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
+  throw usageError(
     `expected a token of 16 to 8192 visible ASCII characters without blanks, found ${counted(token.length, 'character')}`,
   );
 }

@@ -1,6 +1,6 @@
 // The flags that choose users: `--user`, `--all`, `--study` and `--subgroup`.
 import { type Command, Option } from 'commander';
-import { MobilityError } from '../model/errors.ts';
+import { usageError } from '../model/errors.ts';
 import { defaultSubgroup, type StudyRecord } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
 import { everyUser } from '../store/pages.ts';
@@ -38,10 +38,10 @@ export function withUsersOrStudy(command: Command): Command {
 export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;
   if (names.length === 0 && !all && study === undefined) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --all');
+    throw usageError('expected --user NAME, --study NAME or --all');
   }
   if (subgroup !== undefined && study === undefined) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --study with --subgroup, found --subgroup alone');
+    throw usageError('expected --study with --subgroup, found --subgroup alone');
   }
   for (const name of new Set(names)) yield await context.findUser(name);
   if (!all && study === undefined) return;
@@ -54,7 +54,7 @@ export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGen
   if (found || study === undefined) return;
   await refuseUnknownStudy(context, whom);
   const part = subgroup === undefined ? '' : `, subgroup ${subgroup}`;
-  throw new MobilityError('MOBILITY_USAGE', `nobody has joined the study ${study}${part}`);
+  throw usageError(`nobody has joined the study ${study}${part}`);
 }
 
 /** True for a member of the study and the subgroup, where they are given. */
@@ -71,10 +71,7 @@ export async function findStudy(context: CommandContext, name: string): Promise<
     name,
     (await studies.list()).map((one) => one.name),
   );
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `no study ${JSON.stringify(name)} in ${address}${near}: see \`mobility study list\``,
-  );
+  throw usageError(`no study ${JSON.stringify(name)} in ${address}${near}: see \`mobility study list\``);
 }
 
 /** The subgroups that people can join. */
@@ -96,5 +93,5 @@ export async function noSubgroup(studies: readonly StudyRecord[], subgroup: stri
   const known = [...new Set(studies.flatMap(subgroupsOf))];
   const found = subgroup === undefined ? 'none' : `${subgroup}${await didYouMean(subgroup, known)}`;
   const of = studies.map(({ name }) => name).join(', ') || 'a study';
-  return new MobilityError('MOBILITY_USAGE', `expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
+  return usageError(`expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
 }

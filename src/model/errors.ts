@@ -42,6 +42,10 @@ export class MobilityError extends Error {
   }
 }
 
+/** The error about a command line: what was expected and what was found. */
+export const usageError = (message: string, options?: { cause?: unknown }): MobilityError =>
+  new MobilityError('MOBILITY_USAGE', message, options);
+
 /** True when `error` is a `MobilityError`, of one of `codes` if any are given. */
 export function isMobilityError(error: unknown, ...codes: ErrorCode[]): error is MobilityError {
   return error instanceof MobilityError && (codes.length === 0 || codes.includes(error.code));

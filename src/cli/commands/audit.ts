@@ -1,7 +1,7 @@
 // `mobility audit`: who did what to whose data.
 import { Command } from 'commander';
 import { type Act, readActs } from '../../log/audit.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { shownName } from '../../model/user.ts';
 import { everyStand } from '../../stand/every-stand.ts';
 import type { CommandContext } from '../context.ts';
@@ -41,7 +41,7 @@ async function show(context: CommandContext, { user, action, since = 0 }: Option
   const all = await readActs(context.config().logDir);
   const known = new Set([...audited, ...all.map((act) => act.action)]);
   if (action !== undefined && !known.has(action))
-    throw new MobilityError('MOBILITY_USAGE', `no action ${JSON.stringify(action)}${await didYouMean(action, known)}`);
+    throw usageError(`no action ${JSON.stringify(action)}${await didYouMean(action, known)}`);
   const acts = all.filter(isMeant);
   const names = new Map<string, string>();
   if (acts.some(({ people }) => people.length > 0))

@@ -9,7 +9,7 @@ import { readPlaces } from '../../diary/places.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import { writeTime } from '../../intake/write-time.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
-import { errorText, MobilityError } from '../../model/errors.ts';
+import { errorText, usageError } from '../../model/errors.ts';
 import { entryId } from '../../model/ids.ts';
 import { keys } from '../../model/keys.ts';
 import { addDays, formatForPeople, justAfter, localDay, startOfDay, zoneOffset } from '../../model/time.ts';
@@ -97,10 +97,10 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     try {
       convert(entry);
     } catch (error) {
-      throw new MobilityError('MOBILITY_USAGE', asFlags(errorText(error)), { cause: error });
+      throw usageError(asFlags(errorText(error)), { cause: error });
     }
     if ((await beyondMost(target, user.uuid, [entry])).size > 0)
-      throw new MobilityError('MOBILITY_USAGE', `${mostText}; ${user.user_email} has as many`);
+      throw usageError(`${mostText}; ${user.user_email} has as many`);
     const before = await dayText(context, target, user, day);
     await putBatch(user.uuid, [entry], { store: target, now: context.now, inProfile: false });
     const { status, message } = await runPipeline(target, user.uuid, run);
@@ -151,8 +151,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const passed = (clock: string): number => {
     const ts = clockTs(day, clock, zone);
     if (ts <= now) return ts;
-    const message = `expected a time before now, ${minuteText(now, zone)} in ${zone}, found ${day} ${clock}`;
-    throw new MobilityError('MOBILITY_USAGE', message);
+    throw usageError(`expected a time before now, ${minuteText(now, zone)} in ${zone}, found ${day} ${clock}`);
   };
   const end_ts = to === undefined ? Math.min(clockTs(day, '24:00', zone), now) : passed(to);
   const stretch = { start_ts: passed(from ?? '00:00'), end_ts };
@@ -173,25 +172,23 @@ async function tokenNamed(context: CommandContext, { uuid, user_email }: UserRec
   const ids = (await (await context.store()).tokens.list(uuid)).map(({ hash }) => tokenId(hash));
   if (ids.includes(id)) return id;
   const message = `expected the id of a token of ${user_email}, found ${id}: ${ids.join(', ') || 'they have none'}`;
-  throw new MobilityError('MOBILITY_USAGE', message);
+  throw usageError(message);
 }
 
 function need(flag: string): never {
-  throw usage(flag);
+  throw usageError(`expected ${flag}, found none`);
 }
 
-const usage = (flag: string): MobilityError => new MobilityError('MOBILITY_USAGE', `expected ${flag}, found none`);
-
 async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Options): Promise<Statement> {
-  if (id === undefined) throw usage('--id');
+  if (id === undefined) return need('--id');
   const found = (await standingsOf(store, uuid)).filter((one) => idOf(uuid, one.correction).startsWith(id));
   const [one] = found;
   if (one === undefined || found.length > 1) {
     const message = `expected the id of one correction of ${user_email}, found ${found.length} with ${id}: see \`mobility correct list\``;
-    throw new MobilityError('MOBILITY_USAGE', message);
+    throw usageError(message);
   }
   if (one.effect === 'undone')
-    throw new MobilityError('MOBILITY_USAGE', `expected a correction that holds, found ${id}, which is undone already`);
+    throw usageError(`expected a correction that holds, found ${id}, which is undone already`);
   const { day, correction } = one;
   return { correction: { kind: 'undo', of: correction.write_ts }, day, zone: await zoneOn(store, uuid, day) };
 }

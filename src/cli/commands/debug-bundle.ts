@@ -20,7 +20,7 @@ import {
 import { putBatch } from '../../intake/put-batch.ts';
 import { silentLog } from '../../log/log.ts';
 import type { Entry } from '../../model/entry.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
 import { isPhone, sourceOf } from '../../model/sources.ts';
 import type { TimeRange } from '../../model/time.ts';
@@ -81,7 +81,7 @@ async function write(context: CommandContext, { user: name, day: asked, out, ver
   const found = await store.timeseries.find(uuid, { time: 'ts', keys: bundleKeys, ...range, limit: 1 });
   if (found.entries.length === 0) {
     const text = `expected a day with entries, found none on ${day}: \`mobility days --user ${name}\` lists the days`;
-    throw new MobilityError('MOBILITY_USAGE', text);
+    throw usageError(text);
   }
   const trips = await tripsWithin(store, uuid, range);
   const { bundle, differences } = await findCase(context, uuid, { day, range, trips });

@@ -6,7 +6,7 @@ import { type Day, dayFigures, readDays } from '../../diary/days.ts';
 import { readPlaces } from '../../diary/places.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/geojson.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -75,7 +75,7 @@ async function show(context: CommandContext, options: Options): Promise<void> {
     const message = allDays
       ? 'expected --html FOLDER with --all-days, for the pages'
       : 'expected --html FILE with --week or --month: the terminal shows one day';
-    throw new MobilityError('MOBILITY_USAGE', message);
+    throw usageError(message);
   }
   const user = await context.findUser(options.user);
   const store = await context.store();

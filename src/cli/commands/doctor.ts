@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { clockText, durationText } from '../../diary/numbers.ts';
 import { readObservedDays, type TimeSpan } from '../../diary/observed-time.ts';
-import { isMobilityError, MobilityError } from '../../model/errors.ts';
+import { isMobilityError, usageError } from '../../model/errors.ts';
 import { joinRefusal, readStudyToken } from '../../model/study.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyStand, standOfUser } from '../../stand/every-stand.ts';
@@ -82,7 +82,7 @@ async function examineUser(
   const isAsked = asked !== undefined && broken?.code !== 'damaged';
   const day = isAsked ? await dayMeant(context, user, asked) : '';
   const today = await dayMeant(context, user, { asked: 'today' });
-  if (day > today) throw new MobilityError('MOBILITY_USAGE', `expected a day up to today, ${today}, found ${day}`);
+  if (day > today) throw usageError(`expected a day up to today, ${today}, found ${day}`);
   const hole = isAsked ? await holeOf(context, store, stand, day) : null;
   const json = { ...standJson(stand), broken: broken && { ...broken, ...cure }, ...(hole && { hole }) };
   await context.output.result(json, () => {

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
-import { errorText, isMobilityError, MobilityError } from '../../model/errors.ts';
+import { errorText, isMobilityError, MobilityError, usageError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import { userNameOf } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
@@ -89,7 +89,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
 async function peopleMeant(context: CommandContext, store: Store, options: Options): Promise<Person[]> {
   const { file, user = [], study } = options;
   if (study === undefined && user.length === 0 && file === undefined) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME, --study NAME or --file FILE');
+    throw usageError('expected --user NAME, --study NAME or --file FILE');
   }
   const lines = file === undefined ? [] : (await fileText(file)).split('\n').map((line) => line.trim());
   const people = new Map<string, Person>();
@@ -133,7 +133,7 @@ async function membersOf(context: CommandContext, store: Store, whom: Whom): Pro
 async function confirm(context: CommandContext, store: Store, people: readonly Person[]): Promise<void> {
   const { stdin, output, writeErr } = context;
   if (stdin.isTTY !== true) {
-    throw new MobilityError('MOBILITY_USAGE', 'erase needs a typed confirmation: use a terminal, or add --yes');
+    throw usageError('erase needs a typed confirmation: use a terminal, or add --yes');
   }
   let rows = 0;
   for (const { uuid } of people) if (uuid !== null) rows += totalOf(await store.counts(uuid));
@@ -148,7 +148,7 @@ async function confirm(context: CommandContext, store: Store, people: readonly P
   });
   lines.close();
   if (typed.trim() === word) return;
-  throw new MobilityError('MOBILITY_USAGE', `expected ${word}, found other text; nothing was erased`);
+  throw usageError(`expected ${word}, found other text; nothing was erased`);
 }
 
 /**

@@ -1,7 +1,7 @@
 // `mobility errors`: what was set aside, by reason, key, platform and version, with how many people; faults first.
 import { Command } from 'commander';
 import { oneLine } from '../../log/text.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { faultReason } from '../../model/set-aside.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -147,7 +147,7 @@ async function showOne(context: CommandContext, id: string, { coordinates }: { c
     for await (const error of everyError(store, uuid)) if (error.id === id) found.push({ user_email, uuid, error });
   }
   if (found.length === 0) {
-    throw new MobilityError('MOBILITY_USAGE', `expected the id of an error, found ${id}: see \`mobility errors\``);
+    throw usageError(`expected the id of an error, found ${id}: see \`mobility errors\``);
   }
   // It is a look at this person, and the audit log says so.
   for (const { uuid } of found) await context.findUser(uuid);

@@ -5,7 +5,7 @@ import { evaluate, type ScoredCase } from '../../evaluate/evaluate.ts';
 import { evaluateLabels, type LabelScore, type LabelsReport } from '../../evaluate/labels.ts';
 import { type Summary, summarise } from '../../evaluate/score.ts';
 import { oneLine } from '../../log/text.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { MobilityError, usageError } from '../../model/errors.ts';
 import { repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { fileText } from '../files.ts';
@@ -44,7 +44,7 @@ docs/quality.md explains the columns. A model must not be judged by days that it
 
 async function run(context: CommandContext, { cases, labels, ...options }: Options): Promise<void> {
   if (cases !== undefined) return runCases(context, { cases, ...options });
-  if (!labels) throw new MobilityError('MOBILITY_USAGE', 'expected --cases FOLDER or --labels, found neither');
+  if (!labels) throw usageError('expected --cases FOLDER or --labels, found neither');
   const report = await evaluateLabels(await context.store(), usersMeant(context, options));
   await context.output.result(report, () => labelsText(report));
 }
@@ -74,8 +74,7 @@ async function runCases(context: CommandContext, { cases, model: file, only = []
     scored.push(one);
     progress.update(`${scored.length} cases`);
   }
-  if (scored.length === 0)
-    throw new MobilityError('MOBILITY_USAGE', `expected cases whose names contain ${only.join(' or ')}, found none`);
+  if (scored.length === 0) throw usageError(`expected cases whose names contain ${only.join(' or ')}, found none`);
   const overall = summarise(scored.map(({ score }) => score));
   const groups = Object.fromEntries(groupings.map((by) => [by, grouped(scored, by)]));
   const single = Object.fromEntries(scored.map(({ name, score }) => [name, summarise([score])]));
@@ -87,7 +86,7 @@ async function modelIn(file: string) {
     return readModel(await fileText(file));
   } catch (cause) {
     if (cause instanceof MobilityError) throw cause;
-    throw new MobilityError('MOBILITY_USAGE', `${file}: ${(cause as Error).message}`, { cause });
+    throw usageError(`${file}: ${(cause as Error).message}`, { cause });
   }
 }
 

@@ -7,7 +7,7 @@ import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tab
 import { type FormatName, formats } from '../../export/formats/formats.ts';
 import { kindsNamed, type NameSet, nameSets } from '../../export/names.ts';
 import { folderIn, isMongoAddress } from '../../model/address.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/pages.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
@@ -104,7 +104,7 @@ function metresArgument(text: string): number {
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { all, out, entries, trips, format } = options;
   if (out === undefined && !entries && !trips) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --out FOLDER, --entries or --trips, found none of them');
+    throw usageError('expected --out FOLDER, --entries or --trips, found none of them');
   }
   const days = (user: UserRecord) => daysOf(context, user, options);
   const store = await context.store();
@@ -119,7 +119,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   refuseTableFlags(options);
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined) return exportArchives(context, options, { people, days, out }, single);
-  if (single === null) throw new MobilityError('MOBILITY_USAGE', 'expected one --user with --entries or --trips');
+  if (single === null) throw usageError('expected one --user with --entries or --trips');
   const count = entries
     ? await writeLines(context.output, entryRows(store, single.uuid, await days(single), options.key))
     : await writeTrips(context.output, store, single.uuid, await days(single));
@@ -137,8 +137,7 @@ const tableFlags = ['kind', 'names', 'pseudonyms', 'coarse', 'format'] as const;
 function refuseTableFlags(options: Options): void {
   const given = tableFlags.find((flag) => options[flag] !== undefined);
   if (given === undefined) return;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
+  throw usageError(
     given === 'format'
       ? 'expected --out FOLDER with --format, found none; --entries and --trips print JSON lines'
       : `expected --format and --out with --${given}, which applies to tables only`,
@@ -249,7 +248,7 @@ function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Out
 /** The kinds asked for, or all but entries that the format and the names can hold. */
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
   if (names !== undefined && format !== 'csv' && format !== 'parquet')
-    throw new MobilityError('MOBILITY_USAGE', `expected --format csv or parquet with --names, found ${format}`);
+    throw usageError(`expected --format csv or parquet with --names, found ${format}`);
   const possible = formats[format].kinds.filter((one) => names === undefined || kindsNamed(names).includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
   // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred; and entries are many.
@@ -257,12 +256,10 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const isAsked = (one: Kind): boolean => one !== 'entries' && one !== 'locations'; // and a guess at the home goes to whom asks
   const chosen = kind ?? possible.filter((one) => isAsked(one) && !(isProtected && isExact(one)));
   const wrong = chosen.find((one) => !possible.includes(one));
-  if (wrong !== undefined)
-    throw new MobilityError('MOBILITY_USAGE', `expected one of ${possible.join(', ')} as --kind, found ${wrong}`);
+  if (wrong !== undefined) throw usageError(`expected one of ${possible.join(', ')} as --kind, found ${wrong}`);
   const exact = isProtected ? chosen.find(isExact) : undefined;
   if (exact !== undefined)
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `--kind ${exact} is exactly what the phone sent: leave out --pseudonyms and --coarse, or this kind`,
     );
   return [...new Set(chosen)];
@@ -274,8 +271,7 @@ const shortestKey = 16;
 async function pseudonymKeyIn(path: string): Promise<string> {
   const key = (await fileText(path)).trim();
   if (key.length >= shortestKey) return key;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
+  throw usageError(
     `expected a key of at least ${shortestKey} characters in ${path}, found ${key.length}: make one with \`openssl rand -hex 32\``,
   );
 }
@@ -285,8 +281,5 @@ async function daysOf(context: CommandContext, user: UserRecord, options: Option
   const to = options.to && (await dayMeant(context, user, options.to));
 
   if (from === undefined || to === undefined || from <= to) return { ...(from && { from }), ...(to && { to }) };
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `expected --to to be the day of --from or a later one, found --from ${from} and --to ${to}`,
-  );
+  throw usageError(`expected --to to be the day of --from or a later one, found --from ${from} and --to ${to}`);
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Part } from '../../import/format.ts';
 import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import.ts';
-import { isMobilityError, MobilityError } from '../../model/errors.ts';
+import { isMobilityError, MobilityError, usageError } from '../../model/errors.ts';
 import { isTimeZone } from '../../model/time.ts';
 import type { Store } from '../../store/store.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
@@ -77,27 +77,20 @@ async function run(context: CommandContext, sources: readonly string[], options:
   const { findParts, formatNames } = await import('../../import/formats.ts');
   const { columnNames } = await import('../../import/tracks/fields.ts');
   if (options.format !== undefined && !formatNames.includes(options.format)) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `expected --format to be one of ${formatNames.join(', ')}, found ${JSON.stringify(options.format)}`,
     );
   }
   if (options.create && options.user === undefined)
-    throw new MobilityError('MOBILITY_USAGE', 'expected --create together with --user NAME, found no name');
+    throw usageError('expected --create together with --user NAME, found no name');
   const { zone, columns } = options;
   const unknown = Object.keys(columns ?? {}).find((name) => !columnNames.some((known) => known === name));
   if (unknown !== undefined)
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      `expected --columns to name some of ${columnNames.join(', ')}, found ${JSON.stringify(unknown)}`,
-    );
+    throw usageError(`expected --columns to name some of ${columnNames.join(', ')}, found ${JSON.stringify(unknown)}`);
   const { parts, passedOver } = await findParts(sources, options.format, { zone, columns });
   const nameless = parts.find(({ names }) => names === 'nobody');
   if (nameless !== undefined && options.user === undefined) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      `${nameless.name} (${nameless.format}) does not name its user: add --user NAME`,
-    );
+    throw usageError(`${nameless.name} (${nameless.format}) does not name its user: add --user NAME`);
   }
   if (options.dryRun)
     return withStoreToCompare(context, (store) => importAll(context, store, parts, passedOver, options));

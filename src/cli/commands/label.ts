@@ -4,7 +4,7 @@ import { putBatch } from '../../intake/put-batch.ts';
 import { type LabelName, labelEntries, labelWord } from '../../labels/label-entries.ts';
 import { readLabels } from '../../labels/labels-of.ts';
 import { saidTexts } from '../../labels/said-text.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { everyLink } from '../../store/pages.ts';
@@ -43,14 +43,12 @@ async function label(context: CommandContext, options: Options): Promise<void> {
   const words: Partial<Record<LabelName, string>> = {};
   for (const name of ['mode', 'purpose', 'replaced'] as const)
     if (options[name] !== undefined) words[name] = wordOf(options[name], name);
-  if (Object.keys(words).length === 0)
-    throw new MobilityError('MOBILITY_USAGE', 'expected --mode, --purpose or --replaced, found none');
+  if (Object.keys(words).length === 0) throw usageError('expected --mode, --purpose or --replaced, found none');
   const user = await context.findUser(options.user);
   const store = await context.store();
   const trip = await findTrip(context, user.uuid, options.trip);
   if (trip === null) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `expected the id of a trip of ${user.user_email}, found ${options.trip}; \`mobility diary --user ${user.user_email} --day DAY --ids\` shows them`,
     );
   }
@@ -71,7 +69,7 @@ async function label(context: CommandContext, options: Options): Promise<void> {
 function wordOf(given: string, name: string): string {
   const word = labelWord(given);
   if (word !== null) return word;
-  throw new MobilityError('MOBILITY_USAGE', `expected 1 to 100 characters for --${name}, found ${given.trim().length}`);
+  throw usageError(`expected 1 to 100 characters for --${name}, found ${given.trim().length}`);
 }
 
 async function findTrip(context: CommandContext, userId: string, id: string): Promise<Trip | null> {

@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
 import { type LogLine, type ReadOptions, readLogs } from '../../log/read.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { LineFold } from '../line-fold.ts';
@@ -60,7 +60,7 @@ async function read(context: CommandContext, flags: LogFlags, reader: Reader): P
   const { since = 0, until = Infinity, dir = context.config().logDir } = flags;
   if (since >= until) {
     const [from, to] = [since, until].map((ts) => new Date(ts * 1000).toISOString());
-    throw new MobilityError('MOBILITY_USAGE', `expected --since to be earlier than --until, found ${from} and ${to}`);
+    throw usageError(`expected --since to be earlier than --until, found ${from} and ${to}`);
   }
   const { kinds } = reader;
   const follow = flags.follow && context.interruptible();

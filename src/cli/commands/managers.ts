@@ -1,7 +1,7 @@
 // `mobility managers`: the people who look after studies on the pages of the server.
 import { randomInt } from 'node:crypto';
 import { Command } from 'commander';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
 import { leastPassword, passwordHash } from '../../web/passwords.ts';
 import { repeated } from '../arguments.ts';
@@ -49,15 +49,13 @@ async function add(context: CommandContext, name: string, options: AddOptions): 
   const { study: studies = [], operator = false } = options;
   if (!isManagerName(name)) {
     const expected = 'a name of up to 40 lower case letters, digits, hyphens and dots';
-    throw new MobilityError('MOBILITY_USAGE', `expected ${expected}, found ${JSON.stringify(name.slice(0, 60))}`);
+    throw usageError(`expected ${expected}, found ${JSON.stringify(name.slice(0, 60))}`);
   }
-  if (studies.length === 0 && !operator)
-    throw new MobilityError('MOBILITY_USAGE', 'expected --study NAME or --operator, found none');
+  if (studies.length === 0 && !operator) throw usageError('expected --study NAME or --operator, found none');
   for (const study of studies) await findStudy(context, study);
   const password = options.passwordStdin ? (await streamText(context.stdin)).replace(/\r?\n$/, '') : newPassword();
   if (password.length < leastPassword) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `expected a password of at least ${leastPassword} characters, found ${counted(password.length, 'character')}`,
     );
   }
@@ -116,10 +114,7 @@ function removeCommand(context: CommandContext): Command {
       context.run(async (name: string) => {
         const { managers } = await context.store();
         if ((await managers.byName(name)) === null)
-          throw new MobilityError(
-            'MOBILITY_USAGE',
-            `no account ${JSON.stringify(name)}: see \`mobility managers list\``,
-          );
+          throw usageError(`no account ${JSON.stringify(name)}: see \`mobility managers list\``);
         await managers.change(name, () => null);
         await context.output.result({ name, removed: true }, name);
         context.output.note('removed');

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { folderIn, withoutCredentials } from '../../model/address.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { type CopyReport, copyBetween } from '../../upkeep/copy-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
@@ -62,12 +62,12 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
 
 function addressesOf(context: CommandContext, options: Options): { from: string; to: string } {
   if (options.from === undefined && options.to === undefined) {
-    throw new MobilityError('MOBILITY_USAGE', 'expected --from ADDRESS or --to ADDRESS, found neither');
+    throw usageError('expected --from ADDRESS or --to ADDRESS, found neither');
   }
   const { store } = context.config();
   const { from = store, to = store } = options;
   if (placeOf(from) !== placeOf(to)) return { from, to };
-  throw new MobilityError('MOBILITY_USAGE', `expected two stores, found ${withoutCredentials(from)} on both sides`);
+  throw usageError(`expected two stores, found ${withoutCredentials(from)} on both sides`);
 }
 
 function placeOf(address: string): string {

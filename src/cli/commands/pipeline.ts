@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { shippedSegmenter } from '../../analysis/sequence/segment.ts';
 import { createLineLog, type Lines } from '../../log/line-log.ts';
 import { type Log, silentLog } from '../../log/log.ts';
-import { isMobilityError, MobilityError } from '../../model/errors.ts';
+import { isMobilityError, MobilityError, usageError } from '../../model/errors.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
@@ -58,7 +58,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (options.worker) await workForParent(context);
   else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
   else if (options.all) return runEverybody(context, options);
-  else throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME or --all: whose entries are to be processed?');
+  else throw usageError('expected --user NAME or --all: whose entries are to be processed?');
   return {};
 }
 

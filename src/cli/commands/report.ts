@@ -1,7 +1,7 @@
 // `mobility report`: figures of all users that reveal nobody.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { isDay, localDay } from '../../model/time.ts';
 import { reportPage } from '../../pages/report-page.ts';
 import { type DisclosedCell, usualLeast } from '../../report/disclose.ts';
@@ -56,14 +56,10 @@ function monthArgument(text: string): string {
 
 async function report(context: CommandContext, { from, to = from, by, least, csv, html }: Options): Promise<void> {
   if (from > to)
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      `expected --to to be the month of --from or a later one, found --from ${from} and --to ${to}`,
-    );
+    throw usageError(`expected --to to be the month of --from or a later one, found --from ${from} and --to ${to}`);
   const today = localDay(context.now(), 'UTC');
   if (!isSettled(to, today))
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `expected months that ended ${daysToSettle} days ago or earlier, found ${to}: while a month fills, the difference of two reports would reveal who travelled in between`,
     );
   const store = await context.store();

@@ -1,6 +1,6 @@
 // `mobility retain`: removes what is older than a study keeps it, and proves it.
 import { Command, Option } from 'commander';
-import { errorText, MobilityError } from '../../model/errors.ts';
+import { errorText, usageError } from '../../model/errors.ts';
 import { localDay } from '../../model/time.ts';
 import { wipeTraces } from '../../upkeep/erase-user.ts';
 import { type RetainReport, retain, retentions } from '../../upkeep/retain.ts';
@@ -47,10 +47,7 @@ Exit code 3: some users could not be processed; repeat the command.`,
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { olderThan: before, what, dryRun = false, yes, ...whom } = options;
   if (!dryRun && !yes)
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      'expected --dry-run, which shows what would be removed, or --yes, which removes it',
-    );
+    throw usageError('expected --dry-run, which shows what would be removed, or --yes, which removes it');
   const store = await context.store();
   const retention = { ...(await pipelineOptions(context)), before, what };
   const signal = context.interruptible();

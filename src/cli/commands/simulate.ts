@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
-import { errorText, MobilityError } from '../../model/errors.ts';
+import { errorText, usageError } from '../../model/errors.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
 import { everyUser } from '../../store/pages.ts';
@@ -105,8 +105,7 @@ async function intoStore(context: CommandContext, amongOthers = false): Promise<
   const store = await context.store({ make: true });
   for await (const { user_email } of amongOthers ? [] : everyUser(store)) {
     if (isSimulated(user_email)) continue;
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `expected a store of simulated people only, found others in ${store.address}: name another with --store, or add --among-others`,
     );
   }
@@ -138,7 +137,7 @@ function throughServer(server: string): Push {
     const request = { method: 'POST', headers, body: JSON.stringify(body) };
     const response = await fetch(`${server}${path}`, request).catch((error: Error) => {
       const reason = errorText(error.cause ?? error) || 'no answer';
-      throw new MobilityError('MOBILITY_USAGE', `expected a server at ${server}: ${reason}`, { cause: error });
+      throw usageError(`expected a server at ${server}: ${reason}`, { cause: error });
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${server}${path} answered ${response.status}: ${text.slice(0, 300)}`);

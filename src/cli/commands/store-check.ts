@@ -1,6 +1,6 @@
 // `mobility store check`: reads the whole store once and lists what is damaged.
 import { Command } from 'commander';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
@@ -30,7 +30,7 @@ async function run(context: CommandContext, options: { user?: string; leaveOut?:
   const { store } = context.config();
   const user = options.user === undefined ? null : await context.findUser(options.user);
   if (options.leaveOut) {
-    if (user === null) throw new MobilityError('MOBILITY_USAGE', 'expected --user NAME with --leave-out, found none');
+    if (user === null) throw usageError('expected --user NAME with --leave-out, found none');
     const removed = await leaveOut(store, user.uuid);
     await context.output.result({ store, user_id: user.uuid, removed }, () =>
       [...removed.map(findingText), `${counted(removed.length, 'row')} left out`].join('\n'),

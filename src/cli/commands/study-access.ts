@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
 import { tokenHash } from '../../model/user.ts';
@@ -90,10 +90,7 @@ async function replaceLink(context: CommandContext, name: string, asked: string 
   const join_name = asked ?? `${name.slice(0, 31)}-${randomText(8, lowerCase)}`;
   if (!isStudyName(join_name)) {
     const found = JSON.stringify(join_name.slice(0, 60));
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      `expected up to 40 lower case letters, digits and hyphens, found ${found}`,
-    );
+    throw usageError(`expected up to 40 lower case letters, digits and hyphens, found ${found}`);
   }
   await refuseTakenName(context, join_name);
   await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
@@ -109,10 +106,7 @@ async function replaceLink(context: CommandContext, name: string, asked: string 
 export async function refuseTakenName(context: CommandContext, name: string): Promise<void> {
   const taken = await (await context.store()).studies.byJoinName(name);
   if (taken === null) return;
-  throw new MobilityError(
-    'MOBILITY_USAGE',
-    `expected a name by which nobody joined yet, found ${name}, of the study ${taken.name}`,
-  );
+  throw usageError(`expected a name by which nobody joined yet, found ${name}, of the study ${taken.name}`);
 }
 
 async function subgroupOf(study: StudyRecord, asked: string | undefined): Promise<string> {

@@ -1,7 +1,7 @@
 // `mobility study`: studies that people join with today's app, with their settings and configuration.
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { MobilityError } from '../../model/errors.ts';
+import { type MobilityError, usageError } from '../../model/errors.ts';
 import {
   countMember,
   defaultSubgroup,
@@ -104,7 +104,7 @@ async function create(context: CommandContext, name: string, options: CreateOpti
 }
 
 function nameError(expected: string, found: string): MobilityError {
-  return new MobilityError('MOBILITY_USAGE', `expected ${expected}, found ${JSON.stringify(found.slice(0, 60))}`);
+  return usageError(`expected ${expected}, found ${JSON.stringify(found.slice(0, 60))}`);
 }
 
 /** Throws `MOBILITY_USAGE` if a subgroup with members would be none: they could set up no new phone. */
@@ -114,7 +114,7 @@ async function refuseLosses(context: CommandContext, before: StudyRecord, after:
   const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
   if (lost.length === 0) return;
   const close = `\`mobility study close ${before.name}\` keeps newcomers out`;
-  throw new MobilityError('MOBILITY_USAGE', `expected also ${found}: a subgroup that has members stays; ${close}`);
+  throw usageError(`expected also ${found}: a subgroup that has members stays; ${close}`);
 }
 
 /** What settings say, by names for people. */
@@ -249,8 +249,7 @@ async function configure(context: CommandContext, name: string, options: ConfigO
   const given = options.file === undefined ? {} : await fileJson(options.file);
   const config = studyConfig(settingsOf(study), { address, given, now: context.now() });
   const flaws = configFlaws(config);
-  if (flaws.length > 0)
-    throw new MobilityError('MOBILITY_USAGE', `this configuration would not work in the app: ${flaws.join('; ')}`);
+  if (flaws.length > 0) throw usageError(`this configuration would not work in the app: ${flaws.join('; ')}`);
   await (await context.store()).studies.put({ ...settingsOf(study), config });
   const text = `${JSON.stringify(config, null, 2)}\n`;
   const file = options.out === undefined ? null : join(options.out, configFileName(joinNameOf(study)));

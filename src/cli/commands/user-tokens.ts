@@ -1,7 +1,7 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
 import { clockText } from '../../diary/numbers.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import { qrText } from '../../pages/qr.ts';
@@ -68,18 +68,13 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const { app, replace, overlap, never, expires } = options;
   const user = await context.findUser(name);
   const address = app && phoneAddress(options.server, context.config().publicUrl);
-  if (overlap !== undefined && !replace)
-    throw new MobilityError('MOBILITY_USAGE', 'expected --replace with --overlap, found --overlap alone');
+  if (overlap !== undefined && !replace) throw usageError('expected --replace with --overlap, found --overlap alone');
   const { tokens } = await context.store();
   const token = options.import === undefined ? newToken() : await givenToken(options.import, context);
   const hash = tokenHash(token);
   const kind: TokenKind = app ?? (options.import === undefined ? 'made' : 'imported');
   const owner = (await tokens.byHash(hash))?.user_id ?? user.uuid;
-  if (owner !== user.uuid)
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      'expected a token of this user, found one that belongs to another account',
-    );
+  if (owner !== user.uuid) throw usageError('expected a token of this user, found one that belongs to another account');
   const created_ts = context.now();
   const before = replace ? await tokens.list(user.uuid) : [];
   const others = before.filter((other) => other.hash !== hash && refusalOf(other, created_ts) === null);
@@ -220,8 +215,7 @@ export function revokeCommand(context: CommandContext): Command {
         const good = found.filter(({ revoked_ts }) => revoked_ts === undefined);
         const [token, ...others] = good.length > 0 ? good : found;
         if (token === undefined || others.length > 0) {
-          throw new MobilityError(
-            'MOBILITY_USAGE',
+          throw usageError(
             `expected the id of one token of ${user.user_email}, found ${id}: see \`mobility users tokens ${name}\``,
           );
         }

@@ -1,6 +1,6 @@
 // `mobility users`: the people who may push and pull.
 import { Command, Option } from 'commander';
-import { MobilityError } from '../../model/errors.ts';
+import { usageError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyStand } from '../../stand/every-stand.ts';
@@ -75,7 +75,7 @@ Exit code 3: some lines failed; the others are registered.`,
         await context.output.result({ added, present, failed }, text);
         if (failed.length === 0) return {};
         if (added + present > 0) return { exitCode: 3 };
-        throw new MobilityError('MOBILITY_USAGE', `no line of ${file} could be registered`);
+        throw usageError(`no line of ${file} could be registered`);
       }),
     );
 }
@@ -189,7 +189,7 @@ To remove users with data, use \`mobility erase\`.`,
       context.run(async (name: string | undefined, { study, joinedSince, neverPushed }: ListOptions) => {
         if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
         if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
-        throw new MobilityError('MOBILITY_USAGE', 'expected the name of a user, or --study NAME with --never-pushed');
+        throw usageError('expected the name of a user, or --study NAME with --never-pushed');
       }),
     );
 }
@@ -200,8 +200,7 @@ async function removeOne(context: CommandContext, name: string): Promise<void> {
   const counts = await store.counts(user.uuid);
   const rows = dataOf.reduce((sum, collection) => sum + counts[collection], 0);
   if (rows > 0) {
-    throw new MobilityError(
-      'MOBILITY_USAGE',
+    throw usageError(
       `${user.user_email} has ${counted(rows, 'row')} of data; to remove user and data, run \`mobility erase --user ${name}\``,
     );
   }
