@@ -2,7 +2,7 @@
 import { conversionReasons } from '../converters/conversion-error.ts';
 import { tooManyCorrections } from '../corrections/most.ts';
 import { formatReasons } from '../formats/other-entry.ts';
-import { tooManyKeys, unusableReasons } from '../intake/take-entry.ts';
+import { tooManyKeys, tooManyStatements, unusableReasons } from '../intake/take-entry.ts';
 import { isMobilityError, usageError } from '../model/errors.ts';
 import { keyRow, keys, keyTable } from '../model/keys.ts';
 import { faultReason } from '../model/set-aside.ts';
@@ -25,7 +25,7 @@ export async function refuseUnknownKeys(context: CommandContext, keys: readonly 
 /** Throws `MOBILITY_USAGE` for a reason that the program does not give and that no error has. */
 export function refuseUnknownReason(context: CommandContext, reason: string): Promise<void> {
   return refuseUnknown(context, 'reason', [reason], {
-    known: [...reasons, faultReason, tooManyKeys, tooManyCorrections],
+    known: [...reasons, faultReason, tooManyKeys, tooManyStatements, tooManyCorrections],
   });
 }
 

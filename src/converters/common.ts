@@ -170,6 +170,13 @@ export function checkText(value: JsonValue | undefined, field: string, most = Nu
   if (value !== undefined && value !== null) checkLength(typed(value, 'string', field, 'a text'), field, most);
 }
 
+/** Characters of JSON of what a person stated: no app writes a tenth of it. */
+const longestStatement = 64 * 1024;
+
+/** Refuses a payload of a person's own words that no reader could hold many of. */
+export const checkStatement = ({ data }: Entry): void =>
+  checkLength(JSON.stringify(data), 'data as JSON', longestStatement);
+
 /** Refuses a text that is longer than `most` characters. */
 export function checkLength({ length }: string, field: string, most: number): void {
   if (length <= most) return;

@@ -28,6 +28,9 @@ export type UnusableReason = keyof typeof unusableReasons;
 /** Reason of a valid entry that is set aside as its caller uses too many keys. It can be recovered like any other. */
 export const tooManyKeys = 'too_many_keys';
 
+/** Reason of a valid entry that is set aside as its caller stated too much in a day. It can be recovered too. */
+export const tooManyStatements = 'too_many_statements';
+
 /** Characters (UTF-16 units) that a key may have. */
 const maxKeyLength = 255;
 

@@ -95,7 +95,8 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     auth.counts.bytes(caller, size);
     await auth.counts.entries(caller, list.length, store);
     const ofKeys = await auth.counts.keys(caller, list, store);
-    const allowed = await withinCorrections(caller.uuid, ofKeys, store);
+    const stated = auth.counts.statements(caller, ofKeys);
+    const allowed = await withinCorrections(caller.uuid, stated, store);
 
     // 4. The route. An answer in pieces does not need the body.
     checkBody(body);

@@ -1,7 +1,7 @@
 // Limits of what one caller may send to a process: calls and bytes a minute and a day, waiting entries, unknown keys.
 import type { Config } from '../config.ts';
 import { beyondMost, mostText, tooManyCorrections } from '../corrections/most.ts';
-import { isEntry, type Taken, tooManyKeys } from '../intake/take-entry.ts';
+import { isEntry, type Taken, tooManyKeys, tooManyStatements } from '../intake/take-entry.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
@@ -77,6 +77,11 @@ const counted = [
 
 type CountedName = (typeof counted)[number]['name'];
 
+/**
+ * Characters of JSON a day under keys `manual/`, whose entries readers of days hold at once. A survey has some 10,000.
+ */
+const mostStatements = 8 * mebibyte;
+
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
@@ -110,6 +115,8 @@ export class CallerCounts {
   readonly #counts: Readonly<Record<CountedName, WindowCounts>>;
   /** Bytes that new members of a study sent today, by its name. */
   readonly #studies: WindowCounts;
+  /** Characters of what people stated today. */
+  readonly #statements: WindowCounts;
 
   /** `now`: seconds since the epoch. */
   constructor(limits: CallerLimits, now: () => number) {
@@ -118,6 +125,7 @@ export class CallerCounts {
     const counts = counted.map(({ name, seconds }) => [name, new WindowCounts(seconds, now)]);
     this.#counts = Object.fromEntries(counts);
     this.#studies = new WindowCounts(day, now);
+    this.#statements = new WindowCounts(day, now);
   }
 
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
@@ -233,6 +241,22 @@ export class CallerCounts {
         return setAside(taken, tooManyKeys, message);
       }
       keys.add(taken.metadata.key);
+      return taken;
+    });
+  }
+
+  /** Returns the list with labels, surveys, notes and corrections beyond those of a day set aside. */
+  statements({ uuid }: UserRecord, list: readonly Taken[]): readonly Taken[] {
+    const isStatement = (taken: Taken): taken is Entry => isEntry(taken) && taken.metadata.key.startsWith('manual/');
+    if (!list.some(isStatement)) return list;
+    return list.map((taken) => {
+      if (!isStatement(taken)) return taken;
+      const { length } = JSON.stringify(taken.data);
+      if (this.#statements.of(uuid) + length > mostStatements) {
+        const message = `expected at most ${mostStatements} characters a day of what a person states, found more`;
+        return setAside(taken, tooManyStatements, message);
+      }
+      this.#statements.add(uuid, length);
       return taken;
     });
   }

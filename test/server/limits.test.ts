@@ -127,6 +127,20 @@ it('corrections beyond those that a person may have are set aside, sent again or
   expect((await put(undoing)).json).toMatchObject({ inserted: 999, updated: 1, rejected: 1 });
 });
 
+it('labels and surveys beyond those of a day are set aside, and nothing else', async () => {
+  const note = (ts: number): JsonObject => ({
+    metadata: { key: 'manual/trip_addition_input', platform: 'android', write_ts: ts },
+    data: { start_ts: 1, end_ts: 2, label: 'x', xmlResponse: 'x'.repeat(4_000_000) },
+  });
+  expect((await put([1, 2, 3].map(note))).json).toEqual({ inserted: 2, updated: 0, rejected: 1 });
+  expect((await put([note(4), androidLocation(9)])).json).toEqual({ inserted: 1, updated: 0, rejected: 1 });
+  expect(await kit.store.errors.summary(ada)).toEqual([
+    { key: 'manual/trip_addition_input', reason: 'too_many_statements', count: 2 },
+  ]);
+  clock += 86_400;
+  expect((await put([note(3)])).json).toMatchObject({ rejected: 0 });
+});
+
 it('of one caller four pages are made at a time, and the next begins when one is done', async () => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const begun: (() => void)[] = [];

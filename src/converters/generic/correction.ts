@@ -2,7 +2,16 @@
 import { correctionKinds, statedModes } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { kindOf } from '../../model/json.ts';
-import { type Conversion, checkNumber, checkText, codeOf, timeOf, typed, unchanged } from '../common.ts';
+import {
+  type Conversion,
+  checkNumber,
+  checkStatement,
+  checkText,
+  codeOf,
+  timeOf,
+  typed,
+  unchanged,
+} from '../common.ts';
 import { ConversionError } from '../conversion-error.ts';
 import { checkPosition } from './location.ts';
 
@@ -17,6 +26,7 @@ const ahead = 86_400;
 export function convertCorrection(entry: Entry): Conversion {
   const { data } = entry;
   codeOf(kinds, data.kind, 'data.kind');
+  checkStatement(entry);
   const fields = correctionKinds[data.kind as keyof typeof correctionKinds];
   for (const field of ['ts', 'start_ts', 'end_ts', 'of']) {
     if (fields.includes(field)) timeOf(data[field], `data.${field}`);

@@ -6,6 +6,7 @@ import {
   checkLength,
   checkLocalTime,
   checkNumber,
+  checkStatement,
   checkText,
   converted,
   copyWithout,
@@ -16,13 +17,13 @@ import {
 import { ConversionError } from '../conversion-error.ts';
 import { checkPosition } from './location.ts';
 
-/** Characters of a text that people read, and of the JSON of all that a form holds: no app writes a tenth of it. */
-const longest = { text: 1024, payload: 64 * 1024 };
+const longestText = 1024; // characters that people read
 
-function checkLengths({ data }: Entry): void {
-  checkText(data.label, 'data.label', longest.text);
-  if (typeof data.name === 'string') checkLength(data.name, 'data.name', longest.text);
-  checkLength(JSON.stringify(data), 'data as JSON', longest.payload);
+function checkLengths(entry: Entry): void {
+  const { label, name } = entry.data;
+  checkText(label, 'data.label', longestText);
+  if (typeof name === 'string') checkLength(name, 'data.name', longestText);
+  checkStatement(entry);
 }
 
 /** Payload `UserInput`: labels over the time of a trip. */
