@@ -102,9 +102,10 @@ describe('poisoned entries of every kind in one batch', () => {
       const reasons = [...Object.keys(unusable), ...failing.map(({ reason }) => reason)].sort();
       const status = await run(['doctor', '--user', 'ada', '--json', '--store', folder]);
       expect(reasonsOf(JSON.parse(status.stdout).set_aside)).toEqual(reasons);
-      const out = join(folder, 'export');
-      await run(['export', '--user', 'ada', '--out', out, '--store', folder]);
-      const text = await readFile(join(out, 'errors.jsonl'), 'utf8');
+      const text = await inFolder(async (out) => {
+        await run(['export', '--user', 'ada', '--out', join(out, 'export'), '--store', folder]);
+        return readFile(join(out, 'export', 'errors.jsonl'), 'utf8');
+      });
       const lines = text.split('\n').slice(0, -1);
       const errors = lines.map((line) => JSON.parse(line) as ErrorLine);
       expect(reasonsOf(errors)).toEqual(reasons);
