@@ -215,7 +215,7 @@ for (let n = 0; tried < Number(copies) && n < 4 * Number(copies); n += 1) {
     return ts - cut[i] <= longest || secondsIn([piece], moves) > 0 ? [piece] : [];
   });
   const taken = secondsIn(pieces, [hole]) - secondsIn(base.spans, pieces);
-  if (taken < 15 * minute) continue;
+  if (taken < 15 * minute || (kind === 'no location' && secondsIn(moves, [hole]) < 10 * minute)) continue;
   tried += 1;
   const found = await unobserved(kinds[kind](one.entries, hole), range, zone);
   // What lies around the hole without a location that tells when the person moved counts as neither, if nothing was sent.
@@ -242,7 +242,17 @@ for (let n = 0; tried < Number(copies) && n < 4 * Number(copies); n += 1) {
       base.spans,
       neither.filter(({ from, to }) => from < to),
     );
-  const holds = missing <= Math.max(minute, 0.05 * taken) && surplus <= Math.max(minute, 0.05 * taken);
+  const stays = ({ all }) =>
+    secondsIn(
+      all.filter((span) => span.kind === 'staying'),
+      [hole],
+    );
+  // Who moved without locations may be shown as moving or as not observed, but not as staying.
+  const hidden = stays(found) - stays(base);
+  const holds =
+    kind === 'no location'
+      ? hidden <= Math.max(minute, 0.1 * secondsIn(moves, [hole]))
+      : missing <= Math.max(minute, 0.05 * taken) && surplus <= Math.max(minute, 0.05 * taken);
   const result = results.get(kind);
   result[1] += 1;
   if (holds) {
