@@ -3,7 +3,16 @@ import type { JsonObject } from '../../model/json.ts';
 import { isForPages } from '../../model/user.ts';
 import type { Engine, Table } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
-import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
+import {
+  type AccountRow,
+  accounts,
+  batches,
+  errors,
+  type PersonRow,
+  people,
+  profiles,
+  tokens,
+} from '../rows/tables.ts';
 import { initialPipelineState, type PersonFigures, type UserRegistry } from '../store.ts';
 import { leaseIn, stateIn } from './accounts.ts';
 import { tokenRecordOf, userOf } from './people.ts';
@@ -50,17 +59,17 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
   });
 }
 
-const withoutFigures = (row: Parameters<typeof userOf>[0]): PersonFigures => ({
-  ...{
-    user: userOf(row),
-    registered_ts: row.update_ts,
-    audit_key: '',
-    stage: 'erasing',
-    profile: {},
-    tokens: [],
-    lease: null,
-  },
-  ...{ state: initialPipelineState, waiting: { count: 0, ahead: 0, next_due_ts: null }, set_aside: [] },
+const withoutFigures = (row: PersonRow): PersonFigures => ({
+  user: userOf(row),
+  registered_ts: row.update_ts,
+  audit_key: '',
+  stage: 'erasing',
+  profile: {},
+  tokens: [],
+  lease: null,
+  state: initialPipelineState,
+  waiting: { count: 0, ahead: 0, next_due_ts: null },
+  set_aside: [],
 });
 
 const accountColumns = [

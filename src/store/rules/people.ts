@@ -66,19 +66,21 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
 }
 
 /** A row as a record. */
-export function userOf({ uuid, user_email, update_ts, ...others }: PersonRow): UserRecord {
-  return { uuid, user_email, update_ts, ...given(others) };
-}
+export const userOf = (row: PersonRow): UserRecord =>
+  withGiven({ uuid: row.uuid, user_email: row.user_email, update_ts: row.update_ts }, row, ofPerson);
 
 function personOf(user: UserRecord): PersonRow {
   return { study: null, subgroup: null, joined_ts: null, sent_ts: null, ...user };
 }
 
-/** The fields that are not null. */
-function given(fields: Record<string, unknown>): object {
-  const some: Record<string, unknown> = {};
-  for (const name in fields) if (fields[name] !== null) some[name] = fields[name];
-  return some;
+const ofPerson = ['study', 'subgroup', 'joined_ts', 'sent_ts'] as const;
+const ofToken = ['kind', 'used_ts', 'revoked_ts', 'revoked_why'] as const;
+
+/** The record with the columns that are not null. Rows of thousands of people are read, so none is copied whole. */
+function withGiven<T extends object, Row>(record: T, row: Row, names: readonly (keyof Row & string)[]): T {
+  const fields = record as Record<string, unknown>;
+  for (const name of names) if (row[name] !== null) fields[name] = row[name];
+  return record;
 }
 
 async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
@@ -131,9 +133,9 @@ async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
 }
 
 /** A row as a record. */
-export function tokenRecordOf({ user, ...row }: TokenRow): TokenRecord {
-  const { hash, created_ts, expires_ts, ...others } = row;
-  return { hash, user_id: user, created_ts, expires_ts, ...given(others) };
+export function tokenRecordOf(row: TokenRow): TokenRecord {
+  const { hash, user, created_ts, expires_ts } = row;
+  return withGiven({ hash, user_id: user, created_ts, expires_ts }, row, ofToken);
 }
 
 function rowOf({ user_id: user, ...token }: TokenRecord): TokenRow {
