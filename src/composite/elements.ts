@@ -1,6 +1,13 @@
 // A user's life in order: trips, stretches in which nobody saw them, and the stays between them, from the stored chain
 // of trips.
-import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
+import { isMade } from '../corrections/apply.ts';
+import {
+  linksToAnalysed,
+  readStated,
+  type StatedTime,
+  type UnobservedReason,
+  unobservedIn,
+} from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
@@ -136,18 +143,24 @@ export async function* everyElement(
   const stated = await readStated(store, userId);
   let around: Omit<Around, 'next'> | null = null;
   let links: TripRecord[] = [];
+  /** Made by corrections: the silences before them are in the next link that the analysis made. */
+  const made: Around[] = [];
+  const told = (behind: readonly TripRecord[]) =>
+    made.splice(0).flatMap((one) => elementsOf({ ...one, links: [...one.links, ...behind] }, stated));
   for await (const link of everyLink(store, userId, { from: (before ?? under)?.chain_ts ?? from, to })) {
     links.push(link);
-    if (!isTrip(link)) continue;
     const previous: TripLink | null = around === null ? null : around.record;
-    if (around !== null && around.record.chain_ts !== before?.chain_ts)
-      yield* elementsOf({ ...around, next: link }, stated);
+    const isNext = around !== null && isTrip(link) && around.record.chain_ts !== before?.chain_ts;
+    if (isNext) made.push({ ...around!, next: link as TripLink });
+    if (made.length > 0 && !(isMade(made[0]!.record) && isMade(link))) yield* told([link]);
+    if (!isTrip(link)) continue;
     around = { previous, record: link, links };
     links = [link];
   }
   if (around === null) return;
   const next = (await store.trips.next(userId, around.record.chain_ts)) as TripLink | null;
-  yield* elementsOf({ ...around, next }, stated);
+  made.push({ ...around, next });
+  yield* told(isMade(around.record) ? await linksToAnalysed(store, userId, justAfter(around.record.chain_ts)) : []);
 }
 
 /** The elements of the one trip with that `chain_ts`; none when it is gone. */
@@ -166,5 +179,6 @@ export async function elementsAt(
   for await (const link of everyLink(store, userId, range)) links.push(link);
   const record = links.at(-1);
   if (!isTrip(record) || record.chain_ts !== chainTs) return [];
+  if (isMade(record)) links.push(...(await linksToAnalysed(store, userId, justAfter(chainTs))));
   return elementsOf({ previous: previous as TripLink | null, record, next: next as TripLink | null, links }, stated);
 }

@@ -9,7 +9,7 @@ import { applyCorrections } from './apply.ts';
 import { holding, readCorrections, spokenTime, undoneIn } from './read.ts';
 
 /** The chain as the analysis left it. */
-export type AnalysedTrips = Omit<Trips, 'analysed' | 'corrections'>;
+export type AnalysedTrips = Omit<Trips, 'analysed' | 'analysedBefore' | 'corrections'>;
 
 const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 const day = 86_400; // s
@@ -34,6 +34,7 @@ export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 
   const trips: Trips = {
     ...raw,
     analysed: raw.chain,
+    analysedBefore: raw.previous,
     corrections: async (userId, range = everything) =>
       standingsOf(raw, userId, await readCorrections(timeseries, userId), range),
     chain: (userId, range) =>

@@ -2,7 +2,7 @@
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import type { EntryPart } from '../store/pages.ts';
-import { countingIn, mostCorrections, readCorrections } from './read.ts';
+import { countingIn, mostCorrections, readStated, statedIn } from './read.ts';
 
 /** Reason of a correction that is set aside as its user has too many. It can be recovered like any other. */
 export const tooManyCorrections = 'too_many_corrections';
@@ -12,27 +12,33 @@ export const mostText = `expected at most ${mostCorrections.holding} corrections
 
 /** Those of the entries that are corrections beyond what their user may have. What waits for a run counts too. */
 export async function beyondMost(
-  { timeseries, usercache }: { timeseries: EntryPart; usercache: EntryPart },
+  store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,
   entries: readonly Entry[],
 ): Promise<ReadonlySet<Entry>> {
   const beyond = new Set<Entry>();
   const stated = entries.filter(({ metadata }) => metadata.key === keys.correction);
   if (stated.length === 0) return beyond;
-  const parts = [await readCorrections(usercache, userId), await readCorrections(timeseries, userId)];
-  const found = new Map(parts.flat().map((one) => [one.write_ts, one]));
-  const counts = {
-    holding: countingIn([...found.values()].sort((a, b) => a.write_ts - b.write_ts)).length,
-    inAll: found.size,
-  };
+  const all = await readStated(store, userId);
+  const found = new Map(all.map((one) => [one.write_ts, one]));
+  const holding = new Set(countingIn(all).map((one) => one.write_ts));
+  const { holding: most, inAll } = mostCorrections;
   for (const entry of stated) {
-    if (found.has(entry.metadata.write_ts)) continue; // sent again
-    const holds = entry.data.kind === 'undo' ? 0 : 1;
-    if (counts.inAll >= mostCorrections.inAll || counts.holding + holds > mostCorrections.holding) beyond.add(entry);
-    else {
-      counts.inAll += 1;
-      counts.holding += holds;
+    const { write_ts } = entry.metadata;
+    const [one] = statedIn(entry, write_ts);
+    if (one === undefined || found.has(write_ts)) continue; // it will not convert; or was sent again
+    const undoes = one.kind === 'undo' && holding.has(one.of);
+    // Who undoes an undoing states the first again.
+    const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';
+    // Whatever holds can be taken back.
+    const isMuch = undoes ? found.size >= inAll + most : found.size >= inAll || (states && holding.size >= most);
+    if (isMuch) {
+      beyond.add(entry);
+      continue;
     }
+    found.set(write_ts, one);
+    if (undoes) holding.delete(one.of);
+    else if (states) holding.add(write_ts);
   }
   return beyond;
 }

@@ -9,6 +9,9 @@ import { type EntryPart, entryPages } from '../store/pages.ts';
 /** Corrections of a user, by hand: more than people state, and few enough to read whenever trips are read. */
 export const mostCorrections = { holding: 1000, inAll: 2000 };
 
+/** What is read of a user: whatever holds can be undone beyond `inAll`. */
+const mostRead = mostCorrections.inAll + mostCorrections.holding;
+
 /**
  * The corrections that were moved to the timeseries, by `write_ts`; those undone and the undoing ones included. Not
  * more than a user may have: what is imported or recovered beyond them plays no part.
@@ -17,13 +20,13 @@ export async function readCorrections(timeseries: EntryPart, userId: string): Pr
   const found: Stated[] = [];
   for await (const page of entryPages(timeseries, userId, { keys: [keys.correction], time: 'write_ts' })) {
     for (const [i, entry] of page.entries.entries()) found.push(...statedIn(entry, page.received_ts[i]!));
-    if (found.length >= mostCorrections.inAll) return found.slice(0, mostCorrections.inAll);
+    if (found.length >= mostRead) return found.slice(0, mostRead);
   }
   return found;
 }
 
 /** None of an entry that an earlier version took and this one refuses. */
-function statedIn(entry: Entry, received_ts: number): Stated[] {
+export function statedIn(entry: Entry, received_ts: number): Stated[] {
   try {
     const { data, metadata } = convert(entry);
     const stated: unknown = { ...data, write_ts: metadata.write_ts, received_ts };
@@ -31,6 +34,29 @@ function statedIn(entry: Entry, received_ts: number): Stated[] {
   } catch {
     return [];
   }
+}
+
+/** Every correction of a user, also those that wait for a run, by `write_ts`. */
+export async function readStated(
+  store: { timeseries: EntryPart; usercache: EntryPart },
+  userId: string,
+): Promise<Stated[]> {
+  const [moved, waiting] = [
+    await readCorrections(store.timeseries, userId),
+    await readCorrections(store.usercache, userId),
+  ];
+  const all = new Map([...moved, ...waiting].map((one) => [one.write_ts, one]));
+  return [...all.values()].sort((a, b) => a.write_ts - b.write_ts);
+}
+
+/** True where the latest that was said of the same, and holds, says this. */
+export function isSaidLast(all: readonly Stated[], correction: Correction): boolean {
+  const undone = undoneIn(all);
+  const subject = (one: Correction): string =>
+    JSON.stringify(one.kind === 'undo' ? [one.kind, one.of] : [one.kind, spokenTime(one)]);
+  const last = all.findLast((one) => !undone.has(one.write_ts) && subject(one) === subject(correction));
+  const said = last as Record<string, unknown> | undefined;
+  return said !== undefined && Object.entries(correction).every(([name, value]) => said[name] === value);
 }
 
 /** The `write_ts` of those that a later one, which holds itself, undoes. `all` ascend by `write_ts`. */

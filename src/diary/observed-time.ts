@@ -3,7 +3,7 @@
 import { isAdded, isMade } from '../corrections/apply.ts';
 import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
-import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
 import { everyLink } from '../store/pages.ts';
 import type { PipelineState, Store } from '../store/store.ts';
@@ -95,15 +95,29 @@ export async function readObservedDays(
   const [earliest, latest] = [startOfDay(from, 'UTC') - 86_400, startOfDay(to, 'UTC') + 3 * 86_400];
   // Silences are in links of the analysis, not in trips that a correction made.
   let before = await store.trips.previous(userId, earliest);
-  while (before !== null && isMade(before)) before = await store.trips.previous(userId, before.chain_ts);
+  while (before !== null && isMade(before)) {
+    const analysed = await store.trips.analysedBefore(userId, before.chain_ts);
+    before = analysed && (await store.trips.previous(userId, justAfter(analysed.chain_ts)));
+  }
   const start = before === null ? {} : { from: before.chain_ts };
   const links: TripRecord[] = [];
   for await (const link of everyLink(store, userId, { ...start, to: latest })) links.push(link);
-  for await (const link of everyLink(store, userId, { from: latest, limit: 1 })) {
+  links.push(...(await linksToAnalysed(store, userId, latest)));
+  return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
+}
+
+/** The links from a time on up to the first that no correction made: it has the silences before it. */
+export async function linksToAnalysed(
+  store: Pick<Store, 'trips'>,
+  userId: string,
+  from: number,
+): Promise<TripRecord[]> {
+  const links: TripRecord[] = [];
+  for await (const link of everyLink(store, userId, { from, limit: 20 })) {
     links.push(link);
     if (!isMade(link)) break;
   }
-  return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
+  return links;
 }
 
 /** What the state and the corrections say of a user's time. */

@@ -67,9 +67,11 @@ export function refusalOf(
 
 /** Since when nothing of a phone is taken as its owner stopped the recording; null: they did not, or began again. */
 export function stoppedSince(tokens: readonly TokenRecord[], now: number): number | null {
-  const refusals = tokens.filter((token) => !isForPages(token)).map((token) => refusalOf(token, now));
-  const stops = refusals.flatMap((one) => (one?.why === 'stopped' ? [one.since] : []));
-  return stops.length === 0 || refusals.includes(null) ? null : Math.max(...stops);
+  const phones = tokens.filter((token) => !isForPages(token));
+  const stops = phones.flatMap((token) => (token.revoked_why === 'stopped' ? (token.revoked_ts ?? []) : []));
+  const stopped = stops.length === 0 ? null : Math.max(...stops);
+  const began = phones.some((token) => refusalOf(token, now) === null || token.created_ts > (stopped ?? 0));
+  return began ? null : stopped;
 }
 
 /** s; the last use of a token is recorded to the hour, so that calls of every minute write nothing. */

@@ -95,14 +95,19 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     auth.counts.bytes(caller, size);
     await auth.counts.entries(caller, list.length, store);
     const ofKeys = await auth.counts.keys(caller, list, store);
-    const stated = auth.counts.statements(caller, ofKeys);
-    const allowed = await withinCorrections(caller.uuid, stated, store);
+    const stated = await auth.counts.statements(caller, ofKeys, store);
+    const allowed = await withinCorrections(caller.uuid, stated.allowed, store);
 
     // 4. The route. An answer in pieces does not need the body.
     checkBody(body);
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
     const sent = { caller, sentWith, body, unread, list: allowed, params, query };
-    const result = await route.answer({ store: routeStore, config, everybody, log: call.log, now, ...sent });
+    const result = await route
+      .answer({ store: routeStore, config, everybody, log: call.log, now, ...sent })
+      .catch((error: unknown) => {
+        stated.forget();
+        throw error;
+      });
     call.share.release();
     if (route.fetches && auth.counts.mayNote(caller.uuid, 'fetch', fetchStep))
       void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});

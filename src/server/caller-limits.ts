@@ -8,6 +8,7 @@ import { type Entry, identityOf } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
 import { keys as keyNames, keyTable } from '../model/keys.ts';
 import { isNewMember } from '../model/study.ts';
+import { justAfter } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { WindowCounts } from '../window-counts.ts';
@@ -245,20 +246,32 @@ export class CallerCounts {
     });
   }
 
-  /** Returns the list with labels, surveys, notes and corrections beyond those of a day set aside. */
-  statements({ uuid }: UserRecord, list: readonly Taken[]): readonly Taken[] {
-    const isStatement = (taken: Taken): taken is Entry => isEntry(taken) && taken.metadata.key.startsWith('manual/');
-    if (!list.some(isStatement)) return list;
-    return list.map((taken) => {
-      if (!isStatement(taken)) return taken;
-      const { length } = JSON.stringify(taken.data);
-      if (this.#statements.of(uuid) + length > mostStatements) {
+  /**
+   * Returns the list with labels, surveys, notes and corrections beyond those of a day set aside, but for those that
+   * the store has: they are sent again. `forget` takes back what was counted, where the put fails.
+   */
+  async statements(
+    { uuid }: UserRecord,
+    list: readonly Taken[],
+    store: Pick<Store, 'usercache' | 'timeseries'>,
+  ): Promise<{ allowed: readonly Taken[]; forget: () => void }> {
+    const allowed: Taken[] = [];
+    let counted = 0;
+    for (const taken of list) {
+      const isStatement = isEntry(taken) && taken.metadata.key.startsWith('manual/');
+      const { length } = isStatement ? JSON.stringify(taken.data) : '';
+      const isMuch = isStatement && this.#statements.of(uuid) + length > mostStatements;
+      if (isMuch && !(await isStored(store, uuid, taken))) {
         const message = `expected at most ${mostStatements} characters a day of what a person states, found more`;
-        return setAside(taken, tooManyStatements, message);
+        allowed.push(setAside(taken, tooManyStatements, message));
+        continue;
       }
+      allowed.push(taken);
+      if (!isStatement || isMuch) continue;
       this.#statements.add(uuid, length);
-      return taken;
-    });
+      counted += length;
+    }
+    return { allowed, forget: () => this.#statements.add(uuid, -counted) };
   }
 
   /** True if this about the caller was not noted in the last minute, or in so many s; notes it now. */
@@ -294,6 +307,17 @@ function check(name: string, used: number, most: number, what: string, window: W
 function met(limit: string, detail: string, most: number, seconds: number): Problem {
   const text = `${detail}; nothing was stored by this call, send it again later`;
   return tooManyCalls(text, seconds, { limit, most });
+}
+
+/** True for an entry of an identity that waits or was moved. */
+async function isStored(
+  { usercache, timeseries }: Pick<Store, 'usercache' | 'timeseries'>,
+  userId: string,
+  { metadata: { key, write_ts } }: Entry,
+): Promise<boolean> {
+  if ((await timeseries.get(userId, { key, write_ts })) !== null) return true;
+  const range = { time: 'write_ts', from: write_ts, to: justAfter(write_ts) } as const;
+  return (await usercache.find(userId, { ...range, keys: [key], limit: 1 })).entries.length > 0;
 }
 
 /** Sets an entry aside with its identity: a later push of it replaces it, and its times are not converted again. */

@@ -19,7 +19,7 @@ import type { Call, ServerEnv } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { reportFailure } from './failures.ts';
 import { originFinder } from './origin.ts';
-import { forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
+import { badRequest, forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
 import { readBody } from './read-body.ts';
 import { chunksOf } from './read-request.ts';
 
@@ -73,6 +73,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {
         leave = await counts.turn(countCaller(call, caller, counts));
+        if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its turn came');
       };
       try {
         return await respond(call, await answerPage(route, told, enter), parts);

@@ -176,6 +176,8 @@ function breakageOf(figures: PersonFigures, chain: Chain, options: StandOptions)
   // Of somebody whose data were imported no phone is expected.
   const isImported = called.ts === null && stored.ts !== null && figures.tokens.length === 0;
   const ofPhone = isImported ? null : (callsBreak(figures, chain, options) ?? putsBreak(figures, chain, options));
+  // Who stopped is no trouble; what they sent before may be.
+  if (ofPhone?.code === 'stopped') return runsBreak(figures, chain, options) ?? ofPhone;
   return ofPhone ?? runsBreak(figures, chain, options);
 }
 

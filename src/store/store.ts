@@ -402,8 +402,9 @@ export interface Timeseries {
  * are about the chain as the analysis left it, which is what is stored.
  */
 export interface Trips {
-  /** Links of the analysed chain, as `chain`. */
+  /** Links of the analysed chain, as `chain`; and the trip of it before another one, as `previous`. */
   analysed(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
+  analysedBefore(userId: string, chainTs: number): Promise<TripRecord | null>;
   /**
    * Corrections that were moved to the timeseries, by `write_ts`: all, or those that speak of a time of `range`, both
    * ends included.

@@ -3,7 +3,7 @@ import { entryRows, tripsGeoJson } from '../export/export-rows.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
-import { refusalOf, shownName, stoppedSince } from '../model/user.ts';
+import { refusalOf, shownName, stoppedSince, type TokenRecord } from '../model/user.ts';
 import { type MarkupValue, markup } from '../pages/markup.ts';
 import { type Texts, wordOf } from '../pages/texts/texts.ts';
 import { standOfUser } from '../stand/every-stand.ts';
@@ -55,7 +55,9 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     kinds.set(name, (kinds.get(name) ?? 0) + count);
   }
   const isStopped = stoppedSince(tokens, now) !== null;
-  const sessions = tokens.filter((token) => token.kind === 'session' && refusalOf(token, now) === null);
+  const [sessions, links] = (['session', 'link'] as const).map((kind) =>
+    tokens.filter((token) => token.kind === kind && refusalOf(token, now) === null),
+  ) as [TokenRecord[], TokenRecord[]];
   const browsers = sessions.map(
     (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
   );
@@ -79,7 +81,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
 <section><h2>${words.phone}</h2><p>${phoneText(await standOfUser(store, user, { now }), call)}</p></section>
 <section><h2>${words.download}</h2><p>${words.downloadText}</p><div class="acts"><a class="btn" href="/me/data/records.jsonl">${words.downloadRecords}</a><a class="btn" href="/me/data/trips.geojson">${words.downloadTrips}</a></div></section>
-<section><h2>${words.browsers}</h2><ul>${browsers}</ul>${sessions.length > 1 && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
+<section><h2>${words.browsers}</h2><ul>${browsers}</ul>${(sessions.length > 1 || links.length > 0) && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
 <section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
 <section><h2>${words.erase}</h2>${asked === null ? eraseForm(call) : markup`<p class="note">${words.eraseAsked(date(asked))}</p>${formButton(call, '/me/keep', words.eraseUndo)}`}</section>`;
   return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);

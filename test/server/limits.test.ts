@@ -122,9 +122,32 @@ it('corrections beyond those that a person may have are set aside, sent again or
   expect(await kit.store.errors.summary(ada)).toEqual([
     { key: 'manual/correction', reason: 'too_many_corrections', count: 1 },
   ]);
-  const undoing = stated(2e9 - 2000, 1001, (ts) => ({ kind: 'undo', of: ts + 1000 - 1e9 }));
+  const undoing = stated(2e9 - 2000, 1001, (ts) => ({ kind: 'undo', of: ts - 1.9e9 }));
   expect((await put(undoing.slice(0, 1))).json).toMatchObject({ inserted: 1, rejected: 0 });
   expect((await put(undoing)).json).toMatchObject({ inserted: 999, updated: 1, rejected: 1 });
+});
+
+it('who has as many corrections as are kept can take back whatever holds, and what is no correction takes no room', async () => {
+  const stated = (from: number, count: number, data: (ts: number) => JsonObject): JsonObject[] =>
+    Array.from({ length: count }, (_, i) => {
+      const ts = from + i;
+      return { metadata: { key: 'manual/correction', platform: 'android', write_ts: ts }, data: data(ts) };
+    });
+  const run = () => runPipeline(kit.store, ada, { log: silentLog, now: () => clock });
+  const wrong = stated(0.9e9, 1000, () => ({ kind: 'drop' }));
+  await put([...wrong, ...stated(1e9, 500, (ts) => ({ kind: 'drop', ts }))]);
+  await put(stated(1.1e9, 500, (ts) => ({ kind: 'undo', of: ts - 0.1e9 })));
+  await run();
+  expect((await put(stated(1.2e9, 1000, (ts) => ({ kind: 'drop', ts })))).json).toMatchObject({ rejected: 0 });
+  await run();
+  const [undo, more] = [
+    stated(1.3e9, 1, () => ({ kind: 'undo', of: 1.2e9 })),
+    stated(1.4e9, 1, (ts) => ({ kind: 'drop', ts })),
+  ];
+  expect((await put([...more, ...undo])).json).toEqual({ inserted: 1, updated: 0, rejected: 1 });
+  await run();
+  const effects = (await kit.store.trips.corrections(ada)).filter(({ effect }) => effect === 'undone');
+  expect(effects).toHaveLength(501);
 });
 
 it('labels and surveys beyond those of a day are set aside, and nothing else', async () => {
@@ -139,6 +162,29 @@ it('labels and surveys beyond those of a day are set aside, and nothing else', a
   ]);
   clock += 86_400;
   expect((await put([note(3)])).json).toMatchObject({ rejected: 0 });
+});
+
+it('labels that are sent again pass beyond the limit of a day, and puts that fail use nothing of it up', async () => {
+  await kit.close();
+  let isFull = true;
+  const wrap = (store: Store): Store => {
+    const put: Store['usercache']['put'] = (...args) =>
+      isFull ? Promise.reject(new Error('disk full')) : store.usercache.put(...args);
+    return { ...store, usercache: { ...store.usercache, put } };
+  };
+  clock = now;
+  kit = await openKit({ now: () => clock, wrap });
+  ada = (await kit.user('ada')).uuid;
+  const survey = (ts: number): JsonObject => ({
+    metadata: { key: 'manual/trip_user_input', platform: 'android', write_ts: ts },
+    data: { start_ts: 1, end_ts: 2, label: 'x', xmlResponse: 'x'.repeat(1_000_000) },
+  });
+  const seven = [1, 2, 3, 4, 5, 6, 7].map(survey);
+  for (let n = 0; n < 3; n += 1) expect((await put(seven)).status).toBe(500);
+  isFull = false;
+  expect((await put(seven)).json).toEqual({ inserted: 7, updated: 0, rejected: 0 });
+  for (let n = 0; n < 2; n += 1) expect((await put(seven)).json).toEqual({ inserted: 0, updated: 7, rejected: 0 });
+  expect((await put([survey(9)])).json).toMatchObject({ rejected: 1 });
 });
 
 it('of one caller four pages are made at a time, and the next begins when one is done', async () => {

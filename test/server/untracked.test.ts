@@ -53,6 +53,20 @@ it('unobserved time between two trips is untracked time, as long and for the sam
   }
 });
 
+it('a trip that somebody adds in untracked time has untracked time before and behind it, in every part of the chain', async () => {
+  const add = { kind: 'add', start_ts: t0 + 2 * hour, end_ts: t0 + 3 * hour, mode: 'train' };
+  await chainAfter(kit.store, ada, [...life, pushed(android, 'manual/correction', 80 * hour, add)]);
+  const off = (await find('analysis/cleaned_untracked')).filter(({ data }) => data.start_ts < t0 + 4 * hour);
+  expect(off.map(({ data }) => [data.start_ts <= add.start_ts, data.reason])).toEqual([
+    [true, 'tracking off'],
+    [false, 'tracking off'],
+  ]);
+  const [first, second] = off.map(({ data }) => [data.start_ts, data.end_ts]);
+  expect([first![1], second![0]]).toEqual([add.start_ts, add.end_ts]);
+  const card = await find('analysis/cleaned_untracked', 'data.start_ts', first![0] - 1, first![0] + 1);
+  expect(timesOf(card)).toEqual([[...first!, 'tracking off']]);
+});
+
 it('today’s app gets a card of it between the trips, and no stay twice', async () => {
   await chainAfter(kit.store, ada, life);
   const cards = await find('analysis/composite_trip');

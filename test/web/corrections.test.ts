@@ -117,6 +117,14 @@ it('a person says in which mode they travelled, sees it after the next run, and 
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 }, 60_000);
 
+it('the latest word counts, also one that was said before', async () => {
+  const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
+  const fields = formWith(html, 'How did you travel from');
+  for (const mode of ['train', 'ferry', 'train']) await state('/me/correct', { ...fields, mode });
+  expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Train/s);
+  for (let n = 0; n < 3; n += 1) await takeBack();
+}, 60_000);
+
 it('time that is taken out has no trips and says so, until it is taken back', async () => {
   const before = await page(`/me/day/${day}`);
   const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'This did not happen');
@@ -133,10 +141,11 @@ it('a form that is sent twice states one thing, and one of a trip that has gone 
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   const [drop, label] = [formWith(html, 'This did not happen'), formWith(html, 'How did you travel?')];
-  await state('/me/correct', drop);
-  clock += 60;
-  expect((await post('/me/correct', drop)).status).toBe(303);
-  await run('pipeline', '--all');
+  for (let n = 0; n < 3; n += 1) {
+    clock += 60;
+    expect((await post('/me/correct', drop)).status).toBe(303);
+    if (n > 0) await run('pipeline', '--all');
+  }
   const stated = (await page(`/me/day/${day}`)).split('id="stated"')[1]!;
   expect(stated.match(/class="stated"/g)).toHaveLength(1);
   const gone = (await post('/me/label', { ...label, mode: 'bus' })).headers.get('location')!;

@@ -80,10 +80,8 @@ async function examineUser(
   const broken = killedRun(stand, shown.now) ?? stand.broken;
   const cure = broken === null ? null : cureOf(stand, broken, shown);
   const isAsked = asked !== undefined && broken?.code !== 'damaged';
-  const day = isAsked ? await dayMeant(context, user, asked) : '';
-  const today = await dayMeant(context, user, { asked: 'today' });
-  if (day > today) throw usageError(`expected a day up to today, ${today}, found ${day}`);
-  const hole = isAsked ? await holeOf(context, store, stand, day) : null;
+  const day = isAsked ? await pastDay(context, user, asked) : null;
+  const hole = day === null ? null : await holeOf(context, store, stand, day);
   const json = { ...standJson(stand), broken: broken && { ...broken, ...cure }, ...(hole && { hole }) };
   await context.output.result(json, () => {
     const rows = table(chainRows(stand, broken, shown));
@@ -94,6 +92,13 @@ async function examineUser(
     return withZone(lines.join('\n\n'), context.zone);
   });
   return broken === null && hole === null ? {} : { exitCode: 3 };
+}
+
+/** The day that is meant, of which something can be known. */
+async function pastDay(context: CommandContext, user: UserRecord, asked: DayAsked): Promise<string> {
+  const [day, today] = [await dayMeant(context, user, asked), await dayMeant(context, user, { asked: 'today' })];
+  if (day > today) throw usageError(`expected a day up to today, ${today}, found ${day}`);
+  return day;
 }
 
 /** A lease of a run that was killed breaks the chain before it ends, unless an earlier link is broken. */

@@ -109,7 +109,8 @@ function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string 
   if (reports.length === 0) return 'no errors';
   const sum = (count: (one: UserRecovery) => number): number => reports.reduce((all, one) => all + count(one), 0);
   const [tried, recovered] = [sum((one) => one.tried), sum((one) => one.recovered)];
-  const total: UserRecovery = { ...reports[0]!, user_email: 'in all', tried, recovered, remaining: [] };
+  const { failure: _, ...first } = reports[0]!;
+  const total: UserRecovery = { ...first, user_email: 'in all', tried, recovered, remaining: [] };
   return [...reports, ...(reports.length > 1 ? [total] : [])].map((one) => reportText(one, dryRun)).join('\n');
 }
 

@@ -77,13 +77,14 @@ function createCommand(context: CommandContext): Command {
 
 async function create(context: CommandContext, name: string, options: CreateOptions): Promise<void> {
   if (!isStudyName(name)) throw nameError('a name of up to 40 lower case letters, digits and hyphens', name);
-  const subgroups = [...new Set(options.subgroup ?? [])];
-  const wrong = subgroups.find((subgroup) => !isSubgroupName(subgroup));
+  const asked = options.subgroup;
+  const wrong = asked?.find((subgroup) => !isSubgroupName(subgroup));
   if (wrong !== undefined)
     throw nameError('a subgroup of up to 40 letters, digits and hyphens other than "test"', wrong);
   const { studies } = await context.store({ make: true });
   const before = await studies.byName(name);
   if (before === null) await refuseTakenName(context, name);
+  const subgroups = asked === undefined ? (before?.subgroups ?? []) : [...new Set(asked)];
   const settings: StudySettings = {
     ...{
       name,

@@ -1,7 +1,7 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
 import { clockText } from '../../diary/numbers.ts';
-import { usageError } from '../../model/errors.ts';
+import { isMobilityError, usageError } from '../../model/errors.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import { qrText } from '../../pages/qr.ts';
@@ -168,10 +168,17 @@ export function tokensCommand(context: CommandContext): Command {
     );
 }
 
-/** The platform or program of the last entry that each token pushed, by its id, as far as the newest entries tell. */
+/**
+ * The platform or program of the last entry that each token pushed, by its id, as far as the newest entries tell;
+ * nothing where a row of them is damaged.
+ */
 async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
   const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;
-  const pages = [await timeseries.find(userId, newest), await usercache.find(userId, newest)];
+  const read = Promise.all([timeseries.find(userId, newest), usercache.find(userId, newest)]);
+  const pages = await read.catch((error: unknown) => {
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [];
+    throw error;
+  });
   const oldestFirst = pages.flatMap(({ entries }) => entries.toReversed());
   return new Map(oldestFirst.map((entry) => [entry.metadata.token_id ?? '', sourceNames(entry).at(-1)!]));
 }

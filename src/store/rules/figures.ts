@@ -19,7 +19,7 @@ import { tokenRecordOf, userOf } from './people.ts';
 
 /**
  * See `UserRegistry.figures`: six statements, for one user or for many. Rows of one user are compared with their
- * checksums; those of many are only parsed, which takes half the time.
+ * checksums; of many only their records are, and the rest is parsed, which takes half the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query =
