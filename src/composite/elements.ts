@@ -1,6 +1,5 @@
 // A user's life in order: trips, stretches in which nobody saw them, and the stays between them, from the stored chain
 // of trips.
-import { isMade } from '../corrections/apply.ts';
 import {
   linksToAnalysed,
   readStated,
@@ -10,6 +9,7 @@ import {
 } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
+import { isMade } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 

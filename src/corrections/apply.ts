@@ -29,9 +29,6 @@ const source = 'correction';
 /** True for a trip that somebody added: nothing of it was recorded. */
 export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
 
-/** True for a link that only corrections made: an added trip, or what lies behind a split. */
-export const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
-
 /** The links with the corrections, and what became of each of these. */
 export interface Corrected {
   links: TripRecord[];

@@ -37,7 +37,7 @@ export function statedIn(entry: Entry, received_ts: number): Stated[] {
 }
 
 /** Every correction of a user, also those that wait for a run, by `write_ts`. */
-export async function readStated(
+export async function readAllCorrections(
   store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,
 ): Promise<Stated[]> {

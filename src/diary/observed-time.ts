@@ -1,10 +1,11 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
-import { isAdded, isMade } from '../corrections/apply.ts';
+import { isAdded } from '../corrections/apply.ts';
 import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
 import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
+import { isMade } from '../model/trip-fields.ts';
 import { everyLink } from '../store/pages.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 

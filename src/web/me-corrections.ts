@@ -3,7 +3,7 @@
 // the next run of the pipeline on.
 import { correctionEntry } from '../corrections/entry.ts';
 import { beyondMost } from '../corrections/most.ts';
-import { isSaidLast, readStated, spokenTime } from '../corrections/read.ts';
+import { isSaidLast, readAllCorrections, spokenTime } from '../corrections/read.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { writeTime } from '../intake/write-time.ts';
@@ -135,7 +135,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const splitAt = link?.trip && /^\d\d:\d\d$/.test(clock) ? timeWithin(link.trip, clock, t) : null;
   const correction = statedBy(form, splitAt);
   if (correction === null) return form.kind === 'split' ? redirect(`/me/day/${day}?done=outside`) : faultPage(400, t);
-  const stated = await readStated(store, user.uuid);
+  const stated = await readAllCorrections(store, user.uuid);
   if (correction.kind === 'undo' && !stated.some((one) => one.write_ts === correction.of)) return faultPage(400, t);
   // A form that was sent twice states one thing.
   if (isSaidLast(stated, correction)) return redirect(`/me/day/${day}?done=stated`);
