@@ -168,7 +168,12 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('public_transport_m', 'number', 'metres by bus, tram, train or subway', 'm'),
     column('other_m', 'number', 'metres by any other or an unknown mode', 'm'),
     column('observed_s', 'number', 'seconds in which the person is known to move or to stay', 's'),
-    column('silent_s', 'number', 'seconds of which the phone told nothing', 's'),
+    column(
+      'silent_s',
+      'number',
+      'seconds of which nothing is known, and which were not off: the phone told nothing, or not where it was',
+      's',
+    ),
     column(
       'off_s',
       'number',
