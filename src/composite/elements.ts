@@ -143,23 +143,24 @@ export async function* everyElement(
   const stated = await readStated(store, userId);
   let around: Omit<Around, 'next'> | null = null;
   let links: TripRecord[] = [];
-  /** Made by corrections: the silences before them are in the next link that the analysis made. */
-  const made: Around[] = [];
+  /** Trips not told yet. Those that corrections made wait: the silences before them are in the next analysed link. */
+  const waiting: Around[] = [];
   const told = (behind: readonly TripRecord[]) =>
-    made.splice(0).flatMap((one) => elementsOf({ ...one, links: [...one.links, ...behind] }, stated));
+    waiting.splice(0).flatMap((one) => elementsOf({ ...one, links: [...one.links, ...behind] }, stated));
   for await (const link of everyLink(store, userId, { from: (before ?? under)?.chain_ts ?? from, to })) {
     links.push(link);
     const previous: TripLink | null = around === null ? null : around.record;
     const isNext = around !== null && isTrip(link) && around.record.chain_ts !== before?.chain_ts;
-    if (isNext) made.push({ ...around!, next: link as TripLink });
-    if (made.length > 0 && !(isMade(made[0]!.record) && isMade(link))) yield* told([link]);
+    if (isNext) waiting.push({ ...around!, next: link as TripLink });
+    const [first] = waiting;
+    if (first !== undefined && !(isMade(first.record) && isMade(link))) yield* told([link]);
     if (!isTrip(link)) continue;
     around = { previous, record: link, links };
     links = [link];
   }
   if (around === null) return;
   const next = (await store.trips.next(userId, around.record.chain_ts)) as TripLink | null;
-  made.push({ ...around, next });
+  waiting.push({ ...around, next });
   yield* told(isMade(around.record) ? await linksToAnalysed(store, userId, justAfter(around.record.chain_ts)) : []);
 }
 

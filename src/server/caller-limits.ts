@@ -1,4 +1,5 @@
-// Limits of what one caller may send to a process: calls and bytes a minute and a day, waiting entries, unknown keys.
+// Limits of what one caller may ask of a process: calls and bytes a minute and a day, waiting entries, unknown keys,
+// statements a day, corrections, and pages at a time.
 import type { Config } from '../config.ts';
 import { beyondMost, mostText, tooManyCorrections } from '../corrections/most.ts';
 import { isEntry, type Taken, tooManyKeys, tooManyStatements } from '../intake/take-entry.ts';
