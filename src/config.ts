@@ -1,7 +1,7 @@
 // Every setting once: name, environment variable, default, unit, meaning. Flags of the command line override variables.
 import { join } from 'node:path';
 import { folderIn, isMongoAddress } from './model/address.ts';
-import { MobilityError } from './model/errors.ts';
+import { MobilityError } from './model/mobility-error.ts';
 import { networksOf } from './model/networks.ts';
 
 /** The settings of the program, checked and with defaults filled in. */

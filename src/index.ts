@@ -1,10 +1,28 @@
 // The public API of the core, for other programs: exports only.
 export type { Segmented, SegmentedTrip, Segmenter, Stretch } from './analysis/segmenter.ts';
 export { type Config, readConfig, settings } from './config.ts';
-export { ConversionError, type ConversionReason, conversionReasons, convert, present } from './converters/convert.ts';
 export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';
+export { everyStand, standOfUser } from './diary/status/all-statuses.ts';
+export {
+  type Breakage,
+  breakages,
+  type Chain,
+  type Link,
+  type LinkName,
+  type PersonState,
+  type Stand,
+  type StandOptions,
+  standOf,
+} from './diary/status/person-status.ts';
 export type { TripFeatureCollection } from './diary/trip-features.ts';
-export { toFlatGeoJson } from './export/geojson.ts';
+export { toFlatGeoJson } from './export/trips-geojson.ts';
+export {
+  ConversionError,
+  type ConversionReason,
+  conversionReasons,
+  convert,
+  present,
+} from './intake/converters/convert.ts';
 export { type Pushed, type PutOptions, putBatch } from './intake/put-batch.ts';
 export { type Level, type Log, silentLog } from './log/log.ts';
 export type { PutCounts } from './log/messages.ts';
@@ -15,9 +33,9 @@ export {
   identityOf,
   type Metadata,
 } from './model/entry.ts';
-export { type ErrorCode, errorCodes, isMobilityError, MobilityError } from './model/errors.ts';
 export type { JsonObject, JsonValue } from './model/json.ts';
 export { dayKey, type KeyRow, keys, keyTable } from './model/keys.ts';
+export { type ErrorCode, errorCodes, isMobilityError, MobilityError } from './model/mobility-error.ts';
 export type * as payloads from './model/payloads.ts';
 export {
   addDays,
@@ -38,21 +56,9 @@ export { type PipelineOptions, runPipeline, type UserReport } from './pipeline/r
 export type { StageReport, TripChange } from './pipeline/stage.ts';
 export { type DayOptions, type DayPlan, type PlannedLeg, type PlannedStay, planDay } from './simulate/plan-day.ts';
 export { type SimulateOptions, simulateDay, simulateDays } from './simulate/simulate-day.ts';
-export { everyStand, standOfUser } from './stand/every-stand.ts';
-export {
-  type Breakage,
-  breakages,
-  type Chain,
-  type Link,
-  type LinkName,
-  type PersonState,
-  type Stand,
-  type StandOptions,
-  standOf,
-} from './stand/stand-of.ts';
 export { type OpenOptions, openStore } from './store/open.ts';
-export { everyEntry, everyError, everyLink, everyUser } from './store/pages.ts';
+export { everyEntry, everyError, everyLink, everyUser } from './store/paging.ts';
 export * from './store/store.ts';
-export { type PurgeReport, purgeKeys } from './upkeep/purge-keys.ts';
-export { type RebuildReport, rebuild } from './upkeep/rebuild.ts';
-export { type RecoverOptions, type RecoverReport, recoverErrors } from './upkeep/recover-errors.ts';
+export { type PurgeReport, purgeKeys } from './upkeep/purge-documents.ts';
+export { type RebuildReport, rebuild } from './upkeep/rebuild-user.ts';
+export { type RecoverOptions, type RecoverReport, recoverErrors } from './upkeep/recover-user.ts';

@@ -15,132 +15,56 @@ interface Import {
   isPackage: boolean;
 }
 
-/** Parts of src, lowest first. A part is named by how the paths of its files begin; the first match counts. */
-const parts: readonly { name: string; paths: readonly string[]; mayImport: readonly string[]; rule: string }[] = [
-  {
-    name: 'model',
-    paths: ['model/'],
-    mayImport: [],
-    rule: 'the model stands on nothing: it says what things are, for everybody',
-  },
-  { name: 'geo', paths: ['geo/'], mayImport: ['model'], rule: 'geometry imports the model only' },
-  {
-    name: 'contracts',
-    paths: [
-      'store/store.ts',
-      'store/pages.ts',
-      'log/log.ts',
-      'log/format.ts',
-      'log/messages.ts',
-      'log/text.ts',
-      'config.ts',
-      'make-folders.ts',
-      'turns.ts',
-      'window-counts.ts',
-    ],
-    mayImport: ['model'],
-    rule: 'contracts, geometry, settings, folders, turns and counts import the model only',
-  },
-  ...work('converters'),
-  ...work('corrections', ['converters', 'analysis']),
-  ...work('formats'),
-  ...work('intake'),
-  ...work('labels', ['converters']),
-  ...work('composite', ['diary', 'labels']),
-  ...work('diary', ['corrections', 'labels']),
-  ...work('metrics', ['labels']),
-  ...work('simulate'),
-  ...work('stand'),
-  {
-    name: 'analysis',
-    paths: ['analysis/'],
-    mayImport: ['model', 'geo'],
-    rule: 'the analysis is pure: it imports the model and geometry only',
-  },
-  ...work('import', ['intake', 'formats']),
-  ...work('report', ['diary']),
-  ...work('export', ['converters', 'labels', 'diary']),
-  ...work('explain', ['analysis', 'converters', 'diary']),
-  ...work('pages', ['diary', 'explain', 'labels', 'report']),
-  ...work('web', ['corrections', 'diary', 'explain', 'export', 'intake', 'labels', 'pages', 'report', 'stand']),
-  ...work('evaluate', ['analysis', 'converters', 'labels']),
-  ...work('pipeline', ['analysis', 'converters', 'corrections', 'intake', 'diary']),
-  ...work('upkeep', [
-    ...['analysis', 'converters', 'intake', 'pipeline'],
-    ...['store/open', 'store/sqlite', 'store/shared'], // checks and copies work on rows
-  ]),
-  {
-    name: 'store/open',
-    paths: ['store/open.ts'],
-    mayImport: ['model', 'geo', 'contracts', 'store/sqlite', 'store/mongodb', 'store/shared'],
-    rule: 'store/open chooses the engine and does no more',
-  },
-  ...work('store/sqlite', ['store/shared']),
-  ...work('store/mongodb', ['store/shared']),
-  {
-    name: 'store/shared',
-    paths: ['store/'],
-    mayImport: ['model', 'geo', 'contracts', 'corrections'],
-    rule: 'what engines share imports model, contracts and corrections only',
-  },
-  {
-    name: 'log/files',
-    paths: ['log/'],
-    mayImport: ['model', 'geo', 'contracts'],
-    rule: 'log files need model and contracts only',
-  },
-  {
-    name: 'server',
-    paths: ['server/'],
-    mayImport: [
-      'model',
-      'geo',
-      'contracts',
-      'converters',
-      'formats',
-      'intake',
-      'labels',
-      'composite',
-      'corrections',
-      'diary',
-      'metrics',
-      'stand',
-      'log/files',
-      'pages',
-      'web',
-    ],
-    rule: 'the server translates calls into the core; it meets the pipeline in the store only, and is handed its store',
-  },
-  {
-    name: 'cli',
-    paths: ['cli/'],
-    mayImport: ['*'],
-    rule: 'the command line may import everything below it',
-  },
-  { name: 'index', paths: ['index.ts'], mayImport: ['*'], rule: 'index.ts exports the core, not its edges' },
+/** Rooms of src, lowest first: a room imports itself and the rooms before it. */
+const rooms = [
+  ...['model', 'util', 'config.ts', 'log', 'store', 'analysis', 'intake', 'diary', 'pipeline', 'emission', 'figures'],
+  ...['import', 'export', 'simulate', 'evaluate', 'upkeep', 'web', 'server', 'cli', 'index.ts'],
 ];
 
-function work(name: string, others: readonly string[] = []): typeof parts {
-  const also = others.length === 0 ? '' : ` and ${others.join(', ')}`;
-  const rule = `${name} imports model and contracts${also}, and no other work beside it nor an edge above it`;
-  return [{ name, paths: [`${name}/`], mayImport: ['model', 'geo', 'contracts', ...others], rule }];
-}
+/** Further rules: files of `who` import of `room` only what `only` matches. */
+const doors: readonly { who: RegExp; room: RegExp; only: RegExp; why: string }[] = [
+  {
+    who: /^(?!store|upkeep|cli|index|evaluate)/,
+    room: /^store\//,
+    only: /^store\/(store|paging)\.ts$/,
+    why: 'the core knows the contract of the store, not its rules and engines',
+  },
+  {
+    who: /^store\/(sqlite|mongodb)\//,
+    room: /^store\/(sqlite|mongodb|rules)\//,
+    only: /^$/,
+    why: 'an engine knows rows, not rules and not the other engine',
+  },
+  {
+    who: /^(?!log|server|upkeep|cli|index)/,
+    room: /^log\//,
+    only: /^log\/(log|line-format|messages|text)\.ts$/,
+    why: 'the core writes to the interface of a log, not to files',
+  },
+  { who: /^analysis\//, room: /^(?!analysis|model)/, only: /^$/, why: 'the analysis is pure' },
+  {
+    who: /^server\//,
+    room: /^pipeline\//,
+    only: /^$/,
+    why: 'the pipeline runs separately from the handlers of requests',
+  },
+];
 
 /** Each package has one home, so that it can be replaced in one place. */
 const homes: Record<string, RegExp> = {
-  '@hono/node-server': /^server\/serve\.ts$/,
-  '@photostructure/sqlite': /^(store\/sqlite\/|log\/claim\.ts$)/,
-  '@photostructure/tz-lookup': /^geo\//,
+  '@hono/node-server': /^server\/listen\.ts$/,
+  '@photostructure/sqlite': /^(store\/sqlite\/|log\/file-lock\.ts$)/,
+  '@photostructure/tz-lookup': /^model\/geo\//,
   ajv: /^server\/schemas\.ts$/,
   commander: /^cli\//,
   'csv-stringify': /^(cli|export)\//,
   'hyparquet-writer': /^export\//,
-  'csv-parse': /^(cli\/|import\/tracks\/csv\.ts$)/,
+  'csv-parse': /^(cli\/|import\/tracks\/csv-tracks\.ts$)/,
   dayjs: /^model\/time\.ts$/,
   geojson: /^(diary|export)\//,
   hono: /^server\//,
-  'lean-qr': /^pages\/qr\.ts$/,
-  'prom-client': /^server\/(metrics|worker-metrics|store-figures)\.ts$/,
+  'lean-qr': /^web\/pages\/qr\.ts$/,
+  'prom-client': /^server\/(call-metrics|worker-metrics|store-figures)\.ts$/,
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
   sax: /^import\/read\/xml\.ts$/,
@@ -178,23 +102,31 @@ const packageOf = (target: string): string =>
     .split('/')
     .slice(0, target.startsWith('@') ? 2 : 1)
     .join('/');
-const partOf = (file: string) => parts.find(({ paths }) => paths.some((path) => file.startsWith(path)));
+const roomOf = (file: string): string => file.split('/')[0]!;
+const folderOf = (file: string): string => file.slice(0, file.lastIndexOf('/') + 1);
 const all = files.flatMap(importsOf);
 
-it('every file belongs to a part', () => {
+it('every file belongs to a room', () => {
   expect(files.length).toBeGreaterThan(10);
-  expect(files.filter((file) => partOf(file) === undefined)).toEqual([]);
+  expect(files.filter((file) => !rooms.includes(roomOf(file)))).toEqual([]);
 });
 
-it('parts import only from layers below them', () => {
+it('rooms import lower rooms only', () => {
+  const broken = all.flatMap(({ from, to, isPackage }) => {
+    if (isPackage || rooms.indexOf(roomOf(to)) <= rooms.indexOf(roomOf(from))) return [];
+    return [`${from} imports ${to}: ${roomOf(to)} is above ${roomOf(from)}`];
+  });
+  expect(broken).toEqual([]);
+});
+
+it('rooms are entered through their doors', () => {
   const broken = all.flatMap(({ from, to, isPackage }) => {
     if (isPackage) return [];
-    const [importer, imported] = [partOf(from)!, partOf(to)];
-    if (imported === undefined) return [`${from} imports ${to}, which is not in src: sources import sources only`];
-    if (importer.name === imported.name || importer.mayImport.includes(imported.name)) return [];
-    const above = parts.indexOf(imported) > parts.indexOf(importer);
-    if (importer.mayImport.includes('*') && (!above || imported.name === 'cli') && imported.name !== 'index') return [];
-    return [`${from} imports ${to}: ${importer.rule}`];
+    return doors
+      .filter(
+        ({ who, room, only }) => who.test(from) && room.test(to) && !only.test(to) && folderOf(from) !== folderOf(to),
+      )
+      .map(({ why }) => `${from} imports ${to}: ${why}`);
   });
   expect(broken).toEqual([]);
 });
@@ -220,7 +152,7 @@ it('the analysis reads nothing from outside but the models of the package', () =
       from.startsWith('analysis/') &&
       to.startsWith('node:') &&
       to !== 'node:crypto' &&
-      !(from === 'analysis/sequence/segment.ts' && to === 'node:fs'), // the package's own data files
+      !(from === 'analysis/segment.ts' && to === 'node:fs'), // the package's own data files
   );
   expect(broken.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
@@ -267,18 +199,37 @@ it('no test draws by chance without the seed of test/faults/kit.ts or test/suppo
   expect(names.filter((name) => draws.test(readFileSync(join(tests, name), 'utf8')))).toEqual(['faults/kit.ts']);
 });
 
-it('every file says in its first line what it contains, and has no default export', () => {
-  const texts = files.map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
-  expect(texts.filter(({ text }) => !/^\/\/ \S/.test(text)).map(({ file }) => file)).toEqual([]);
-  expect(texts.filter(({ text }) => /^export default/m.test(text)).map(({ file }) => file)).toEqual([]);
+it('no file has a default export', () => {
+  expect(files.filter((file) => /^export default/m.test(readFileSync(join(src, file), 'utf8')))).toEqual([]);
 });
 
-it('every exported name has a doc comment', () => {
+it('every name that another room imports has a doc comment', () => {
+  const named = /^import\s+(?:type\s+)?\{([^}]*)\}\s+from\s+'(\.[^']+)'/gm;
+  const imported = new Set(
+    files.flatMap((file) =>
+      [...readFileSync(join(src, file), 'utf8').matchAll(named)].flatMap(([, names, path]) => {
+        const to = relative(src, join(src, dirname(file), path!))
+          .split('\\')
+          .join('/');
+        if (roomOf(to) === roomOf(file)) return [];
+        return names!.split(',').map(
+          (name) =>
+            `${to}: ${
+              name
+                .trim()
+                .replace(/^type /, '')
+                .split(' as ')[0]
+            }`,
+        );
+      }),
+    ),
+  );
   const bare = files.flatMap((file) => {
     const lines = readFileSync(join(src, file), 'utf8').split('\n');
     return lines.flatMap((line, at) => {
       const name = /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/.exec(line)?.[1];
-      return name === undefined || lines[at - 1]?.trimEnd().endsWith('*/') ? [] : [`${file}: ${name}`];
+      if (name === undefined || lines[at - 1]?.trimEnd().endsWith('*/')) return [];
+      return imported.has(`${file}: ${name}`) ? [`${file}: ${name}`] : [];
     });
   });
   expect(bare).toEqual([]);

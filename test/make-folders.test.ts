@@ -2,7 +2,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolders } from '../src/make-folders.ts';
+import { makeFolders } from '../src/util/make-folders.ts';
 import { newFolder } from './log/support/kit.ts';
 import { isHere } from './support/needs.ts';
 

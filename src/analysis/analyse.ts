@@ -1,10 +1,10 @@
 // The analysis at a glance: a stretch of one user's data -> trips (the segmenter) -> links of their chain.
 import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip.ts';
-import { nextLink } from './links.ts';
-import { locationOf } from './places.ts';
+import { silencesUntil } from './clean/gaps.ts';
+import { shippedSegmenter } from './segment.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
-import { shippedSegmenter } from './sequence/segment.ts';
-import { silencesUntil } from './silences.ts';
+import { nextLink } from './trips/chain-links.ts';
+import { locationOf } from './trips/stays.ts';
 
 /** A user's stretch of observations and the state with which its analysis begins. */
 export interface AnalyseInput extends Stretch {

@@ -1,7 +1,7 @@
 // What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that
 // state, out.
 import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
-import type { Location, Observations } from './observations.ts';
+import type { Location, Observations } from './clean/observations.ts';
 
 /**
  * s before the first and after the last location of an outing. Within this a candidate may still be joined to the next

@@ -1,5 +1,5 @@
 // What other apps are set up with: address, token, and a link that does it at one tap.
-import { usageError } from '../model/errors.ts';
+import { usageError } from '../model/mobility-error.ts';
 
 /** Apps that a token can be made for. */
 export const otherApps = ['owntracks', 'overland', 'traccar'] as const;

@@ -1,15 +1,15 @@
 // What every command gets: settings, store, logs, output and the clock. It opens them on demand and closes them all.
 import { type Config, readConfig } from '../config.ts';
+import type { LogKind } from '../log/file-names.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
-import type { LogKind } from '../log/names.ts';
-import { MobilityError } from '../model/errors.ts';
 import { isUuid } from '../model/ids.ts';
+import { MobilityError } from '../model/mobility-error.ts';
 import { pseudonymOf, type UserRecord, userNameOf } from '../model/user.ts';
 import type { OpenOptions } from '../store/open.ts';
-import { everyUser } from '../store/pages.ts';
+import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from './nearest-name.ts';
 import { createOutput, type Output, type Sink } from './output.ts';
 
 /** Settings given as flags: texts as typed. */

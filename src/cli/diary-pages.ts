@@ -1,14 +1,14 @@
 // Days of a user as HTML: one page, or all days as pages with links to their neighbours, and an index.
 import { join } from 'node:path';
-import { usageError } from '../model/errors.ts';
+import { usageError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
-import type { ShownDay } from '../pages/day-items.ts';
-import { dayFile, daysFile, fileOfDay, indexFile } from '../pages/diary-file.ts';
-import { type DayRow, dayRow, type Step } from '../pages/overview.ts';
-import { shownDays } from '../pages/shown-days.ts';
-import { textsFor } from '../pages/texts/texts.ts';
+import type { ShownDay } from '../web/pages/day-items.ts';
+import { dayFile, daysFile, fileOfDay, indexFile } from '../web/pages/diary-file.ts';
+import { type DayRow, dayRow, type Step } from '../web/pages/overview.ts';
+import { shownDays } from '../web/pages/shown-days.ts';
+import { textsFor } from '../web/pages/texts/texts.ts';
 import type { CommandContext } from './context.ts';
-import { makeFolder, writeNewFile, writeResult } from './files.ts';
+import { makeFolder, writeNewFile, writeResult } from './file-access.ts';
 import { counted } from './output.ts';
 
 /** Writes days as one page; returns the number of their trips. */

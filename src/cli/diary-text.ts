@@ -9,13 +9,13 @@ import {
   totalsText,
   type WordedDay,
   zonesText,
-} from '../diary/day-words.ts';
-import { clockText } from '../diary/numbers.ts';
+} from '../diary/day-summary.ts';
+import { clockText } from '../diary/number-text.ts';
 import type { ObservedDay } from '../diary/observed-time.ts';
 import type { Places } from '../diary/places.ts';
 import { formatForPeople } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
-import { type ModeStyle, styleOf } from '../pages/mode-styles.ts';
+import { type ModeStyle, styleOf } from '../web/pages/mode-styles.ts';
 import { table } from './output.ts';
 
 /** How words are emphasised and coloured in a terminal; elsewhere each returns the text as it is. */

@@ -1,18 +1,19 @@
 // Keys and reasons that a command line names: one that neither the program nor the store knows is mistyped.
-import { conversionReasons } from '../converters/conversion-error.ts';
-import { tooManyCorrections } from '../corrections/most.ts';
-import { formatReasons } from '../formats/other-entry.ts';
-import { tooManyKeys, tooManyStatements, unusableReasons } from '../intake/take-entry.ts';
-import { isMobilityError, usageError } from '../model/errors.ts';
+
+import { tooManyCorrections } from '../diary/corrections/correction-limit.ts';
+import { everyStand } from '../diary/status/all-statuses.ts';
+import { formatReasons } from '../intake/apps/other-entry.ts';
+import { tooManyKeys, tooManyStatements, unusableReasons } from '../intake/check-entry.ts';
+import { conversionReasons } from '../intake/converters/conversion-error.ts';
+import { faultReason } from '../model/error-summary.ts';
 import { keyRow, keys, keyTable } from '../model/keys.ts';
-import { faultReason } from '../model/set-aside.ts';
+import { isMobilityError, usageError } from '../model/mobility-error.ts';
 import { sourceNames } from '../model/sources.ts';
 import type { UserRecord } from '../model/user.ts';
-import { everyStand } from '../stand/every-stand.ts';
-import { everyEntry } from '../store/pages.ts';
+import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from './nearest-name.ts';
 
 const reasons = Object.keys({ ...conversionReasons, ...formatReasons, ...unusableReasons });
 

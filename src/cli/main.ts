@@ -1,13 +1,13 @@
 // The program: its commands, its global flags, and how a result or an error becomes an exit code.
 
 import { Command, CommanderError } from 'commander';
-import { hostZone } from '../log/format.ts';
+import { hostZone } from '../log/line-format.ts';
 import { printable } from '../log/text.ts';
-import { errorText, isMobilityError } from '../model/errors.ts';
+import { errorText, isMobilityError } from '../model/mobility-error.ts';
+import { noteAct } from './audit-action.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
-import { noteAct } from './note-act.ts';
 import { OutputClosed, type Sink, sinkOf } from './output.ts';
-import { packageVersion } from './version.ts';
+import { packageVersion } from './program-version.ts';
 
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;

@@ -1,7 +1,7 @@
 // How commands write: data to standard output, notes and progress to standard error, and JSON with `--json`.
 import { fstatSync, writeSync } from 'node:fs';
 import { oneLine, printable } from '../log/text.ts';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
 
 /** A stream as commands need it, such as `process.stdout`. */
 export interface Sink {

@@ -1,6 +1,6 @@
 // `pipeline --all --every`: one round after another until the process gets a signal.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isMobilityError } from '../model/errors.ts';
+import { isMobilityError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';
 
 /** Errors of the store that can be gone at the next round. */

@@ -1,7 +1,7 @@
 // Worker processes of `pipeline --all --workers N`: the parent sends each process one user at a time and gets a report.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { errorText, usageError } from '../model/errors.ts';
+import { errorText, usageError } from '../model/mobility-error.ts';
 import { withoutChanges } from '../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
 import type { CommandContext } from './context.ts';

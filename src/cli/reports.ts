@@ -4,7 +4,7 @@ import type { AllReport } from '../pipeline/run-all.ts';
 import type { UserReport } from '../pipeline/run-pipeline.ts';
 import type { StageReport } from '../pipeline/stage.ts';
 import { counted, table } from './output.ts';
-import { quotedName } from './stand-text.ts';
+import { quotedName } from './status-text.ts';
 import { workTimeText } from './wording.ts';
 
 const headlines: Record<UserReport['status'], string> = {

@@ -1,6 +1,6 @@
 // Tokens as operators make them and take them in.
 import { randomBytes } from 'node:crypto';
-import { errorText, MobilityError, usageError } from '../model/errors.ts';
+import { errorText, MobilityError, usageError } from '../model/mobility-error.ts';
 import { tokenHash } from '../model/user.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';

@@ -1,5 +1,5 @@
 // How results read: keys, times and ages as people write them. Of days see diary/day-words.
-import { durationText } from '../diary/numbers.ts';
+import { durationText } from '../diary/number-text.ts';
 import { quoted } from '../log/text.ts';
 import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 import { counted } from './output.ts';

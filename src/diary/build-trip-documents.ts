@@ -5,7 +5,7 @@ import { keys } from '../model/keys.ts';
 import { versionAt } from '../model/pipeline-state.ts';
 import { justAfter } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
-import { everyEntry } from '../store/pages.ts';
+import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 

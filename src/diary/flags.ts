@@ -1,11 +1,12 @@
 // Where something is not right though nothing failed: flags on days, places, trips and sections. They are computed when
 // somebody reads, and nothing is repaired by them.
-import { type Labels, noLabels } from '../labels/labels-of.ts';
+
 import { fastest, modeClass } from '../model/mode-class.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import { metresBy } from '../model/trip-fields.ts';
+import { type Labels, noLabels } from './labels/load-labels.ts';
 
 /** Every flag and what it means. */
 export const flagMeanings = {

@@ -1,13 +1,14 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
-import { isAdded } from '../corrections/apply.ts';
-import { holding, readCorrections, spokenTime } from '../corrections/read.ts';
+
 import type { SetAside } from '../model/pipeline-state.ts';
 import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
 import { isMade } from '../model/trip-fields.ts';
-import { everyLink } from '../store/pages.ts';
+import { everyLink } from '../store/paging.ts';
 import type { PipelineState, Store } from '../store/store.ts';
+import { isAdded } from './corrections/apply.ts';
+import { holding, readCorrections, spokenTime } from './corrections/read-corrections.ts';
 
 /** Why nothing is known of a time. */
 export type UnobservedReason =

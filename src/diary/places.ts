@@ -1,13 +1,14 @@
 // The places of a person: their stays, those at one spot together, each with an id that stays as the life goes on. All
 // of it follows from the stays, whatever their order; nothing is stored.
-import { holding, readCorrections } from '../corrections/read.ts';
-import { cellMiddle, isFarNorth } from '../geo/cells.ts';
-import { distance, type LatLon } from '../geo/distance.ts';
-import { median } from '../geo/speed.ts';
+
+import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
+import { distance, type LatLon } from '../model/geo/distance.ts';
+import { median } from '../model/geo/speed.ts';
 import { idOf } from '../model/ids.ts';
 import { addDays, localDay, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
+import { holding, readCorrections } from './corrections/read-corrections.ts';
 
 /** All set by hand, on made-up lives. */
 const limits = {

@@ -1,19 +1,19 @@
 // A day as a case that may be handed on: the entries that it follows from, moved to another place and to other weeks.
 // Only what the analysis reads passes, field by field.
 
-import { eventRead, locationRead, motionRead } from '../analysis/observe.ts';
-import { convert } from '../converters/convert.ts';
-import { distance, type LatLon } from '../geo/distance.ts';
-import { turnAbout } from '../geo/turn.ts';
+import { eventRead, locationRead, motionRead } from '../analysis/clean/read-observations.ts';
+import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
-import { MobilityError } from '../model/errors.ts';
+import { distance, type LatLon } from '../model/geo/distance.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
+import { MobilityError } from '../model/mobility-error.ts';
 import { iosMotions } from '../model/payloads.ts';
 import { sourceOf } from '../model/sources.ts';
 import { addDays, type TimeRange, zoneNamed, zoneOffset } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { Truth } from './cases.ts';
+import { turnAbout } from './rotate.ts';
 
 const motion = [...motionRead, 'confidence_level', ...Object.keys(iosMotions)];
 const location = locationRead.filter((name) => name !== 'altitude'); // no trip depends on it, and it tells of a place

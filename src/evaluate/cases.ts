@@ -2,13 +2,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
-import { cleanEvents, cleanLocations, cleanMotions, eventIn, locationIn, motionIn } from '../analysis/observe.ts';
-import { convert } from '../converters/convert.ts';
-import { zoneAt } from '../geo/zone.ts';
+import type { Location, Motion, PhoneEvent } from '../analysis/clean/observations.ts';
+import {
+  cleanEvents,
+  cleanLocations,
+  cleanMotions,
+  eventIn,
+  locationIn,
+  motionIn,
+} from '../analysis/clean/read-observations.ts';
+import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { zoneAt } from '../model/geo/zone.ts';
 import { keys } from '../model/keys.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { sourceOf } from '../model/sources.ts';
 
 /** A part of a true trip; times are seconds since the epoch. */

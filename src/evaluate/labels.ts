@@ -1,10 +1,10 @@
 // How right the modes of the diary are by what people said of their trips, by mode, with the uncertainty of few labels.
-import { readInputs } from '../labels/read-inputs.ts';
+import { readInputs } from '../diary/labels/read-inputs.ts';
 import { keys } from '../model/keys.ts';
 import { type ModeClass, modeClass } from '../model/mode-class.ts';
 import { maxTime } from '../model/time.ts';
 import type { Section } from '../model/trip.ts';
-import { everyLink } from '../store/pages.ts';
+import { everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 
 /** What came of the labels of one mode, or of all. */

@@ -1,6 +1,6 @@
 // Trips at the resolution of a grid: stays at the middle of a cell, and nothing of the way around them.
-import { cellMiddle, isFarNorth } from '../geo/cells.ts';
-import { distance, type LatLon } from '../geo/distance.ts';
+import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
+import { distance, type LatLon } from '../model/geo/distance.ts';
 import type { Place, Position, Section, Trip } from '../model/trip.ts';
 
 /** The fields of a trip that tables show. */

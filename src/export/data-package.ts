@@ -1,7 +1,7 @@
 // `datapackage.json` (Frictionless): manifest and data dictionary of an export, made from the columns that were
 // written.
 import type { Column, ColumnType, Kind } from './columns.ts';
-import type { Format } from './formats/formats.ts';
+import type { Format } from './formats/export-formats.ts';
 import { isFeature } from './formats/jsonl.ts';
 
 /** One file that was written. */

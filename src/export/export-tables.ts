@@ -1,16 +1,16 @@
 // An export at a glance: people -> rows of each kind -> files of one format, and the manifest that describes them.
 import { createHash, randomUUID } from 'node:crypto';
-import { isMobilityError, type MobilityError } from '../model/errors.ts';
+import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { type Column, type Kind, type Row, tables } from './columns.ts';
 import { dataPackage, type Treatment, type WrittenTable } from './data-package.ts';
-import type { Days } from './export-rows.ts';
-import type { Writer } from './formats/format.ts';
-import { type FormatName, formats } from './formats/formats.ts';
-import { type NameSet, renamed } from './names.ts';
+import type { Days } from './entry-rows.ts';
+import type { Writer } from './formats/export-format.ts';
+import { type FormatName, formats } from './formats/export-formats.ts';
+import { type NameSet, renamed } from './name-mappings.ts';
 import { idsUnderPseudonym, type Person, underPseudonym } from './privacy.ts';
-import { rowsOf } from './rows.ts';
+import { rowsOf } from './table-rows.ts';
 
 /** What to export, and how. */
 export interface TableExport {

@@ -1,9 +1,9 @@
 // Google's location history: as phones export it since 2024 (segments, and raw signals from Android), and as Takeout
 // had it before: `Records.json`, the monthly files `Semantic Location History`, and `Timeline Edits`.
-import { locationEntry, motionEntry, numberFrom, type OtherFix } from '../formats/other-entry.ts';
+import { locationEntry, motionEntry, numberFrom, type OtherFix } from '../intake/apps/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';
-import type { FileFormat, Found, SourceReadOptions } from './format.ts';
+import type { FileFormat, Found, SourceReadOptions } from './import-format.ts';
 import { isJsonList, jsonRecords } from './read/json-records.ts';
 import { readsHead } from './recognise.ts';
 import type { SourceFile } from './source.ts';

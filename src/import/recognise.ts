@@ -1,7 +1,7 @@
 // Recognition as strict as the reader: a file is of a format if the reader finds an entry in its beginning.
-import type { FileFormat, FileReading } from './format.ts';
+import type { FileFormat, FileReading } from './import-format.ts';
 import type { SourceFile } from './source.ts';
-import { SourceBroken } from './source-broken.ts';
+import { SourceBroken } from './source-error.ts';
 import { ZoneMissing } from './tracks/fields.ts';
 
 /** True if the reader finds an entry in the first bytes of the file, or would if it knew the zone. */

@@ -1,10 +1,10 @@
 // The end of an imported recording, as an entry: files of other programs end without saying so, and the analysis must
 // not wait for a location that never comes.
-import { otherEntry } from '../formats/other-entry.ts';
+import { otherEntry } from '../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { states, transitions } from '../model/payloads.ts';
-import type { Found } from './format.ts';
+import type { Found } from './import-format.ts';
 
 /** Everything found, and behind it that its trip ended at the latest location. A file without locations gets none. */
 export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {

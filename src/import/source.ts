@@ -2,9 +2,9 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
-import { SourceBroken } from './source-broken.ts';
+import { SourceBroken } from './source-error.ts';
 import { type ZipEntry, zipBytes } from './zip.ts';
 
 /** A file that is read from its beginning to its end. */

@@ -2,7 +2,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
 import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
-import { SourceBroken } from './source-broken.ts';
+import { SourceBroken } from './source-error.ts';
 
 /** A file in an archive. */
 export interface ZipEntry {

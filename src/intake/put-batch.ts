@@ -2,12 +2,12 @@
 import { type Log, type Messages, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
 import { dataTime, type Entry, type Metadata } from '../model/entry.ts';
-import { errorText, isMobilityError, MobilityError } from '../model/errors.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
+import { errorText, isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
-import { startSlices } from '../turns.ts';
-import { isEntry, type Taken, takeEntry, takeText } from './take-entry.ts';
+import { startSlices } from '../util/slices.ts';
+import { isEntry, type Taken, takeEntry, takeText } from './check-entry.ts';
 
 /**
  * Entries stored in one transaction: as many as a phone sends at most. A larger batch is stored in parts, so that other

@@ -1,6 +1,6 @@
 // From log lines to calls: the lines of many calls at once, separated by thread id, become one record each.
 import { type Message, type PutCounts, parseMessage } from './messages.ts';
-import type { LogLine } from './read.ts';
+import type { LogLine } from './read-log.ts';
 
 const maxOpen = 10_000; // calls without an END that are kept
 const maxNotes = 5; // warnings that are kept of one call

@@ -1,7 +1,7 @@
 // Opens the log of a process: one process writes a file, workers of a server send their lines to their primary.
 import cluster, { type Worker } from 'node:cluster';
-import { errorText, MobilityError } from '../model/errors.ts';
-import { hostZone } from './format.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
+import { hostZone } from './line-format.ts';
 import type { Log } from './log.ts';
 import { createQueue } from './queue.ts';
 import type { FileLogOptions } from './writer.ts';

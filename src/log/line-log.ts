@@ -1,5 +1,5 @@
 // A Log that formats messages as lines and passes them on as text.
-import { createStamp, fileLine } from './format.ts';
+import { createStamp, fileLine } from './line-format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
 /** How log lines are formatted and where they go. */

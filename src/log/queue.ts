@@ -1,8 +1,8 @@
 // A log that collects the lines of one turn of the event loop, writes them in batches, and counts the lines it loses.
 import { setImmediate as turn } from 'node:timers/promises';
-import { errorText } from '../model/errors.ts';
-import { mapInSlices } from '../turns.ts';
-import { createStamp, fileLine } from './format.ts';
+import { errorText } from '../model/mobility-error.ts';
+import { mapInSlices } from '../util/slices.ts';
+import { createStamp, fileLine } from './line-format.ts';
 import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import { line } from './messages.ts';
 

@@ -1,10 +1,10 @@
 // Removes a person from log files: overwrites name and UUID in every line, also in compressed and current files.
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorText } from '../model/errors.ts';
-import { replaceByGzip, rewriting, unlessMissing } from './archive.ts';
-import { linesOf } from './lines.ts';
-import { logNames } from './names.ts';
+import { errorText } from '../model/mobility-error.ts';
+import { replaceByGzip, rewriting, unlessMissing } from './compress-files.ts';
+import { linesOf } from './file-lines.ts';
+import { logNames } from './file-names.ts';
 import { oneLine, word } from './text.ts';
 
 const mostRounds = 5; // other lines may be written meanwhile

@@ -5,13 +5,13 @@ import { basename } from 'node:path';
 import winston from 'winston';
 import DailyRotateFile from 'winston-daily-rotate-file';
 import type { Config } from '../config.ts';
-import { makeFolders } from '../make-folders.ts';
-import { errorText } from '../model/errors.ts';
+import { errorText } from '../model/mobility-error.ts';
 import { localDay } from '../model/time.ts';
-import { archiveFiles } from './archive.ts';
-import { claimSource } from './claim.ts';
-import { hostZone } from './format.ts';
-import { type LogKind, nameTemplate } from './names.ts';
+import { makeFolders } from '../util/make-folders.ts';
+import { archiveFiles } from './compress-files.ts';
+import { claimSource } from './file-lock.ts';
+import { type LogKind, nameTemplate } from './file-names.ts';
+import { hostZone } from './line-format.ts';
 
 const retryAfter = 1000; // ms between attempts to write again after a failure
 

@@ -1,20 +1,20 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
 
 import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
-import { sourceReach } from '../analysis/choose-sources.ts';
-import { errorText } from '../model/errors.ts';
+import { sourceReach } from '../analysis/clean/choose-sources.ts';
+import { united } from '../model/dirty-range.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
-import { united } from '../model/marks.ts';
+import { errorText } from '../model/mobility-error.ts';
 import type { SetAside } from '../model/pipeline-state.ts';
 import { plainMode } from '../model/plain-mode.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, Trip, TripRecord } from '../model/trip.ts';
-import { everyEntry } from '../store/pages.ts';
+import { everyEntry } from '../store/paging.ts';
 import type { PipelineState, Store, Trips } from '../store/store.ts';
+import { changeBetween, readSetAside, withoutSetAside } from './isolate-faults.ts';
 import { readStretch, type StretchStore } from './read-stretch.ts';
-import { changeBetween, readSetAside, withoutSetAside } from './set-aside.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 
 /** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */

@@ -1,6 +1,6 @@
 // Work under a lease: takes it before, renews it meanwhile, releases it afterwards.
 import { randomUUID } from 'node:crypto';
-import { isMobilityError, MobilityError } from '../model/errors.ts';
+import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 
 /** A lease that renews itself until it is ended. */

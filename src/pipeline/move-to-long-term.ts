@@ -1,10 +1,10 @@
 // Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
-import { ConversionError, timeMeant } from '../converters/convert.ts';
+import { ConversionError, timeMeant } from '../intake/converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';
+import { united } from '../model/dirty-range.ts';
+import { faultReason } from '../model/error-summary.ts';
 import { keyRow } from '../model/keys.ts';
-import { united } from '../model/marks.ts';
-import { faultReason } from '../model/set-aside.ts';
 import type { FailedEntry, Judge, Marked } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 

@@ -1,14 +1,19 @@
 // Reads the locations that trips are made of, stretch by stretch: those of the phone, and of other sources where it has
 // none.
-import { type BySource, chooseLocations, sourceReach } from '../analysis/choose-sources.ts';
-import type { Location } from '../analysis/observations.ts';
-import { cleanLocations, locationIn, locationRead, type ObservedLocation } from '../analysis/observe.ts';
-import { meaningOf } from '../converters/convert.ts';
+import { type BySource, chooseLocations, sourceReach } from '../analysis/clean/choose-sources.ts';
+import type { Location } from '../analysis/clean/observations.ts';
+import {
+  cleanLocations,
+  locationIn,
+  locationRead,
+  type ObservedLocation,
+} from '../analysis/clean/read-observations.ts';
+import { meaningOf } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { isPhone, sourceOf } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
-import { entryPages } from '../store/pages.ts';
+import { entryPages } from '../store/paging.ts';
 import type { Timeseries } from '../store/store.ts';
 
 /** Entries read at a time. */

@@ -1,6 +1,6 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
 
-import type { Location, Motion, PhoneEvent } from '../analysis/observations.ts';
+import type { Location, Motion, PhoneEvent } from '../analysis/clean/observations.ts';
 import {
   cleanEvents,
   cleanMotions,
@@ -9,17 +9,17 @@ import {
   motionIn,
   motionRead,
   type ObservedLocation,
-} from '../analysis/observe.ts';
+} from '../analysis/clean/read-observations.ts';
 import { lookAround } from '../analysis/segmenter.ts';
-import { meaningOf } from '../converters/convert.ts';
-import { zoneAt } from '../geo/zone.ts';
+import { meaningOf } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
+import { zoneAt } from '../model/geo/zone.ts';
 import { keys } from '../model/keys.ts';
 import { isPhone } from '../model/sources.ts';
 import { justAfter } from '../model/time.ts';
 import type { Carry } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
-import { entryPages } from '../store/pages.ts';
+import { entryPages } from '../store/paging.ts';
 import type { EntryQuery, Timeseries } from '../store/store.ts';
 import { readLocations } from './read-locations.ts';
 

@@ -1,8 +1,8 @@
 // Every user through the pipeline, also beside other runs on this or other hosts, which are known only by their leases.
-import { shippedSegmenter } from '../analysis/sequence/segment.ts';
-import { isMobilityError } from '../model/errors.ts';
+import { shippedSegmenter } from '../analysis/segment.ts';
+import { isMobilityError } from '../model/mobility-error.ts';
 import { clockSlack } from '../model/pipeline-state.ts';
-import { everyUser } from '../store/pages.ts';
+import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 import type { StageReport } from './stage.ts';

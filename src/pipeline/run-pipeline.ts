@@ -1,10 +1,10 @@
 // One user through every stage: the main flow of the pipeline.
 import { randomUUID } from 'node:crypto';
+import { shippedSegmenter } from '../analysis/segment.ts';
 import type { Segmenter } from '../analysis/segmenter.ts';
-import { shippedSegmenter } from '../analysis/sequence/segment.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { codedText, errorText, isMobilityError } from '../model/errors.ts';
+import { codedText, errorText, isMobilityError } from '../model/mobility-error.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { type HeldLease, holdLease } from './lease.ts';
 import { endOfRun, type RunContext, runStage, type Stage, type StageReport } from './stage.ts';

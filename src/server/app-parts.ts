@@ -1,13 +1,13 @@
 // The parts that an app is assembled from.
 import type { Config } from '../config.ts';
-import type { Tiles } from '../geo/pmtiles.ts';
-import type { Act } from '../log/audit.ts';
+import type { Act } from '../log/audit-log.ts';
 import type { Log } from '../log/log.ts';
 import type { Store } from '../store/store.ts';
+import type { Tiles } from '../web/pmtiles.ts';
 import type { AnswerLimits } from './answer-budget.ts';
 import type { BodyLimits } from './body-budget.ts';
+import type { CallFigures } from './call-metrics.ts';
 import type { CallerLimits } from './caller-limits.ts';
-import type { CallFigures } from './metrics.ts';
 
 /** The settings that an app depends on. */
 type AppSettings =

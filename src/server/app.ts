@@ -1,7 +1,7 @@
 // Assembles the app: its parts, its routes, and what happens around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { Everybody } from '../metrics/everybody.ts';
+import { Everybody } from '../figures/everybody.ts';
 import { nameless } from '../web/routes.ts';
 import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
 import { AnswerBudget, answerLimits } from './answer-budget.ts';
@@ -11,12 +11,12 @@ import { BodyBudget, bodyLimits } from './body-budget.ts';
 import { type Call, createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
 import { CallerCounts, callerLimits } from './caller-limits.ts';
-import { answerProblem } from './failures.ts';
+import { answerProblem } from './failed-calls.ts';
 import { isLoopback } from './loopback.ts';
 import { openApi } from './openapi.ts';
 import { forbidden, methodNotAllowed, Problem } from './problem.ts';
 import { readinessCheck } from './readiness.ts';
-import { openRoutes, routes } from './routes/index.ts';
+import { openRoutes, routes } from './routes/all-routes.ts';
 import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, refuseAsPage } from './web-pages.ts';

@@ -1,8 +1,8 @@
 // The flow of a call of a caller: authentication, body, limits, route, answer.
 import { constants } from 'node:buffer';
 import type { Context } from 'hono';
+import type { Everybody } from '../figures/everybody.ts';
 import { line } from '../log/messages.ts';
-import type { Everybody } from '../metrics/everybody.ts';
 import type { JsonObject } from '../model/json.ts';
 import { networksOf } from '../model/networks.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
@@ -11,9 +11,9 @@ import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
 import { type AuthParts, authenticator } from './authenticator.ts';
 import type { ServerEnv } from './call.ts';
+import { countingStore } from './call-metrics.ts';
 import { withinCorrections } from './caller-limits.ts';
-import { reportFailure } from './failures.ts';
-import { countingStore } from './metrics.ts';
+import { reportFailure } from './failed-calls.ts';
 import { originFinder } from './origin.ts';
 import { forbidden, problemOf } from './problem.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';

@@ -1,6 +1,6 @@
 // One call: what the server keeps of it, and its START and END on the console and in the log file.
 import type { HttpBindings } from '@hono/node-server';
-import { consoleLine, createStamp, hostZone } from '../log/format.ts';
+import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';

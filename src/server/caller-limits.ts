@@ -1,8 +1,8 @@
 // Limits of what one caller may ask of a process: calls and bytes a minute and a day, waiting entries, unknown keys,
 // statements a day, corrections, and pages at a time.
 import type { Config } from '../config.ts';
-import { beyondMost, mostText, tooManyCorrections } from '../corrections/most.ts';
-import { isEntry, type Taken, tooManyKeys, tooManyStatements } from '../intake/take-entry.ts';
+import { beyondMost, mostText, tooManyCorrections } from '../diary/corrections/correction-limit.ts';
+import { isEntry, type Taken, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
@@ -12,7 +12,7 @@ import { isNewMember } from '../model/study.ts';
 import { justAfter } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { WindowCounts } from '../window-counts.ts';
+import { WindowCounts } from '../util/rate-counts.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
 
 /** Limits of one caller; 0: none. */

@@ -1,8 +1,8 @@
 // Lines of standard output: a full disk behind it costs lines, which are counted, and never a call.
-import { createStamp, hostZone } from '../log/format.ts';
+import { createStamp, hostZone } from '../log/line-format.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { errorText } from '../model/errors.ts';
+import { errorText } from '../model/mobility-error.ts';
 
 /** Writes text and calls back when it is written, or with the error. */
 export type Write = (text: string, done?: (error?: Error | null) => void) => unknown;

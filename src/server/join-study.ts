@@ -5,7 +5,7 @@ import { line } from '../log/messages.ts';
 import { type EnrolResult, joinWindow, readStudyToken } from '../model/study.ts';
 import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { WindowCounts } from '../window-counts.ts';
+import { WindowCounts } from '../util/rate-counts.ts';
 import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
 /** Where a call to join comes from. */

@@ -1,8 +1,8 @@
 // Failures as answers: RFC 9457 problem details, and which status each error of the core becomes.
 import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
-import { type ErrorCode, isMobilityError, type MobilityError } from '../model/errors.ts';
 import type { JsonValue } from '../model/json.ts';
+import { type ErrorCode, isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 
 /** Seconds after which a client that got a 503 may try again. */
 export const retryAfterSeconds = 5;

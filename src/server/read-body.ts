@@ -2,7 +2,7 @@
 // before all of it has come.
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { errorText } from '../model/errors.ts';
+import { errorText } from '../model/mobility-error.ts';
 import type { BodyShare } from './body-budget.ts';
 import { lookLength, tokenAtEnd, tokenAtStart } from './find-user.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';

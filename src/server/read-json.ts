@@ -1,7 +1,7 @@
 // Parses the body of a request: lists element by element, in slices, within limits of values and depth.
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
-import { inSlices } from '../turns.ts';
+import { inSlices } from '../util/slices.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { endOfElement, extentOf, maxDepth, openingOf, parsed, quickElements } from './scan-json.ts';
 

@@ -1,7 +1,7 @@
 // Reads what a caller sent as a JSON object: checks the type, reads the bytes within limits, parses them.
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { type Taken, takeEntry } from '../intake/take-entry.ts';
+import { type Taken, takeEntry } from '../intake/check-entry.ts';
 import { isJsonObject, type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest, Problem } from './problem.ts';
 import { type BodyRules, readBody } from './read-body.ts';

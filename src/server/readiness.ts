@@ -1,7 +1,7 @@
 // Whether this server can take what phones push: asked of the store at most once a second, however many ask.
 import type { Store } from '../store/store.ts';
+import { shared } from './cached-result.ts';
 import { Problem, retryAfterSeconds, unavailable } from './problem.ts';
-import { shared } from './shared.ts';
 
 const freshFor = 1_000; // ms that a result holds
 const patience = 10_000; // ms that a store may take to answer

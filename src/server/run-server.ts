@@ -1,18 +1,18 @@
 // `mobility serve`: one process, or a primary process with workers, until a signal stops it.
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
-import { openTiles } from '../geo/pmtiles.ts';
-import { audit, readActs } from '../log/audit.ts';
+import { audit, readActs } from '../log/audit-log.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
-import { MobilityError } from '../model/errors.ts';
+import { MobilityError } from '../model/mobility-error.ts';
 import type { Store } from '../store/store.ts';
+import { openTiles } from '../web/pmtiles.ts';
 import type { AppParts } from './app-parts.ts';
+import { countCalls } from './call-metrics.ts';
 import { consoleLines, type Write } from './console-lines.ts';
+import { checkAddress, type Serving, serve } from './listen.ts';
 import { isLoopback } from './loopback.ts';
-import { countCalls } from './metrics.ts';
-import { checkAddress, type Serving, serve } from './serve.ts';
 import { answerWorkers, metricsOfWorkers } from './worker-metrics.ts';
 import { ignoreBrokenMessages, leavePrimary, startWorkers, type Workers, workerNumber } from './workers.ts';
 

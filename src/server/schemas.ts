@@ -1,7 +1,7 @@
 // What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see
 // intake/take-entry.ts.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { localFrequencies, utcFrequencies } from '../metrics/periods.ts';
+import { localFrequencies, utcFrequencies } from '../figures/periods.ts';
 import { type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest } from './problem.ts';
 

@@ -1,14 +1,14 @@
 // The state of the store for whoever watches: counted at most once a minute, as Prometheus text. It names studies, and
 // no person.
 import { Gauge, Registry } from 'prom-client';
-import { conversionReasons } from '../converters/conversion-error.ts';
-import { formatReasons } from '../formats/other-entry.ts';
-import { unusableReasons } from '../intake/take-entry.ts';
+import { everyStand } from '../diary/status/all-statuses.ts';
+import type { Stand } from '../diary/status/person-status.ts';
+import { formatReasons } from '../intake/apps/other-entry.ts';
+import { unusableReasons } from '../intake/check-entry.ts';
+import { conversionReasons } from '../intake/converters/conversion-error.ts';
 import { countMember, type MemberCount, noMembers } from '../model/study.ts';
-import { everyStand } from '../stand/every-stand.ts';
-import type { Stand } from '../stand/stand-of.ts';
 import type { Store } from '../store/store.ts';
-import { shared } from './shared.ts';
+import { shared } from './cached-result.ts';
 
 const freshFor = 60_000; // ms that figures stay valid
 /** Why entries are set aside. */

@@ -1,14 +1,14 @@
 // Pages for people over HTTP: headers, cookies, forms. What the pages are is in `web/`.
 import type { Context, Hono } from 'hono';
-import { hostZone } from '../log/format.ts';
+import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
 import { networksOf } from '../model/networks.ts';
 import type { UserRecord } from '../model/user.ts';
-import { Markup } from '../pages/markup.ts';
-import { stylePath } from '../pages/shell.ts';
-import { pagesStyle } from '../pages/style.ts';
-import { textsFor } from '../pages/texts/texts.ts';
 import { answerPage } from '../web/flow.ts';
+import { Markup } from '../web/pages/markup.ts';
+import { stylePath } from '../web/pages/shell.ts';
+import { pagesStyle } from '../web/pages/style.ts';
+import { textsFor } from '../web/pages/texts/texts.ts';
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
 import { Fortnights } from '../web/study-people.ts';
@@ -17,7 +17,7 @@ import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import type { Call, ServerEnv } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
-import { reportFailure } from './failures.ts';
+import { reportFailure } from './failed-calls.ts';
 import { originFinder } from './origin.ts';
 import { badRequest, forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
 import { readBody } from './read-body.ts';

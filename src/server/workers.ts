@@ -1,6 +1,6 @@
 // The processes of a server with several workers: the primary starts and replaces them.
 import cluster, { type Worker } from 'node:cluster';
-import { errorText, MobilityError } from '../model/errors.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
 
 const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
 const longestBackoff = 10_000; // ms

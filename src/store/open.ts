@@ -1,8 +1,8 @@
 // Store address -> engine. The only file that names both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
-import { MobilityError } from '../model/errors.ts';
+import { MobilityError } from '../model/mobility-error.ts';
 import type { Engine } from './rows/rows.ts';
-import { storeOver } from './rules/store.ts';
+import { storeOver } from './rules/build-store.ts';
 import type { Store } from './store.ts';
 
 /** Options for opening a store. An engine ignores options that it does not use. */
@@ -30,10 +30,10 @@ export async function openStore(address: string, options: OpenOptions = {}): Pro
 /** Opens the engine beneath a store, for what works on rows: checks, copies. */
 async function openEngine(address: string, options: OpenOptions): Promise<Engine> {
   if (isMongoAddress(address)) {
-    const { openMongoEngine } = await import('./mongodb/engine.ts');
+    const { openMongoEngine } = await import('./mongodb/mongodb-engine.ts');
     return openMongoEngine(address, options);
   }
-  const { openSqliteEngine } = await import('./sqlite/engine.ts');
+  const { openSqliteEngine } = await import('./sqlite/sqlite-engine.ts');
   return openSqliteEngine(folderOf(address), options);
 }
 

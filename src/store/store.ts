@@ -1,22 +1,22 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
 import type { CorrectionStanding } from '../model/correction.ts';
+import type { Marked } from '../model/dirty-range.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
+import type { ErrorRow } from '../model/error-summary.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ManagerRecord } from '../model/manager.ts';
-import type { Marked } from '../model/marks.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
-import type { ErrorRow } from '../model/set-aside.ts';
 import type { Enrolment, EnrolResult, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
 import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
+export type { Marked } from '../model/dirty-range.ts';
 export type { Document } from '../model/document.ts';
-export type { Marked } from '../model/marks.ts';
+export type { ErrorRow } from '../model/error-summary.ts';
 export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
-export type { ErrorRow } from '../model/set-aside.ts';
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { makeFolders } from '../make-folders.ts';
-import { MobilityError } from '../model/errors.ts';
+import { MobilityError } from '../model/mobility-error.ts';
 import { onEngine } from '../store/open.ts';
+import { makeFolders } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
 /** What a backup wrote. */
@@ -22,7 +22,7 @@ export interface BackupReport {
  */
 export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<BackupReport> {
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
-  const { storeError } = await import('../store/sqlite/engine-errors.ts');
+  const { storeError } = await import('../store/sqlite/sqlite-errors.ts');
   const { syncFolder } = await import('../store/sqlite/folder.ts');
   const partial = join(dirname(resolve(target)), `.${basename(target)}.${randomUUID().slice(0, 8)}`);
   try {

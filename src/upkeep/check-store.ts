@@ -1,5 +1,5 @@
 // Reads everything in a store once and names what is damaged, by user and row: the same for every engine.
-import { errorText, isMobilityError } from '../model/errors.ts';
+import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { entriesIn, waitingIn } from '../store/chunks/batch.ts';
 import { entriesOf } from '../store/chunks/chunk.ts';
 import { unpackValue } from '../store/chunks/pack.ts';
@@ -7,7 +7,7 @@ import { onEngine } from '../store/open.ts';
 import type { Engine } from '../store/rows/rows.ts';
 import { rowName } from '../store/rows/sums.ts';
 import { accounts, allTables, type BatchRow, people } from '../store/rows/tables.ts';
-import { startSlices } from '../turns.ts';
+import { startSlices } from '../util/slices.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
 /** One thing that is not as it was written. Never quotes people's data. */

@@ -1,7 +1,7 @@
 // Copies people from one store to another, row by row as they are: engines keep the same bytes under the same keys.
 import { withoutCredentials } from '../model/address.ts';
-import { isMobilityError, MobilityError } from '../model/errors.ts';
-import { NoStore } from '../model/refusals.ts';
+import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
+import { NoStore } from '../model/store-errors.ts';
 import { onEngine } from '../store/open.ts';
 import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {

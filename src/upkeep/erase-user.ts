@@ -1,5 +1,5 @@
 // Erasing everything of one user, until nothing is left.
-import { isMobilityError } from '../model/errors.ts';
+import { isMobilityError } from '../model/mobility-error.ts';
 import { withLease } from '../pipeline/lease.ts';
 import type { Collection, Erasure, Store } from '../store/store.ts';
 

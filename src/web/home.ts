@@ -1,8 +1,8 @@
 // The first page of the server: for whom it is, and where each of them goes on.
 
 import { joinNameOf } from '../model/study.ts';
-import { markup } from '../pages/markup.ts';
-import { shell } from '../pages/shell.ts';
+import { markup } from './pages/markup.ts';
+import { shell } from './pages/shell.ts';
 import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
 async function home({ t, store }: WebCall): Promise<WebAnswer> {

@@ -1,11 +1,11 @@
 // What a study is, what people agree to, and how they join: the page to which the link of a study leads.
 import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
 import { type StudyTexts, studyTexts } from '../model/study-texts.ts';
-import { icon } from '../pages/icons.ts';
-import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
-import { qrSvg } from '../pages/qr.ts';
-import { shell } from '../pages/shell.ts';
-import type { Texts } from '../pages/texts/texts.ts';
+import { icon } from './pages/icons.ts';
+import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { qrSvg } from './pages/qr.ts';
+import { shell } from './pages/shell.ts';
+import type { Texts } from './pages/texts/texts.ts';
 import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
 /** The published apps, by the scheme of their links, and where people get them. */

@@ -1,9 +1,10 @@
 // What people state about their days: the mode of a section, a trip that did not happen, was two or was one with
 // another, time that does not count, the name of a place; and taking it back. Each becomes an entry, which counts from
 // the next run of the pipeline on.
-import { correctionEntry } from '../corrections/entry.ts';
-import { beyondMost } from '../corrections/most.ts';
-import { isSaidLast, readAllCorrections, spokenTime } from '../corrections/read.ts';
+
+import { beyondMost } from '../diary/corrections/correction-limit.ts';
+import { correctionEntry } from '../diary/corrections/new-correction.ts';
+import { isSaidLast, readAllCorrections, spokenTime } from '../diary/corrections/read-corrections.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { writeTime } from '../intake/write-time.ts';
@@ -11,9 +12,9 @@ import { type Correction, type CorrectionStanding, statedModes } from '../model/
 import { plainMode } from '../model/plain-mode.ts';
 import { maxTime, type TimeRange } from '../model/time.ts';
 import type { Section, Trip } from '../model/trip.ts';
-import { type DayItem, type ShownDay, zoneOfDay } from '../pages/day-items.ts';
-import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
-import type { Texts } from '../pages/texts/texts.ts';
+import { type DayItem, type ShownDay, zoneOfDay } from './pages/day-items.ts';
+import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import type { Texts } from './pages/texts/texts.ts';
 import {
   faultPage,
   formButton,

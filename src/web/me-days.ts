@@ -1,14 +1,17 @@
 // My days: a participant looks at a day or a month, goes to others, and says what a trip was.
+
+import { labelEntries, labelWord } from '../diary/labels/label-entries.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { writeTime } from '../intake/write-time.ts';
-import { labelEntries, labelWord } from '../labels/label-entries.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
-import { type ShownDay, settledUntil } from '../pages/day-items.ts';
-import { barPatterns, type DayActions, dayView } from '../pages/day-view.ts';
-import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
+import type { Store } from '../store/store.ts';
+import { answersTo, nameOfStay, statedOnDay, tripCorrections } from './me-corrections.ts';
+import { type ShownDay, settledUntil } from './pages/day-items.ts';
+import { barPatterns, type DayActions, dayView } from './pages/day-view.ts';
+import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
 import {
   type DayRow,
   dayRow,
@@ -19,12 +22,10 @@ import {
   type Step,
   stepHeading,
   weekStrip,
-} from '../pages/overview.ts';
-import { shell } from '../pages/shell.ts';
-import { shownDays } from '../pages/shown-days.ts';
-import { type Texts, wordOf } from '../pages/texts/texts.ts';
-import type { Store } from '../store/store.ts';
-import { answersTo, nameOfStay, statedOnDay, tripCorrections } from './me-corrections.ts';
+} from './pages/overview.ts';
+import { shell } from './pages/shell.ts';
+import { shownDays } from './pages/shown-days.ts';
+import { type Texts, wordOf } from './pages/texts/texts.ts';
 import { baseMapOf } from './tiles.ts';
 import {
   answerOf,

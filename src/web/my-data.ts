@@ -1,14 +1,15 @@
 // My data: what is stored of a participant, and what they can do about it: take it with them, stop, have it erased.
-import { entryRows, tripsGeoJson } from '../export/export-rows.ts';
+
+import { standOfUser } from '../diary/status/all-statuses.ts';
+import type { Stand } from '../diary/status/person-status.ts';
+import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
 import { refusalOf, shownName, stoppedSince, type TokenRecord } from '../model/user.ts';
-import { type MarkupValue, markup } from '../pages/markup.ts';
-import { type Texts, wordOf } from '../pages/texts/texts.ts';
-import { standOfUser } from '../stand/every-stand.ts';
-import type { Stand } from '../stand/stand-of.ts';
 import { mePage } from './me-days.ts';
+import { type MarkupValue, markup } from './pages/markup.ts';
+import { type Texts, wordOf } from './pages/texts/texts.ts';
 import {
   banner,
   factList,

@@ -1,9 +1,10 @@
 // The page of the operator: whether the server works, what waits, who needs somebody, and who asked to be erased.
+
+import { everyStand } from '../diary/status/all-statuses.ts';
+import { type PersonState, troubles } from '../diary/status/person-status.ts';
 import { shownName } from '../model/user.ts';
-import { type MarkupValue, markup } from '../pages/markup.ts';
-import { shell } from '../pages/shell.ts';
-import { everyStand } from '../stand/every-stand.ts';
-import { type PersonState, troubles } from '../stand/stand-of.ts';
+import { type MarkupValue, markup } from './pages/markup.ts';
+import { shell } from './pages/shell.ts';
 import { answerOf, factList, formButton, type ManagerCall, type WebAnswer, type WebRoute } from './web.ts';
 
 const gibibyte = 1024 ** 3;

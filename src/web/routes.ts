@@ -6,8 +6,8 @@ import { dayRoutes } from './me-days.ts';
 import { dataRoutes } from './my-data.ts';
 import { operatorRoutes } from './operator.ts';
 import { signInRoutes } from './sign-in.ts';
-import { studyRoutes } from './study.ts';
 import { figureRoutes } from './study-figures.ts';
+import { studyRoutes } from './study-pages.ts';
 import { tileRoutes } from './tiles.ts';
 import type { WebRoute } from './web.ts';
 

@@ -1,6 +1,6 @@
 // Limits of signing in: wrong passwords of one network, in all and for one account, and passwords that are computed at
 // once, as each takes 32 MiB.
-import { WindowCounts } from '../window-counts.ts';
+import { WindowCounts } from '../util/rate-counts.ts';
 
 const failureWindow = 900; // s
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };

@@ -1,10 +1,10 @@
 // Signing in: participants by a link that works once, managers by name and password.
 
 import { shownName } from '../model/user.ts';
-import { type Markup, markup } from '../pages/markup.ts';
-import { shell } from '../pages/shell.ts';
-import type { Texts } from '../pages/texts/texts.ts';
-import { isPassword } from './passwords.ts';
+import { type Markup, markup } from './pages/markup.ts';
+import { shell } from './pages/shell.ts';
+import type { Texts } from './pages/texts/texts.ts';
+import { isPassword } from './password-hash.ts';
 import { endManaging, endSession, openLink, ownerOfLink, sessionCookie, startManaging } from './sessions.ts';
 import {
   answerOf,

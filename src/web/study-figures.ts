@@ -1,14 +1,15 @@
 // What the people of a study did in a month, as it can be published and as it is; and days with something to check.
-import { everyDay } from '../diary/days.ts';
+
 import { flagNames } from '../diary/flags.ts';
+import { everyDay } from '../diary/read-days.ts';
+import { usualLeast } from '../figures/disclose.ts';
+import { exactCells, isSettled, monthReport, readMonth } from '../figures/month-report.ts';
 import { addDays, localDay } from '../model/time.ts';
-import { markup } from '../pages/markup.ts';
-import { monthBeside, monthSteps, stepHeading } from '../pages/overview.ts';
-import { figurePatterns, figuresTable } from '../pages/report-page.ts';
-import { usualLeast } from '../report/disclose.ts';
-import { exactCells, isSettled, monthReport, readMonth } from '../report/month-report.ts';
-import { startSlices } from '../turns.ts';
-import { studyPage } from './study.ts';
+import { startSlices } from '../util/slices.ts';
+import { markup } from './pages/markup.ts';
+import { monthBeside, monthSteps, stepHeading } from './pages/overview.ts';
+import { figurePatterns, figuresTable } from './pages/report-page.ts';
+import { studyPage } from './study-pages.ts';
 import { peopleOf, turnLinks, turnOf } from './study-people.ts';
 import { banner, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 

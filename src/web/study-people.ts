@@ -1,15 +1,16 @@
 // The people of a study as their managers see them: who stands where, under which name, and their last fortnight.
+
+import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
-import { readLabels } from '../labels/labels-of.ts';
+import { everyStand } from '../diary/status/all-statuses.ts';
+import { isTrouble, type Stand, troubles } from '../diary/status/person-status.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
 import { pseudonymOf, shownName, type UserRecord } from '../model/user.ts';
-import { recordedShare } from '../pages/day-items.ts';
-import { Markup, type MarkupValue, markup } from '../pages/markup.ts';
-import type { Texts } from '../pages/texts/texts.ts';
-import { everyStand } from '../stand/every-stand.ts';
-import { isTrouble, type Stand, troubles } from '../stand/stand-of.ts';
 import type { Store } from '../store/store.ts';
+import { recordedShare } from './pages/day-items.ts';
+import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import type { Texts } from './pages/texts/texts.ts';
 
 /** A person of a study. */
 export interface StudyPerson extends Stand {

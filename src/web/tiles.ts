@@ -1,6 +1,6 @@
 // The tiles behind maps, for those who may see a map: which ones somebody looks at tells where they are.
-import { errorText } from '../model/errors.ts';
-import type { BaseMap } from '../pages/day-map.ts';
+import { errorText } from '../model/mobility-error.ts';
+import type { BaseMap } from './pages/day-map.ts';
 import { faultPage, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
 /** The base map of pages below `prefix`, which has a route of tiles. */

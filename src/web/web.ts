@@ -1,14 +1,15 @@
 // What a page of the server is: a route, who may call it, and what it answers. HTTP is the server's part.
-import type { Tiles } from '../geo/pmtiles.ts';
+
 import type { Log } from '../log/log.ts';
 import type { ManagerRecord } from '../model/manager.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { isDay } from '../model/time.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
-import { type Markup, type MarkupValue, markup } from '../pages/markup.ts';
-import { shell } from '../pages/shell.ts';
-import type { Texts } from '../pages/texts/texts.ts';
 import type { Store } from '../store/store.ts';
+import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { shell } from './pages/shell.ts';
+import type { Texts } from './pages/texts/texts.ts';
+import type { Tiles } from './pmtiles.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 import type { Fortnights } from './study-people.ts';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AnalyseInput, analyse } from '../../src/analysis/analyse.ts';
-import type { Location } from '../../src/analysis/observations.ts';
+import type { Location } from '../../src/analysis/clean/observations.ts';
 import { lookAround } from '../../src/analysis/segmenter.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { chainProblems } from '../support/chain.ts';

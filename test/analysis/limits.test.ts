@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import type { Location } from '../../src/analysis/observations.ts';
+import type { Location } from '../../src/analysis/clean/observations.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';
 import { readStretch } from '../../src/pipeline/read-stretch.ts';

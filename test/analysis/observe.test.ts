@@ -8,7 +8,7 @@ import {
   eventIn,
   locationIn,
   motionIn,
-} from '../../src/analysis/observe.ts';
+} from '../../src/analysis/clean/read-observations.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { sourceOf } from '../../src/model/sources.ts';

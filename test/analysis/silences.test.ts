@@ -1,8 +1,8 @@
 // Silences: time in which a phone sent nothing, and whether that was a stay.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Location, Observations, PhoneEvent } from '../../src/analysis/observations.ts';
-import { silencesUntil } from '../../src/analysis/silences.ts';
+import { silencesUntil } from '../../src/analysis/clean/gaps.ts';
+import type { Location, Observations, PhoneEvent } from '../../src/analysis/clean/observations.ts';
 import { states, transitions } from '../../src/model/payloads.ts';
 
 const minute = 60;

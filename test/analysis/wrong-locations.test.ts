@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import type { Location } from '../../src/analysis/observations.ts';
+import type { Location } from '../../src/analysis/clean/observations.ts';
 import { caseNames, readCase } from '../../src/evaluate/cases.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { runs } from '../support/lives.ts';

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { StudySettings } from '../../src/model/study.ts';
 import { studyConfig } from '../../src/model/study-config.ts';
-import { type Serving, serve } from '../../src/server/serve.ts';
+import { type Serving, serve } from '../../src/server/listen.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import type { Store } from '../../src/store/store.ts';
 import { checkAnswer, config, type Kit, openKit } from '../server/kit.ts';

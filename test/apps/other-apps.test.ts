@@ -2,12 +2,12 @@
 // app.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { MobilityError } from '../../src/model/errors.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
 import { tokenHash } from '../../src/model/user.ts';
-import { type Serving, serve } from '../../src/server/serve.ts';
+import { type Serving, serve } from '../../src/server/listen.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
-import { everyError } from '../../src/store/pages.ts';
+import { everyError } from '../../src/store/paging.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Answered, answered, config, type Kit, openKit } from '../server/kit.ts';
 import { chainOf, pipeline } from '../support/diary.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Serving, serve } from '../../src/server/serve.ts';
+import { type Serving, serve } from '../../src/server/listen.ts';
 import { checkAnswer, config, type Kit, openKit } from '../server/kit.ts';
 import { pipeline } from '../support/diary.ts';
 import { type Card, openPhoneApp, type PhoneRow } from './phone-app.ts';

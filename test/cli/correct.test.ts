@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import type { Entry } from '../../src/model/entry.ts';
-import { everyEntry } from '../../src/store/pages.ts';
+import { everyEntry } from '../../src/store/paging.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { freshProgram, type Program, run } from './kit.ts';
 

@@ -8,8 +8,8 @@ import { serve } from '@hono/node-server';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { MobilityError } from '../../src/model/errors.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
@@ -19,8 +19,8 @@ import { until } from '../support/until.ts';
 import { run as runOn, type Said } from './kit.ts';
 
 const fault = vi.hoisted(() => ({ battery: false }));
-vi.mock('../../src/converters/android/battery.ts', async (original) => {
-  const { convertAndroidBattery } = await original<typeof import('../../src/converters/android/battery.ts')>();
+vi.mock('../../src/intake/converters/android-battery.ts', async (original) => {
+  const { convertAndroidBattery } = await original<typeof import('../../src/intake/converters/android-battery.ts')>();
   const breakable: typeof convertAndroidBattery = (entry) => {
     if (fault.battery) throw new TypeError("Cannot read properties of undefined (reading 'code')");
     return convertAndroidBattery(entry);

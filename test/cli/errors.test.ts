@@ -6,8 +6,8 @@ import type { Entry } from '../../src/model/entry.ts';
 import { freshProgram, type Program } from './kit.ts';
 
 const fault = vi.hoisted(() => ({ battery: true }));
-vi.mock('../../src/converters/android/battery.ts', async (original) => {
-  const { convertAndroidBattery } = await original<typeof import('../../src/converters/android/battery.ts')>();
+vi.mock('../../src/intake/converters/android-battery.ts', async (original) => {
+  const { convertAndroidBattery } = await original<typeof import('../../src/intake/converters/android-battery.ts')>();
   const breakable: typeof convertAndroidBattery = function convertAndroidBattery_(entry) {
     if (fault.battery) throw new TypeError("Cannot read properties of undefined (reading 'code')");
     return convertAndroidBattery(entry);

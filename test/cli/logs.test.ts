@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { createStamp, fileLine } from '../../src/log/format.ts';
+import { createStamp, fileLine } from '../../src/log/line-format.ts';
 import type { Level } from '../../src/log/log.ts';
 import { line } from '../../src/log/messages.ts';
 import { until } from '../support/until.ts';

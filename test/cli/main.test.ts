@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
-import { packageVersion } from '../../src/cli/version.ts';
+import { packageVersion } from '../../src/cli/program-version.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { freshProgram, run, tempFolder } from './kit.ts';
 

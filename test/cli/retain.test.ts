@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { retain } from '../../src/upkeep/retain.ts';
+import { retain } from '../../src/upkeep/retain-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { runs } from '../support/lives.ts';

@@ -1,7 +1,8 @@
 // Properties of conversion: what holds for any entry, as pushed or mutated. FUZZ_RUNS=1000000 looks longer.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locationRead, motionRead } from '../../src/analysis/observe.ts';
+import { locationRead, motionRead } from '../../src/analysis/clean/read-observations.ts';
+import { isEntry, takeEntry } from '../../src/intake/check-entry.ts';
 import {
   ConversionError,
   conversionReasons,
@@ -9,9 +10,8 @@ import {
   meaningOf,
   present,
   timeMeant,
-} from '../../src/converters/convert.ts';
-import { converterFor } from '../../src/converters/registry.ts';
-import { isEntry, takeEntry } from '../../src/intake/take-entry.ts';
+} from '../../src/intake/converters/convert.ts';
+import { converterFor } from '../../src/intake/converters/registry.ts';
 import { dataTime, type Entry, identityOf } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import { keyRow } from '../../src/model/keys.ts';

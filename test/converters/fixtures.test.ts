@@ -1,8 +1,8 @@
 // Every fixture through the converters. `REGEN=1` rewrites the expected entries for review.
 import { describe, expect, it } from 'vitest';
-import { ConversionError, conversionReasons, convert, present } from '../../src/converters/convert.ts';
-import { isMobilityError } from '../../src/model/errors.ts';
+import { ConversionError, conversionReasons, convert, present } from '../../src/intake/converters/convert.ts';
 import type { JsonValue } from '../../src/model/json.ts';
+import { isMobilityError } from '../../src/model/mobility-error.ts';
 import { fixtureNames, readFixture, rewriteFixture } from './fixtures.ts';
 
 for (const folder of ['android', 'ios', 'other', 'unusual'] as const) {

@@ -1,7 +1,7 @@
 // Reads and rewrites the fixtures of entries: what a phone pushed, and what the timeseries keeps of it.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { ConversionReason } from '../../src/converters/convert.ts';
+import type { ConversionReason } from '../../src/intake/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
 
 const root = fileURLToPath(new URL('../fixtures/entries/', import.meta.url));

@@ -1,6 +1,6 @@
 // Motion activity: every combination of the iPhone's flags, every code of Android.
 import { describe, expect, it } from 'vitest';
-import { type ConversionError, convert, present } from '../../src/converters/convert.ts';
+import { type ConversionError, convert, present } from '../../src/intake/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { motionTypes } from '../../src/model/payloads.ts';
 

@@ -1,7 +1,7 @@
 // The table of converters against the table of keys.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { converterFor, converterTable, platforms } from '../../src/converters/registry.ts';
+import { converterFor, converterTable, platforms } from '../../src/intake/converters/registry.ts';
 import { keyTable } from '../../src/model/keys.ts';
 import { fixtureName, fixtureNames, readFixture } from './fixtures.ts';
 

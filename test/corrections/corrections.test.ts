@@ -1,14 +1,14 @@
 // What somebody states about a day holds, whatever comes before or after it, and leaves no trace once it is undone.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { spokenTime } from '../../src/corrections/read.ts';
+import { spokenTime } from '../../src/diary/corrections/read-corrections.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { affectsOf } from '../../src/model/keys.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
-import { everyLink } from '../../src/store/pages.ts';
+import { everyLink } from '../../src/store/paging.ts';
 import type { Store } from '../../src/store/store.ts';
-import { rebuild } from '../../src/upkeep/rebuild.ts';
+import { rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { chainProblems } from '../support/chain.ts';
 import { correction, correctionsOf, undoing, withTokens } from '../support/corrections.ts';
 import { chainOf, type Derived, derived, memoryLog, pipeline, put } from '../support/diary.ts';

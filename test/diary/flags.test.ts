@@ -1,10 +1,10 @@
 // Flags: what of a day is not right though nothing failed.
 import { expect, it } from 'vitest';
-import { readClues } from '../../src/diary/clues.ts';
-import { dayFigures, everyDay } from '../../src/diary/days.ts';
 import { type Clues, flagNames, flagsOfDay, flagsOfStay, flagsOfTrip } from '../../src/diary/flags.ts';
+import type { Labels } from '../../src/diary/labels/load-labels.ts';
 import { observedDays } from '../../src/diary/observed-time.ts';
-import type { Labels } from '../../src/labels/labels-of.ts';
+import { dayFigures, everyDay } from '../../src/diary/read-days.ts';
+import { readClues } from '../../src/diary/read-flag-inputs.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';
 import { pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';

@@ -2,8 +2,8 @@
 // store. Recorded days are read where MOBILITY_TEST_DAYS and MOBILITY_TEST_CASES name folders of them, as in CI.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { everyDay, readDays } from '../../src/diary/days.ts';
 import type { ObservedDay } from '../../src/diary/observed-time.ts';
+import { everyDay, readDays } from '../../src/diary/read-days.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { addDays, startOfDay } from '../../src/model/time.ts';

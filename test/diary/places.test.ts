@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type LocatedStay, type Places, placesOf } from '../../src/diary/places.ts';
-import { namedPlaces } from '../../src/pages/day-items.ts';
-import { en } from '../../src/pages/texts/en.ts';
 import { type DayPlan, planDay } from '../../src/simulate/plan-day.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
+import { namedPlaces } from '../../src/web/pages/day-items.ts';
+import { en } from '../../src/web/pages/texts/en.ts';
 import { freshProgram } from '../cli/kit.ts';
 
 const metresPerDegree = 111_195;

@@ -1,7 +1,7 @@
 // Why a day is as it is: every part of it has a reason, and the sentences are those of the rules that are stored.
 import { expect, it } from 'vitest';
+import { explainDay, type Reason } from '../../src/diary/explain/explain-day.ts';
 import { observedDays } from '../../src/diary/observed-time.ts';
-import { explainDay, type Reason } from '../../src/explain/explain.ts';
 import type { TripEvidence, TripRecord } from '../../src/model/trip.ts';
 import { freshProgram } from '../cli/kit.ts';
 import { workday } from '../support/trips.ts';

@@ -1,6 +1,6 @@
 // Entries of an export: each identity once, whatever happens meanwhile.
 import { expect, it } from 'vitest';
-import { entryRows } from '../../src/export/export-rows.ts';
+import { entryRows } from '../../src/export/entry-rows.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';

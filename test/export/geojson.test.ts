@@ -2,7 +2,7 @@
 import type { Feature } from 'geojson';
 import { describe, expect, it } from 'vitest';
 import { tripFeatures } from '../../src/diary/trip-features.ts';
-import { toFlatGeoJson } from '../../src/export/geojson.ts';
+import { toFlatGeoJson } from '../../src/export/trips-geojson.ts';
 import type { Trip } from '../../src/model/trip.ts';
 import { userId, workday } from '../support/trips.ts';
 

@@ -13,7 +13,7 @@ import { csvWriter } from '../../src/export/formats/csv.ts';
 import { gpxWriter } from '../../src/export/formats/gpx.ts';
 import { wkb, wkt } from '../../src/export/geometry.ts';
 import { localText } from '../../src/export/instants.ts';
-import { rowsOf } from '../../src/export/rows.ts';
+import { rowsOf } from '../../src/export/table-rows.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { idOf } from '../../src/model/ids.ts';
 import { plainMode } from '../../src/model/plain-mode.ts';

@@ -4,7 +4,7 @@ import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
-import { isMobilityError } from '../../src/model/errors.ts';
+import { isMobilityError } from '../../src/model/mobility-error.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { Random } from '../../src/simulate/random.ts';

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createStamp, fileLine } from '../../src/log/format.ts';
+import { createStamp, fileLine } from '../../src/log/line-format.ts';
 import { line } from '../../src/log/messages.ts';
 import { freshProgram, run } from '../cli/kit.ts';
 import { androidLocation } from '../server/kit.ts';

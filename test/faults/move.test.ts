@@ -6,15 +6,15 @@ import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
+import { recoverErrors } from '../../src/upkeep/recover-user.ts';
 import { newUser, putDocument, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
 import { allEntries, everythingOf, pushesOf, releaseLease } from './kit.ts';
 
 // A converter that fails on some entries until it is repaired.
 const converter = vi.hoisted(() => ({ repaired: false }));
-vi.mock('../../src/converters/convert.ts', async (original) => {
-  const actual = await original<typeof import('../../src/converters/convert.ts')>();
+vi.mock('../../src/intake/converters/convert.ts', async (original) => {
+  const actual = await original<typeof import('../../src/intake/converters/convert.ts')>();
   const flawless = (entry: Entry): Entry => {
     if (entry.data.flaw === 'repairable' && !converter.repaired) {
       throw new actual.ConversionError('unknown_value', 'data.flaw: expected none, found one');

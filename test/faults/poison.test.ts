@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import type { SegmentedTrip } from '../../src/analysis/segmenter.ts';
-import { conversionReasons } from '../../src/converters/convert.ts';
-import { takeEntry, type UnusableReason, unusableReasons } from '../../src/intake/take-entry.ts';
+import { takeEntry, type UnusableReason, unusableReasons } from '../../src/intake/check-entry.ts';
+import { conversionReasons } from '../../src/intake/converters/convert.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
@@ -19,8 +19,8 @@ import { run, startServer } from './program.ts';
 
 // A trip that cannot be built, chosen by its start.
 const poison = vi.hoisted(() => ({ chainTs: null as number | null }));
-vi.mock('../../src/analysis/build-trip.ts', async (original) => {
-  const actual = await original<typeof import('../../src/analysis/build-trip.ts')>();
+vi.mock('../../src/analysis/trips/build-trip.ts', async (original) => {
+  const actual = await original<typeof import('../../src/analysis/trips/build-trip.ts')>();
   const buildTrip = (userId: string, found: SegmentedTrip) => {
     if (found.first.ts === poison.chainTs) throw new RangeError('this trip is poison');
     return actual.buildTrip(userId, found);

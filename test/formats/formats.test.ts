@@ -1,11 +1,11 @@
 // Messages of other apps, as they send them, and what they become.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { convert } from '../../src/converters/convert.ts';
-import { writeTsOf } from '../../src/formats/other-entry.ts';
-import { fromOverland } from '../../src/formats/overland.ts';
-import { fromOwnTracks } from '../../src/formats/owntracks.ts';
-import { fromTraccar } from '../../src/formats/traccar.ts';
+import { writeTsOf } from '../../src/intake/apps/other-entry.ts';
+import { fromOverland } from '../../src/intake/apps/overland.ts';
+import { fromOwnTracks } from '../../src/intake/apps/owntracks.ts';
+import { fromTraccar } from '../../src/intake/apps/traccar.ts';
+import { convert } from '../../src/intake/converters/convert.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import { motionTypes } from '../../src/model/payloads.ts';
 

@@ -1,7 +1,7 @@
 // Metres on the sphere.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { between, distance, earthRadius } from '../../src/geo/distance.ts';
+import { between, distance, earthRadius } from '../../src/model/geo/distance.ts';
 
 const latLon = fc.record({
   latitude: fc.double({ min: -90, max: 90, noNaN: true }),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { openTiles, tileId } from '../../src/geo/pmtiles.ts';
+import { openTiles, tileId } from '../../src/web/pmtiles.ts';
 import { runs } from '../support/lives.ts';
 import { pmtiles } from '../support/pmtiles.ts';
 import { tempFolder } from '../support/temp-folders.ts';

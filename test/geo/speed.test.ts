@@ -1,7 +1,7 @@
 // Speeds and order statistics.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { median, quantile, speedBetween, speedsAlong } from '../../src/geo/speed.ts';
+import { median, quantile, speedBetween, speedsAlong } from '../../src/model/geo/speed.ts';
 import { at } from '../support/phone.ts';
 
 describe('speed', () => {

@@ -1,7 +1,7 @@
 // Zones of coordinates.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { zoneAt } from '../../src/geo/zone.ts';
+import { zoneAt } from '../../src/model/geo/zone.ts';
 import { isTimeZone } from '../../src/model/time.ts';
 
 describe('zoneAt', () => {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { BSON, type Document } from 'mongodb';
-import { convert } from '../../src/converters/convert.ts';
+import { convert } from '../../src/intake/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 

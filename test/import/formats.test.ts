@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from 'vitest';
-import { convert } from '../../src/converters/convert.ts';
-import type { Found } from '../../src/import/format.ts';
-import { findParts } from '../../src/import/formats.ts';
-import { SourceBroken } from '../../src/import/source-broken.ts';
+import type { Found } from '../../src/import/import-format.ts';
+import { findParts } from '../../src/import/import-formats.ts';
+import { SourceBroken } from '../../src/import/source-error.ts';
+import { convert } from '../../src/intake/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
 
 interface Read {

@@ -2,10 +2,10 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { convert } from '../../src/converters/convert.ts';
-import type { FileReading } from '../../src/import/format.ts';
-import { findParts } from '../../src/import/formats.ts';
-import { SourceBroken } from '../../src/import/source-broken.ts';
+import type { FileReading } from '../../src/import/import-format.ts';
+import { findParts } from '../../src/import/import-formats.ts';
+import { SourceBroken } from '../../src/import/source-error.ts';
+import { convert } from '../../src/intake/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
 
 const folder = fileURLToPath(new URL('../fixtures/recordings/', import.meta.url));

@@ -1,7 +1,7 @@
 // What is pushed: which of it can be an entry, and why not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isEntry, takeEntry, takeText, unusableReasons } from '../../src/intake/take-entry.ts';
+import { isEntry, takeEntry, takeText, unusableReasons } from '../../src/intake/check-entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { UnusableEntry } from '../../src/store/store.ts';
 

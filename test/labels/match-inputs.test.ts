@@ -1,10 +1,10 @@
 // To which trip or stay somebody's words belong: made-up days.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Input, inputOf } from '../../src/labels/input-keys.ts';
-import { matched, spansAround } from '../../src/labels/labels-of.ts';
-import { spanOf } from '../../src/labels/match-inputs.ts';
-import { saidBy } from '../../src/labels/said.ts';
+import { type Input, inputOf } from '../../src/diary/labels/input-keys.ts';
+import { matched, spansAround } from '../../src/diary/labels/load-labels.ts';
+import { spanOf } from '../../src/diary/labels/match-inputs.ts';
+import { saidBy } from '../../src/diary/labels/user-labels.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 
 let writeTs = 1_000_000;

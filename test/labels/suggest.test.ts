@@ -7,8 +7,8 @@ import {
   type Suggestion,
   suggest,
   suggestedLabels,
-} from '../../src/labels/suggest.ts';
-import { suggestionFields } from '../../src/labels/suggestion-fields.ts';
+} from '../../src/diary/labels/suggest.ts';
+import { suggestionFields } from '../../src/diary/labels/suggestion-fields.ts';
 import { inventedLife } from '../support/habits.ts';
 
 const textOf = (labels: LabelSet): string => JSON.stringify(suggestedLabels.map((name) => labels[name] ?? null));

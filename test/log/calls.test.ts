@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { CallTracker, callOutcome, callTime, type LoggedCall, missingStep, putSteps } from '../../src/log/calls.ts';
 import type { Level } from '../../src/log/log.ts';
 import { line } from '../../src/log/messages.ts';
-import type { LogLine } from '../../src/log/read.ts';
+import type { LogLine } from '../../src/log/read-log.ts';
 
 const user = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
 const noon = 1_795_249_800;

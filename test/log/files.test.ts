@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, unli
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { tryLock } from '../../src/log/claim.ts';
+import { tryLock } from '../../src/log/file-lock.ts';
 import { type FileLog, openFileLog } from '../../src/log/files.ts';
-import { parseFileLine } from '../../src/log/format.ts';
+import { parseFileLine } from '../../src/log/line-format.ts';
 import { createQueue } from '../../src/log/queue.ts';
 import type { FileLogOptions } from '../../src/log/writer.ts';
-import { isMobilityError } from '../../src/model/errors.ts';
+import { isMobilityError } from '../../src/model/mobility-error.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';

@@ -1,7 +1,7 @@
 // The two halves of the log formats, writer and parser, tested against each other.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { consoleLine, createStamp, fileLine, parseFileLine } from '../../src/log/format.ts';
+import { consoleLine, createStamp, fileLine, parseFileLine } from '../../src/log/line-format.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
 import { line, type Message, parseMessage } from '../../src/log/messages.ts';
 import { oneLine, quoted, word } from '../../src/log/text.ts';

@@ -3,8 +3,8 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { createStamp, fileLine } from '../../src/log/format.ts';
-import { type LogLine, type ReadOptions, type ReadStats, readLogs } from '../../src/log/read.ts';
+import { createStamp, fileLine } from '../../src/log/line-format.ts';
+import { type LogLine, type ReadOptions, type ReadStats, readLogs } from '../../src/log/read-log.ts';
 import { until } from '../support/until.ts';
 import { ended, newFolder, startChild } from './support/kit.ts';
 

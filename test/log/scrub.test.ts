@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFi
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { tryLock } from '../../src/log/claim.ts';
+import { tryLock } from '../../src/log/file-lock.ts';
 import { openFileLog } from '../../src/log/files.ts';
-import { createStamp, fileLine } from '../../src/log/format.ts';
+import { createStamp, fileLine } from '../../src/log/line-format.ts';
 import { line } from '../../src/log/messages.ts';
 import { scrubLogs } from '../../src/log/scrub.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 // Figures over everybody of a study: over enough people, and none that tells of one of them.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DaySums, type DayTrip } from '../../src/metrics/by-day.ts';
+import { DaySums, type DayTrip } from '../../src/figures/by-day.ts';
 import { config, type Kit, openKit } from '../server/kit.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
 import { put } from '../support/diary.ts';

@@ -1,7 +1,7 @@
 // Metrics of sections by mode.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { figuresOfTrip, metricByMode, metricNames, type SectionFigures } from '../../src/metrics/metrics.ts';
+import { figuresOfTrip, metricByMode, metricNames, type SectionFigures } from '../../src/figures/metrics.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';
 
 const figures = (fields: Partial<SectionFigures>): SectionFigures => ({

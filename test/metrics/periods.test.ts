@@ -1,7 +1,7 @@
 // Periods that sections fall into: bins of UTC, and local days, months and years.
 import { describe, expect, it } from 'vitest';
-import type { SectionFigures } from '../../src/metrics/metrics.ts';
-import { localPeriods, summarize, utcPeriods } from '../../src/metrics/periods.ts';
+import type { SectionFigures } from '../../src/figures/metrics.ts';
+import { localPeriods, summarize, utcPeriods } from '../../src/figures/periods.ts';
 
 const at = (iso: string, fields: Partial<SectionFigures> = {}): SectionFigures => ({
   start_ts: Date.parse(iso) / 1000,

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readSections, readSectionsOfDays } from '../../src/metrics/read-sections.ts';
+import { readSections, readSectionsOfDays } from '../../src/figures/read-sections.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Position } from '../../src/model/trip.ts';
-import { dayMap } from '../../src/pages/day-map.ts';
+import { dayMap } from '../../src/web/pages/day-map.ts';
 import { runs } from '../support/lives.ts';
 
 const words = { title: 'Map', north: 'N', length: (metres: number) => `${metres} m` };

@@ -7,10 +7,10 @@ import { expect, it } from 'vitest';
 import { observedDays } from '../../src/diary/observed-time.ts';
 import { placesOf, staysOf } from '../../src/diary/places.ts';
 import type { Trip } from '../../src/model/trip.ts';
-import { namedPlaces } from '../../src/pages/day-items.ts';
-import { dayFile } from '../../src/pages/diary-file.ts';
-import { type ModeStyle, modeStyles } from '../../src/pages/mode-styles.ts';
-import { textsFor } from '../../src/pages/texts/texts.ts';
+import { namedPlaces } from '../../src/web/pages/day-items.ts';
+import { dayFile } from '../../src/web/pages/diary-file.ts';
+import { type ModeStyle, modeStyles } from '../../src/web/pages/mode-styles.ts';
+import { textsFor } from '../../src/web/pages/texts/texts.ts';
 import { run as runProgram } from '../cli/kit.ts';
 
 it('a week of a person is one small page with every trip and nothing to fetch', async () => {

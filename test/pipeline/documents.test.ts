@@ -1,14 +1,14 @@
 // Stage "documents": which days have documents, when they are written, and which go.
 import { describe, expect, it } from 'vitest';
-import { shippedSegmenter } from '../../src/analysis/sequence/segment.ts';
+import { shippedSegmenter } from '../../src/analysis/segment.ts';
 import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { documentWindow } from '../../src/pipeline/document-window.ts';
 import { obsoleteKeys } from '../../src/pipeline/obsolete-keys.ts';
-import { purgeKeys } from '../../src/upkeep/purge-keys.ts';
-import { retain } from '../../src/upkeep/retain.ts';
+import { purgeKeys } from '../../src/upkeep/purge-documents.ts';
+import { retain } from '../../src/upkeep/retain-user.ts';
 import { chainAfter, memoryLog, pipeline, put } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
 import {

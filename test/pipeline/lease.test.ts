@@ -1,6 +1,6 @@
 // A lease is renewed while its owner works, and given back.
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { MobilityError } from '../../src/model/errors.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
 import { holdLease, withLease } from '../../src/pipeline/lease.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newUser, useStore } from '../support/store.ts';

@@ -6,7 +6,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { affectsOf } from '../../src/model/keys.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import { rebuild } from '../../src/upkeep/rebuild.ts';
+import { rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { chainProblems } from '../support/chain.ts';
 import { type Derived, derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { type Delivery, deliveriesOf, life, runs } from '../support/lives.ts';

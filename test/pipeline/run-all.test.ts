@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
-import { MobilityError } from '../../src/model/errors.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
 import { leaseOn, newStore, newUser } from '../support/store.ts';

@@ -1,7 +1,7 @@
 // One user through the pipeline and all users through it: leases, failures, and what the reports say.
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { MobilityError } from '../../src/model/errors.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
 import { type PipelineOptions, runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { stages } from '../../src/pipeline/stages.ts';

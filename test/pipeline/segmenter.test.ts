@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import { shippedSegmenter } from '../../src/analysis/sequence/segment.ts';
-import { shippedVersion } from '../../src/analysis/sequence/version.ts';
+import { shippedVersion } from '../../src/analysis/analysis-version.ts';
+import { shippedSegmenter } from '../../src/analysis/segment.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Carry, TripRecord } from '../../src/model/trip.ts';
 import { readStretch, type StretchStore } from '../../src/pipeline/read-stretch.ts';

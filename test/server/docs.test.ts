@@ -1,9 +1,9 @@
 // docs/api.md and docs/errors.md against the program.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { errorCodes } from '../../src/model/errors.ts';
+import { errorCodes } from '../../src/model/mobility-error.ts';
 import type { StudySettings } from '../../src/model/study.ts';
-import { openRoutes, routes } from '../../src/server/routes/index.ts';
+import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import { openKit } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
 // Random calls: no failure of the server, and an answer to each.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { routes } from '../../src/server/routes/index.ts';
+import { routes } from '../../src/server/routes/all-routes.ts';
 import { schemas } from '../../src/server/schemas.ts';
 import { androidLocation, type Kit, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';

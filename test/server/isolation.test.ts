@@ -2,7 +2,7 @@
 // added.
 import { expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
-import { routes } from '../../src/server/routes/index.ts';
+import { routes } from '../../src/server/routes/all-routes.ts';
 import { putDocument } from '../support/store.ts';
 import { androidLocation, type Kit, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';

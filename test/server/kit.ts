@@ -11,9 +11,9 @@ import type { UserRecord } from '../../src/model/user.ts';
 import { createApp } from '../../src/server/app.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
 import type { ServerEnv } from '../../src/server/call.ts';
-import { countCalls } from '../../src/server/metrics.ts';
+import { countCalls } from '../../src/server/call-metrics.ts';
 import { problemSchema } from '../../src/server/openapi.ts';
-import { openRoutes, routes } from '../../src/server/routes/index.ts';
+import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 

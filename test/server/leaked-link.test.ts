@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { networksOf } from '../../src/model/networks.ts';
 import type { StudySettings } from '../../src/model/study.ts';
+import { type Serving, serve } from '../../src/server/listen.ts';
 import { originFinder } from '../../src/server/origin.ts';
-import { type Serving, serve } from '../../src/server/serve.ts';
 import { run as runOn, type Said } from '../cli/kit.ts';
 import { androidLocation, config, countedCalls, type Kit, openKit } from './kit.ts';
 

@@ -1,15 +1,15 @@
 // What one caller may send, and the figures for whoever watches.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { takeEntry } from '../../src/intake/take-entry.ts';
+import { takeEntry } from '../../src/intake/check-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
+import { countCalls } from '../../src/server/call-metrics.ts';
 import { CallerCounts, callerLimits } from '../../src/server/caller-limits.ts';
-import { countCalls } from '../../src/server/metrics.ts';
 import { storeFigures } from '../../src/server/store-figures.ts';
 import type { Store } from '../../src/store/store.ts';
-import { recoverErrors, removeErrors } from '../../src/upkeep/recover-errors.ts';
+import { recoverErrors, removeErrors } from '../../src/upkeep/recover-user.ts';
 import { androidLocation, config, type Kit, noLimits, now, openKit } from './kit.ts';
 
 let kit: Kit;

@@ -1,7 +1,7 @@
 // Malformed requests over all routes: each is answered, none with a 5xx. `MOBILITY_MALFORMED_REQUESTS` sets their
 // number.
 import { expect, it } from 'vitest';
-import { routes } from '../../src/server/routes/index.ts';
+import { routes } from '../../src/server/routes/all-routes.ts';
 import { isRefusal, malformedRequests } from '../faults/malformed-requests.js';
 import { openKit } from './kit.ts';
 

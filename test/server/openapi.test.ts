@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect, it } from 'vitest';
 import { openApi } from '../../src/server/openapi.ts';
-import { openRoutes, routes } from '../../src/server/routes/index.ts';
+import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import { openKit } from './kit.ts';
 
 const document = openApi(routes, openRoutes);

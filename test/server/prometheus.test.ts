@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { countCalls } from '../../src/server/metrics.ts';
+import { countCalls } from '../../src/server/call-metrics.ts';
 import { isHere } from '../support/needs.ts';
 import { tempFolder } from '../support/temp-folders.ts';
 import { androidLocation, now, openKit } from './kit.ts';

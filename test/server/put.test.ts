@@ -2,8 +2,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
-import { MobilityError } from '../../src/model/errors.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
 import { tokenHash, tokenId } from '../../src/model/user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { newStore, waitingOf } from '../support/store.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { parseFileLine } from '../../src/log/format.ts';
+import { parseFileLine } from '../../src/log/line-format.ts';
 import { isLoopback } from '../../src/server/loopback.ts';
 import { urlOf } from '../../src/server/run-server.ts';
 import { openStore } from '../../src/store/open.ts';

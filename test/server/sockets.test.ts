@@ -3,7 +3,7 @@ import { BlockList, connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AppParts } from '../../src/server/app-parts.ts';
-import { type Serving, serve } from '../../src/server/serve.ts';
+import { type Serving, serve } from '../../src/server/listen.ts';
 import { until } from '../support/until.ts';
 import { androidLocation, answered, config, iosActivity, type Kit, openKit } from './kit.ts';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readStudyToken, type StudySettings } from '../../src/model/study.ts';
 import { tokenHash } from '../../src/model/user.ts';
-import { everyUser } from '../../src/store/pages.ts';
+import { everyUser } from '../../src/store/paging.ts';
 import { androidLocation, config, type Kit, openKit } from './kit.ts';
 
 let kit: Kit;

@@ -1,7 +1,7 @@
 // Connections between the program and MongoDB cut at random: nothing acknowledged is lost, nothing is there twice.
 import { expect, it, vi } from 'vitest';
-import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
-import { storeOver } from '../../src/store/rules/store.ts';
+import { openMongoEngine } from '../../src/store/mongodb/mongodb-engine.ts';
+import { storeOver } from '../../src/store/rules/build-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { allEntries, times, withSeed } from '../faults/kit.ts';
 import { accept, fix, never } from '../store/contract/kit.ts';

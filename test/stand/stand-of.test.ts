@@ -1,11 +1,11 @@
 // Where people stand, as the core tells it of what came through the door, and what the figures of it cost.
 import { beforeEach, describe, expect, it } from 'vitest';
+import { everyStand, standOfUser } from '../../src/diary/status/all-statuses.ts';
+import type { Stand } from '../../src/diary/status/person-status.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { everyStand, standOfUser } from '../../src/stand/every-stand.ts';
-import type { Stand } from '../../src/stand/stand-of.ts';
 import type { Store } from '../../src/store/store.ts';
 import { newStore, newUser } from '../support/store.ts';
 

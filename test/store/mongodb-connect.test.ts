@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { databaseNameIn, withoutCredentials } from '../../src/model/address.ts';
-import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
+import { openMongoEngine } from '../../src/store/mongodb/mongodb-engine.ts';
 
 describe('an address', () => {
   it.each([

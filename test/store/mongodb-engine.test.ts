@@ -2,10 +2,10 @@
 // faults.
 import type { Document, MongoClient } from 'mongodb';
 import { describe, expect, it, vi } from 'vitest';
-import type { ErrorCode } from '../../src/model/errors.ts';
+import type { ErrorCode } from '../../src/model/mobility-error.ts';
 import type { MongoOptions } from '../../src/store/mongodb/connect.ts';
-import { openMongoEngine } from '../../src/store/mongodb/engine.ts';
 import { mongoIndexes } from '../../src/store/mongodb/layout.ts';
+import { openMongoEngine } from '../../src/store/mongodb/mongodb-engine.ts';
 import type { Engine, WritableRows } from '../../src/store/rows/rows.ts';
 import { accounts, documents, profiles, trips } from '../../src/store/rows/tables.ts';
 import { accountOf, documentOf, engineContract, newUser, type OpenedEngine, put, tripOf } from './engine-contract.ts';

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isMobilityError } from '../../src/model/errors.ts';
+import { isMobilityError } from '../../src/model/mobility-error.ts';
 import { openStore } from '../../src/store/open.ts';
 import { newPerson } from './contract/kit.ts';
 import { usePlaces } from './support/folders.ts';

@@ -1,7 +1,7 @@
 // The engine on SQLite: the contract of the engines.
 import { connect } from '../../src/store/sqlite/driver.ts';
-import { openSqliteEngine } from '../../src/store/sqlite/engine.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
+import { openSqliteEngine } from '../../src/store/sqlite/sqlite-engine.ts';
 import { tempFolder } from '../support/temp-folders.ts';
 import { engineContract } from './engine-contract.ts';
 

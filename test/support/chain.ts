@@ -1,6 +1,6 @@
 // What every chain of trips promises: nothing overlaps, places are shared or untracked time lies between, nothing has a
 // hole.
-import { distance } from '../../src/geo/distance.ts';
+import { distance } from '../../src/model/geo/distance.ts';
 import type { Position, TripRecord } from '../../src/model/trip.ts';
 
 const metres = (a: Position, b: Position): number =>

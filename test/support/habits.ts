@@ -1,5 +1,5 @@
 // Invented people with habits: where they go, by what, why, and what they say about it. For tests of suggestions.
-import type { LabelledWay, LabelSet } from '../../src/labels/suggest.ts';
+import type { LabelledWay, LabelSet } from '../../src/diary/labels/suggest.ts';
 import type { Position } from '../../src/model/trip.ts';
 import { type Random, seededRandom } from '../../src/simulate/random.ts';
 

@@ -1,8 +1,6 @@
 // A segmenter without a model, for tests of the contract: one trip for each hour of UTC in which the user moved.
 
-import { firstAtOrAfter } from '../../src/analysis/in-time.ts';
-import type { Location } from '../../src/analysis/observations.ts';
-import { unseenFrom } from '../../src/analysis/places.ts';
+import type { Location } from '../../src/analysis/clean/observations.ts';
 import type {
   PathPoint,
   Segmented,
@@ -12,7 +10,9 @@ import type {
   Stay,
   Stretch,
 } from '../../src/analysis/segmenter.ts';
-import { distance } from '../../src/geo/distance.ts';
+import { firstAtOrAfter } from '../../src/analysis/sorted-times.ts';
+import { unseenFrom } from '../../src/analysis/trips/stays.ts';
+import { distance } from '../../src/model/geo/distance.ts';
 import type { Resume } from '../../src/model/trip.ts';
 
 /** s */

@@ -1,5 +1,5 @@
 // The part of a timeseries that the analysis reads, in memory: quick enough for thousands of lives.
-import { convert } from '../../src/converters/convert.ts';
+import { convert } from '../../src/intake/converters/convert.ts';
 import { dataTime, type Entry } from '../../src/model/entry.ts';
 import { isTimeZone } from '../../src/model/time.ts';
 import type { StretchStore } from '../../src/pipeline/read-stretch.ts';

@@ -1,8 +1,8 @@
 // Locations, motion readings and transitions for tests of the pure stages, written in seconds and metres around one
 // spot.
 
-import type { Location, Motion, PhoneEvent } from '../../src/analysis/observations.ts';
-import { earthRadius } from '../../src/geo/distance.ts';
+import type { Location, Motion, PhoneEvent } from '../../src/analysis/clean/observations.ts';
+import { earthRadius } from '../../src/model/geo/distance.ts';
 import { motionTypes, states, transitions } from '../../src/model/payloads.ts';
 
 /** Where and when the tests play: 2023-11-14 08:00 in Berlin. Metres and seconds count from here. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { segmenterWith, shippedModels, shippedSegmenter } from '../../src/analysis/sequence/segment.ts';
+import { segmenterWith, shippedModels, shippedSegmenter } from '../../src/analysis/segment.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import type { TripChange } from '../../src/pipeline/stage.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
@@ -10,8 +10,8 @@ import { onEngine } from '../../src/store/open.ts';
 import type { Table } from '../../src/store/rows/rows.ts';
 import { allTables } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
-import { previewRebuild, rebuild } from '../../src/upkeep/rebuild.ts';
 import { addUser, type DayChange, dayChanges, emptySummary } from '../../src/upkeep/rebuild-summary.ts';
+import { previewRebuild, rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { releaseLease } from '../faults/kit.ts';
 import { chainAfter, chainOf, derived, memoryLog, pipeline, put } from '../support/diary.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import type { ErrorRow } from '../../src/store/store.ts';
-import { recoverErrors } from '../../src/upkeep/recover-errors.ts';
+import { recoverErrors } from '../../src/upkeep/recover-user.ts';
 import { chainAfter, derived, memoryLog, pipeline, put, timeseriesOf } from '../support/diary.ts';
 import { android, pushed, pushedRide } from '../support/pushes.ts';
 import { leaseOn, newUser, useStore } from '../support/store.ts';

@@ -2,7 +2,7 @@
 // they change after the next run, taking it back, and the figures of a study beside what may be published.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { putBatch } from '../../src/intake/put-batch.ts';
-import type { Act } from '../../src/log/audit.ts';
+import type { Act } from '../../src/log/audit-log.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { createApp } from '../../src/server/app.ts';

@@ -3,12 +3,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openTiles } from '../../src/geo/pmtiles.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { createApp } from '../../src/server/app.ts';
-import { type Serving, serve } from '../../src/server/serve.ts';
+import { type Serving, serve } from '../../src/server/listen.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { openTiles } from '../../src/web/pmtiles.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 import { config } from '../server/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../support/browser.ts';

@@ -8,7 +8,7 @@ import { webRoutes } from '../../src/web/routes.ts';
 import { freshProgram } from '../cli/kit.ts';
 import { config } from '../server/kit.ts';
 
-vi.mock('../../src/pages/texts/en.ts', async (original) => {
+vi.mock('../../src/web/pages/texts/en.ts', async (original) => {
   // A language, and classes of the style sheet, are no words.
   const noWords = ['language', 'looks'];
   const marked = (value: unknown): unknown => {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { passwordHash } from '../../src/web/passwords.ts';
+import { passwordHash } from '../../src/web/password-hash.ts';
 import { androidLocation, config, now, openKit } from '../server/kit.ts';
 import { describeOnServers, openOn } from '../store/servers.ts';
 

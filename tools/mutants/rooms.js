@@ -23,14 +23,18 @@ export const rooms = {
   put: {
     sources: [
       'src/intake/put-batch.ts',
-      'src/intake/take-entry.ts',
+      'src/intake/check-entry.ts',
       'src/store/rules/usercache.ts',
       'src/store/rules/identities.ts',
     ],
     tests: ['test/intake', 'test/server/put.test.ts', 'test/store/sqlite.test.ts', 'test/store/model.test.ts'],
   },
   transactions: {
-    sources: ['src/store/sqlite/transactions.ts', 'src/store/sqlite/folder.ts', 'src/store/sqlite/rows.ts'],
+    sources: [
+      'src/store/sqlite/sqlite-transactions.ts',
+      'src/store/sqlite/folder.ts',
+      'src/store/sqlite/sqlite-rows.ts',
+    ],
     tests: [
       'test/store/sqlite',
       'test/store/sqlite-engine.test.ts',
@@ -51,7 +55,7 @@ export const rooms = {
   chain: {
     sources: [
       'src/pipeline/analyse-trips.ts',
-      'src/pipeline/documents.ts',
+      'src/pipeline/write-documents.ts',
       'src/pipeline/document-window.ts',
       'src/pipeline/read-stretch.ts',
     ],
@@ -68,7 +72,12 @@ export const rooms = {
     tests: ['test/pipeline', 'test/store/sqlite.test.ts', 'test/faults/stale-run.test.ts'],
   },
   erase: {
-    sources: ['src/store/rules/erase.ts', 'src/upkeep/erase-user.ts', 'src/log/scrub.ts', 'src/cli/commands/erase.ts'],
+    sources: [
+      'src/store/rules/erase-rows.ts',
+      'src/upkeep/erase-user.ts',
+      'src/log/scrub.ts',
+      'src/cli/commands/erase.ts',
+    ],
     tests: [
       'test/store/sqlite.test.ts',
       'test/faults/isolation.test.ts',
@@ -83,19 +92,19 @@ export const rooms = {
     tests: ['test/store/sqlite/backup.test.ts', 'test/cli/migrate.test.ts', 'test/cli/store.test.ts'],
   },
   import: {
-    sources: ['src/import/import.ts', 'src/import/format.ts', 'src/import/entries/export-folder.ts'],
+    sources: ['src/import/import-source.ts', 'src/import/import-format.ts', 'src/import/entries/export-folder.ts'],
     tests: ['test/import'],
   },
   privacy: {
-    sources: ['src/export/privacy.ts', 'src/export/rows.ts'],
+    sources: ['src/export/privacy.ts', 'src/export/table-rows.ts'],
     tests: ['test/export/'],
   },
   report: {
-    sources: ['src/report/disclose.ts', 'src/report/month-report.ts', 'src/report/tally.ts'],
+    sources: ['src/figures/disclose.ts', 'src/figures/month-report.ts', 'src/figures/tally.ts'],
     tests: ['test/report'],
   },
   labels: {
-    sources: ['src/labels/match-inputs.ts', 'src/labels/said.ts', 'src/labels/labels-of.ts'],
+    sources: ['src/diary/labels/match-inputs.ts', 'src/diary/labels/user-labels.ts', 'src/diary/labels/load-labels.ts'],
     tests: ['test/labels', 'test/diary', 'test/cli/label.test.ts'],
   },
 };

@@ -3,14 +3,14 @@
 // CASES may be `made-up:SEED:DRAWS`: so many days of each kind and phone of made-up.mjs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { trackOf } from '../../dist/analysis/clean/track.js';
 import {
   cellSeconds,
   cellWidth,
   featureLimits,
   featureNames,
   forEachBlock,
-} from '../../dist/analysis/sequence/features.js';
-import { trackOf } from '../../dist/analysis/sequence/track.js';
+} from '../../dist/analysis/states/features.js';
 import { casesIn } from './cases.mjs';
 import { perturbations, perturbed } from './perturb.mjs';
 

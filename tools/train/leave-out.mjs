@@ -8,7 +8,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { tripsFound } from '../../dist/evaluate/evaluate.js';
+import { tripsFound } from '../../dist/evaluate/evaluate-cases.js';
 import { scoreCase, summarise } from '../../dist/evaluate/score.js';
 import { seededRandom } from '../../dist/simulate/random.js';
 import { Calibration } from './calibration.mjs';

@@ -1,6 +1,6 @@
 // How the shipped models do on made-up days of a seed that they were not trained on, by kind of phone:
 // node tools/train/made-up-days.mjs [SEED] [DRAWS]
-import { tripsFound } from '../../dist/evaluate/evaluate.js';
+import { tripsFound } from '../../dist/evaluate/evaluate-cases.js';
 import { scoreCase, summarise } from '../../dist/evaluate/score.js';
 import { Calibration } from './calibration.mjs';
 import { madeUpCases, phones } from './made-up.mjs';

@@ -1,6 +1,6 @@
 // Days as other phones and other weather would have recorded them: a recorded case -> the same case, perturbed. Training
 // takes copies of some, the leave-out table is made for all. Each is a function of the case and its name alone.
-import { distance } from '../../dist/geo/distance.js';
+import { distance } from '../../dist/model/geo/distance.js';
 import { motionTypes } from '../../dist/model/payloads.js';
 import { seededRandom } from '../../dist/simulate/random.js';
 

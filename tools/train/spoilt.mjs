@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { readDays } from '../../dist/diary/days.js';
+import { readDays } from '../../dist/diary/read-days.js';
 import { observationsOf } from '../../dist/evaluate/cases.js';
 import { putBatch } from '../../dist/intake/put-batch.js';
 import { silentLog } from '../../dist/log/log.js';

@@ -1,13 +1,13 @@
 // `mobility audit`: who did what to whose data.
 import { Command } from 'commander';
-import { type Act, readActs } from '../../log/audit.ts';
-import { usageError } from '../../model/errors.ts';
+import { everyStand } from '../../diary/status/all-statuses.ts';
+import { type Act, readActs } from '../../log/audit-log.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { shownName } from '../../model/user.ts';
-import { everyStand } from '../../stand/every-stand.ts';
+import { audited } from '../audit-action.ts';
 import type { CommandContext } from '../context.ts';
-import { didYouMean } from '../did-you-mean.ts';
 import { timeArgument } from '../log-query.ts';
-import { audited } from '../note-act.ts';
+import { didYouMean } from '../nearest-name.ts';
 import { counted, table } from '../output.ts';
 import { minuteText, withZone } from '../wording.ts';
 

@@ -1,7 +1,7 @@
 // `mobility backup`: copies the embedded store while server and pipeline keep running.
 import { Command } from 'commander';
 import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
-import { MobilityError } from '../../model/errors.ts';
+import { MobilityError } from '../../model/mobility-error.ts';
 import { backupStore } from '../../upkeep/backup-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { workTimeText } from '../wording.ts';

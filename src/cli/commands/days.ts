@@ -1,15 +1,15 @@
 // `mobility days`: what is known of each day of users: trips, observed time, and what is doubtful.
 import { Command } from 'commander';
-import { flagLines } from '../../diary/day-words.ts';
-import { type Day, dayFigures, everyDay } from '../../diary/days.ts';
+import { flagLines } from '../../diary/day-summary.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
-import { distanceText, durationText } from '../../diary/numbers.ts';
+import { distanceText, durationText } from '../../diary/number-text.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
+import { type Day, dayFigures, everyDay } from '../../diary/read-days.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 
 interface Options extends Whom {
   day?: Record<'from' | 'to', DayAsked>;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Command } from 'commander';
 import { lookAround } from '../../analysis/segmenter.ts';
-import { modeText } from '../../diary/day-words.ts';
-import { clockText, distanceText } from '../../diary/numbers.ts';
+import { modeText } from '../../diary/day-summary.ts';
+import { clockText, distanceText } from '../../diary/number-text.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
 import {
   type Bundle,
@@ -20,18 +20,18 @@ import {
 import { putBatch } from '../../intake/put-batch.ts';
 import { silentLog } from '../../log/log.ts';
 import type { Entry } from '../../model/entry.ts';
-import { usageError } from '../../model/errors.ts';
 import { keys } from '../../model/keys.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { isPhone, sourceOf } from '../../model/sources.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
+import { withoutSetAside } from '../../pipeline/isolate-faults.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
-import { withoutSetAside } from '../../pipeline/set-aside.ts';
-import { everyEntry, everyLink } from '../../store/pages.ts';
+import { everyEntry, everyLink } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
 import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
-import { allOrNone, makeFolder } from '../files.ts';
+import { allOrNone, makeFolder } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {

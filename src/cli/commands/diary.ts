@@ -1,13 +1,13 @@
 // `mobility diary`: a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
 import { Command, Option } from 'commander';
-import { withLabels } from '../../diary/add-labels.ts';
 import { tripsOfDays } from '../../diary/build-trip-documents.ts';
-import { type Day, dayFigures, readDays } from '../../diary/days.ts';
+import { withLabels } from '../../diary/labels/add-labels.ts';
 import { readPlaces } from '../../diary/places.ts';
+import { type Day, dayFigures, readDays } from '../../diary/read-days.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
-import { toFlatGeoJson } from '../../export/geojson.ts';
-import { usageError } from '../../model/errors.ts';
+import { toFlatGeoJson } from '../../export/trips-geojson.ts';
 import { keys } from '../../model/keys.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
@@ -15,7 +15,7 @@ import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
-import { writeResult } from '../files.ts';
+import { writeResult } from '../file-access.ts';
 import { counted } from '../output.ts';
 
 /** Local days, both included. */

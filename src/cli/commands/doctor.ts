@@ -1,18 +1,18 @@
 // `mobility doctor`: the chain of a person to its first broken link, or what the installation needs; and what mends it.
 import { Command } from 'commander';
-import { clockText, durationText } from '../../diary/numbers.ts';
+import { clockText, durationText } from '../../diary/number-text.ts';
 import { readObservedDays, type TimeSpan } from '../../diary/observed-time.ts';
-import { isMobilityError, usageError } from '../../model/errors.ts';
+import { everyStand, standOfUser } from '../../diary/status/all-statuses.ts';
+import type { Breakage, LinkName, Stand } from '../../diary/status/person-status.ts';
+import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { joinRefusal, readStudyToken } from '../../model/study.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { everyStand, standOfUser } from '../../stand/every-stand.ts';
-import type { Breakage, LinkName, Stand } from '../../stand/stand-of.ts';
 import type { Lease, Store } from '../../store/store.ts';
+import { type Check, checkInstallation, checkRuns, isDead } from '../../upkeep/check-installation.ts';
 import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { type Check, checkInstallation, checkRuns, isDead } from '../installation.ts';
 import { counted, table } from '../output.ts';
-import { type Cure, chainRows, cureOf, quotedName, standJson } from '../stand-text.ts';
+import { type Cure, chainRows, cureOf, quotedName, standJson } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
 interface Options {

@@ -2,16 +2,16 @@
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
-import { errorText, isMobilityError, MobilityError, usageError } from '../../model/errors.ts';
 import { isUuid } from '../../model/ids.ts';
+import { errorText, isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { userNameOf } from '../../model/user.ts';
-import { everyUser } from '../../store/pages.ts';
+import { everyUser } from '../../store/paging.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
 import { eraseUser, totalOf, wipeTraces } from '../../upkeep/erase-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileText } from '../files.ts';
+import { fileText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
-import { isMember, refuseUnknownStudy, type Whom, withUsersOrStudy } from '../whom.ts';
+import { isMember, refuseUnknownStudy, type Whom, withUsersOrStudy } from '../user-options.ts';
 
 interface Options extends Whom {
   file?: string;

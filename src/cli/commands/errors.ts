@@ -1,13 +1,13 @@
 // `mobility errors`: what was set aside, by reason, key, platform and version, with how many people; faults first.
 import { Command } from 'commander';
 import { oneLine } from '../../log/text.ts';
-import { usageError } from '../../model/errors.ts';
+import { faultReason } from '../../model/error-summary.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
-import { faultReason } from '../../model/set-aside.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { everyError } from '../../store/pages.ts';
+import { everyError } from '../../store/paging.ts';
 import type { ErrorRow } from '../../store/store.ts';
-import { platformOf } from '../../upkeep/recover-errors.ts';
+import { platformOf } from '../../upkeep/recover-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import {
   appVersionOf,
@@ -17,7 +17,7 @@ import {
   withErrorFilter,
 } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { errorKeyText, minuteText, withZone } from '../wording.ts';
 
 type Options = Whom & ErrorFilter;

@@ -1,16 +1,16 @@
 // `mobility evaluate`: scores the analysis on recorded days with known truth, or by what people said of their trips.
 import { Command, Option } from 'commander';
-import { readModel } from '../../analysis/sequence/model.ts';
-import { evaluate, type ScoredCase } from '../../evaluate/evaluate.ts';
+import { readModel } from '../../analysis/states/boosted-trees.ts';
+import { evaluate, type ScoredCase } from '../../evaluate/evaluate-cases.ts';
 import { evaluateLabels, type LabelScore, type LabelsReport } from '../../evaluate/labels.ts';
 import { type Summary, summarise } from '../../evaluate/score.ts';
 import { oneLine } from '../../log/text.ts';
-import { MobilityError, usageError } from '../../model/errors.ts';
+import { MobilityError, usageError } from '../../model/mobility-error.ts';
 import { repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { fileText } from '../files.ts';
+import { fileText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 
 interface CasesOptions {
   cases: string;

@@ -1,13 +1,13 @@
 // `mobility explain`: why a day is as the diary says.
 import { Command } from 'commander';
-import { readDays } from '../../diary/days.ts';
-import { clockText } from '../../diary/numbers.ts';
-import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../explain/explain.ts';
-import { readReadings } from '../../explain/readings.ts';
+import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
+import { readReadings } from '../../diary/explain/readings.ts';
+import { clockText } from '../../diary/number-text.ts';
+import { readDays } from '../../diary/read-days.ts';
 import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { everyLink } from '../../store/pages.ts';
+import { everyLink } from '../../store/paging.ts';
 import { clockArgument, type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';

@@ -2,15 +2,10 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Kind, kinds } from '../../export/columns.ts';
-import { type Days, entryRows } from '../../export/export-rows.ts';
+import { type Days, entryRows } from '../../export/entry-rows.ts';
 import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tables.ts';
-import { type FormatName, formats } from '../../export/formats/formats.ts';
-import { kindsNamed, type NameSet, nameSets } from '../../export/names.ts';
-import { folderIn, isMongoAddress } from '../../model/address.ts';
-import { usageError } from '../../model/errors.ts';
-import { shownName, type UserRecord } from '../../model/user.ts';
-import { everyUser } from '../../store/pages.ts';
-import { checkOutside } from '../../upkeep/backup-store.ts';
+import { type FormatName, formats } from '../../export/formats/export-formats.ts';
+import { kindsNamed, type NameSet, nameSets } from '../../export/name-mappings.ts';
 import {
   type Archive,
   type LeftOut,
@@ -19,13 +14,18 @@ import {
   writeArchives,
   writeLines,
   writeTrips,
-} from '../archive.ts';
+} from '../../export/user-archive.ts';
+import { folderIn, isMongoAddress } from '../../model/address.ts';
+import { usageError } from '../../model/mobility-error.ts';
+import { shownName, type UserRecord } from '../../model/user.ts';
+import { everyUser } from '../../store/paging.ts';
+import { checkOutside } from '../../upkeep/backup-store.ts';
 import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../files.ts';
+import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../file-access.ts';
 import { refuseUnknownKeys } from '../known-names.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 
 interface Options extends Whom {
   out?: string;

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Part } from '../../import/format.ts';
-import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import.ts';
-import { isMobilityError, MobilityError, usageError } from '../../model/errors.ts';
+import type { Part } from '../../import/import-format.ts';
+import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import-source.ts';
+import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { isTimeZone } from '../../model/time.ts';
 import type { Store } from '../../store/store.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
@@ -74,7 +74,7 @@ function columnsArgument(text: string, before: Record<string, string> = {}): Rec
 }
 
 async function run(context: CommandContext, sources: readonly string[], options: Options): Promise<Outcome> {
-  const { findParts, formatNames } = await import('../../import/formats.ts');
+  const { findParts, formatNames } = await import('../../import/import-formats.ts');
   const { columnNames } = await import('../../import/tracks/fields.ts');
   if (options.format !== undefined && !formatNames.includes(options.format)) {
     throw usageError(
@@ -122,7 +122,7 @@ async function importAll(
   passedOver: readonly string[],
   options: Options,
 ): Promise<Outcome> {
-  const { importParts } = await import('../../import/import.ts');
+  const { importParts } = await import('../../import/import-source.ts');
   const whom = options.user === undefined ? null : await whomMeant(store, options.user, parts, options.create);
   const signal = context.interruptible();
   const progress = context.output.progress('reading');
@@ -155,7 +155,7 @@ async function importAll(
 async function whomMeant(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
-  if (create) return { name: (await import('../import-users.ts')).checkedName(name), user, create };
+  if (create) return { name: (await import('../register-people.ts')).checkedName(name), user, create };
   throw new MobilityError(
     'MOBILITY_USER_UNKNOWN',
     `no user ${JSON.stringify(name)} in ${store.address}: register with --create or \`mobility users add ${name}\`, ` +

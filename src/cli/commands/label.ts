@@ -1,15 +1,15 @@
 // `mobility label`: says something about a trip in the place of its user, as their app would.
 import { Command } from 'commander';
+import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';
+import { saidTexts } from '../../diary/labels/label-text.ts';
+import { readLabels } from '../../diary/labels/load-labels.ts';
 import { putBatch } from '../../intake/put-batch.ts';
-import { type LabelName, labelEntries, labelWord } from '../../labels/label-entries.ts';
-import { readLabels } from '../../labels/labels-of.ts';
-import { saidTexts } from '../../labels/said-text.ts';
-import { usageError } from '../../model/errors.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
-import { everyLink } from '../../store/pages.ts';
+import { everyLink } from '../../store/paging.ts';
 import type { CommandContext } from '../context.ts';
-import { packageVersion } from '../version.ts';
+import { packageVersion } from '../program-version.ts';
 
 interface Options {
   user: string;

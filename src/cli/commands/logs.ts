@@ -1,9 +1,9 @@
 // `mobility logs`: calls, puts step by step, and what failed, from the log files.
 import { Command } from 'commander';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
-import { type LogLine, type ReadOptions, readLogs } from '../../log/read.ts';
-import { usageError } from '../../model/errors.ts';
+import { type LogLine, type ReadOptions, readLogs } from '../../log/read-log.ts';
 import { isUuid } from '../../model/ids.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { LineFold } from '../line-fold.ts';
 import { type LogFlags, withCallFlags, withLogFlags } from '../log-query.ts';

@@ -1,14 +1,14 @@
 // `mobility managers`: the people who look after studies on the pages of the server.
 import { randomInt } from 'node:crypto';
 import { Command } from 'commander';
-import { usageError } from '../../model/errors.ts';
 import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
-import { leastPassword, passwordHash } from '../../web/passwords.ts';
+import { usageError } from '../../model/mobility-error.ts';
+import { leastPassword, passwordHash } from '../../web/password-hash.ts';
 import { repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { streamText } from '../files.ts';
+import { streamText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
-import { findStudy } from '../whom.ts';
+import { findStudy } from '../user-options.ts';
 import { minuteText, withZone } from '../wording.ts';
 
 /** Adds, lists and removes managers. */

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { folderIn, withoutCredentials } from '../../model/address.ts';
-import { usageError } from '../../model/errors.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { type CopyReport, copyBetween } from '../../upkeep/copy-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';

@@ -1,21 +1,21 @@
 // `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
 import { Command, Option } from 'commander';
-import { shippedSegmenter } from '../../analysis/sequence/segment.ts';
+import { shippedSegmenter } from '../../analysis/segment.ts';
 import { createLineLog, type Lines } from '../../log/line-log.ts';
 import { type Log, silentLog } from '../../log/log.ts';
-import { isMobilityError, MobilityError, usageError } from '../../model/errors.ts';
+import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import { durationArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { forShortRun } from '../heap.ts';
 import { LineFold } from '../line-fold.ts';
 import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
 import { type WorkerPool, workerPool, workForParent } from '../pipeline-workers.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
+import { forShortRun } from '../v8-flags.ts';
 import { outdatedText } from '../wording.ts';
 
 interface Options {

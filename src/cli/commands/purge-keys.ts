@@ -1,9 +1,9 @@
 // `mobility purge-keys`: removes documents that phones need no longer.
 import { Command } from 'commander';
-import { type PurgeReport, purgeKeys } from '../../upkeep/purge-keys.ts';
+import { type PurgeReport, purgeKeys } from '../../upkeep/purge-documents.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 
 interface Options extends Whom {
   dryRun?: true;

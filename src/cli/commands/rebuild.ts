@@ -1,12 +1,11 @@
 // `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
 import { Command } from 'commander';
 import { stringify } from 'csv-stringify/sync';
-import { distanceText } from '../../diary/numbers.ts';
-import { errorText, MobilityError } from '../../model/errors.ts';
+import { distanceText } from '../../diary/number-text.ts';
+import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { TripChange } from '../../pipeline/stage.ts';
-import { previewRebuild, rebuild } from '../../upkeep/rebuild.ts';
 import {
   addUser,
   type DayChange,
@@ -15,12 +14,13 @@ import {
   modesOf,
   type RebuildSummary,
 } from '../../upkeep/rebuild-summary.ts';
+import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { allOrNone } from '../files.ts';
+import { allOrNone } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { workTimeText } from '../wording.ts';
 
 interface Options extends Whom {

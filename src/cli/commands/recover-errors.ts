@@ -1,14 +1,14 @@
 // `mobility recover-errors`: retries the entries that could not be converted.
 import { Command } from 'commander';
-import { errorText } from '../../model/errors.ts';
+import { errorText } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';
-import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-errors.ts';
+import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
 import { type DayAsked, dayArgument, dayIn } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { type ErrorFilter, figuresWithErrors, refuseUnknownFilter, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { errorKeyText } from '../wording.ts';
 
 interface Options extends Whom, ErrorFilter {

@@ -1,15 +1,15 @@
 // `mobility report`: figures of all users that reveal nobody.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
-import { usageError } from '../../model/errors.ts';
+import { type DisclosedCell, usualLeast } from '../../figures/disclose.ts';
+import { daysToSettle, isSettled, type MonthReport, monthReport, readMonth } from '../../figures/month-report.ts';
+import type { Dimension } from '../../figures/tally.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { isDay, localDay } from '../../model/time.ts';
-import { reportPage } from '../../pages/report-page.ts';
-import { type DisclosedCell, usualLeast } from '../../report/disclose.ts';
-import { daysToSettle, isSettled, type MonthReport, monthReport, readMonth } from '../../report/month-report.ts';
-import type { Dimension } from '../../report/tally.ts';
+import { reportPage } from '../../web/pages/report-page.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { writeResult } from '../files.ts';
+import { writeResult } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {

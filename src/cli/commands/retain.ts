@@ -1,15 +1,15 @@
 // `mobility retain`: removes what is older than a study keeps it, and proves it.
 import { Command, Option } from 'commander';
-import { errorText, usageError } from '../../model/errors.ts';
+import { errorText, usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
 import { wipeTraces } from '../../upkeep/erase-user.ts';
-import { type RetainReport, retain, retentions } from '../../upkeep/retain.ts';
+import { type RetainReport, retain, retentions } from '../../upkeep/retain-user.ts';
 import { ageArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { onCopyOf } from '../on-copy.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { usersMeant, type Whom, withWhom } from '../whom.ts';
+import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 
 interface Options extends Whom {
   olderThan: number;

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import { Command, Option } from 'commander';
 import type { CommandContext, SettingFlags } from '../context.ts';
-import { packageVersion } from '../version.ts';
+import { packageVersion } from '../program-version.ts';
 
 /** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
 export function serveCommand(context: CommandContext): Command {

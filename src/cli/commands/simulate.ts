@@ -2,10 +2,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
-import { errorText, usageError } from '../../model/errors.ts';
+import { errorText, usageError } from '../../model/mobility-error.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
-import { everyUser } from '../../store/pages.ts';
+import { everyUser } from '../../store/paging.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
 import { type DayAsked, dayArgument, dayIn, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';

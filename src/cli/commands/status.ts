@@ -1,18 +1,24 @@
 // `mobility status`: who needs somebody, what arrives, what waits for the next run, and the state of the installation.
 import { Command } from 'commander';
-import { shippedVersion } from '../../analysis/sequence/version.ts';
-import { durationText } from '../../diary/numbers.ts';
-import { readActs } from '../../log/audit.ts';
-import { errorText } from '../../model/errors.ts';
+import { shippedVersion } from '../../analysis/analysis-version.ts';
+import { durationText } from '../../diary/number-text.ts';
+import { everyStand } from '../../diary/status/all-statuses.ts';
+import {
+  isTrouble,
+  type PersonState,
+  type Stand,
+  troubles,
+  usualSilentDays,
+} from '../../diary/status/person-status.ts';
+import { readActs } from '../../log/audit-log.ts';
+import { faultReason } from '../../model/error-summary.ts';
+import { errorText } from '../../model/mobility-error.ts';
 import { derivedDays } from '../../model/pipeline-state.ts';
-import { faultReason } from '../../model/set-aside.ts';
-import { everyStand } from '../../stand/every-stand.ts';
-import { isTrouble, type PersonState, type Stand, troubles, usualSilentDays } from '../../stand/stand-of.ts';
 import type { Store, Unfinished } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { cureOf, personStates } from '../stand-text.ts';
+import { cureOf, personStates } from '../status-text.ts';
 import { agoText, minuteText, outdatedText, withZone } from '../wording.ts';
 
 /** What was set aside for one reason. */

@@ -1,6 +1,6 @@
 // `mobility store check`: reads the whole store once and lists what is damaged.
 import { Command } from 'commander';
-import { usageError } from '../../model/errors.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';

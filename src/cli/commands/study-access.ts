@@ -2,20 +2,20 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { usageError } from '../../model/errors.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
 import { tokenHash } from '../../model/user.ts';
-import { type Invitation, invitationSheets } from '../../pages/invitation.ts';
-import { qrSvg, qrText } from '../../pages/qr.ts';
-import { textsFor } from '../../pages/texts/texts.ts';
+import { type Invitation, invitationSheets } from '../../web/pages/invitation.ts';
+import { qrSvg, qrText } from '../../web/pages/qr.ts';
+import { textsFor } from '../../web/pages/texts/texts.ts';
 import { appSetup, type OtherApp, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../files.ts';
+import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../file-access.ts';
 import { counted } from '../output.ts';
 import { newToken, showTokens } from '../tokens.ts';
-import { findStudy, noSubgroup, subgroupsOf } from '../whom.ts';
+import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink } from './user-tokens.ts';
 
 interface LinkOptions {

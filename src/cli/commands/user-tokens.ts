@@ -1,16 +1,16 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
-import { clockText } from '../../diary/numbers.ts';
-import { isMobilityError, usageError } from '../../model/errors.ts';
+import { clockText } from '../../diary/number-text.ts';
+import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
-import { qrText } from '../../pages/qr.ts';
 import type { Store } from '../../store/store.ts';
+import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
 import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { streamText } from '../files.ts';
+import { streamText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { checkedToken, newToken, showTokens } from '../tokens.ts';
 import { minuteText, withZone } from '../wording.ts';

@@ -1,19 +1,19 @@
 // `mobility users`: the people who may push and pull.
 import { Command, Option } from 'commander';
-import { usageError } from '../../model/errors.ts';
+import { everyStand } from '../../diary/status/all-statuses.ts';
+import { type PersonState, type Stand, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
 import { isUuid } from '../../model/ids.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
-import { everyStand } from '../../stand/every-stand.ts';
-import { type PersonState, type Stand, troubles, usualSilentDays } from '../../stand/stand-of.ts';
 import type { Collection } from '../../store/store.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileText, streamText } from '../files.ts';
-import { checkedName, importUsers, uuidError } from '../import-users.ts';
+import { fileText, streamText } from '../file-access.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
-import { personStates, standJson } from '../stand-text.ts';
-import { findStudy, isMember, refuseUnknownStudy } from '../whom.ts';
+import { checkedName, importUsers, uuidError } from '../register-people.ts';
+import { personStates, standJson } from '../status-text.ts';
+import { findStudy, isMember, refuseUnknownStudy } from '../user-options.ts';
 import { agoText, minuteText, withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 

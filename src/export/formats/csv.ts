@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import type { Column, Geometry, Row } from '../columns.ts';
 import { wkt } from '../geometry.ts';
 import { instantText } from '../instants.ts';
-import type { TableWriter, Writer } from './format.ts';
+import type { TableWriter, Writer } from './export-format.ts';
 
 /** One line. */
 export const csvLine = (cells: readonly (string | number | boolean | null)[]): string =>

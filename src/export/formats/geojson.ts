@@ -1,7 +1,7 @@
 // GeoJSON (RFC 7946): one FeatureCollection a table, a feature a line, one type of geometry a file.
 import type { Column, Geometry, Row } from '../columns.ts';
 import { geoJson } from '../geometry.ts';
-import type { TableWriter, Writer } from './format.ts';
+import type { TableWriter, Writer } from './export-format.ts';
 import { plainRow } from './jsonl.ts';
 
 /** Writes one table with a geometry column as a FeatureCollection. */

@@ -2,7 +2,7 @@
 
 import type { Row } from '../columns.ts';
 import { instantText } from '../instants.ts';
-import type { TableWriter, Writer } from './format.ts';
+import type { TableWriter, Writer } from './export-format.ts';
 
 const head = `<?xml version="1.0" encoding="UTF-8"?>
 <gpx version="1.1" creator="mobility" xmlns="http://www.topografix.com/GPX/1/1">

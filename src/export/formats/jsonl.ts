@@ -3,7 +3,7 @@
 import type { Column, Geometry, Row } from '../columns.ts';
 import { geoJson } from '../geometry.ts';
 import { instantText } from '../instants.ts';
-import type { TableWriter, Writer } from './format.ts';
+import type { TableWriter, Writer } from './export-format.ts';
 
 /** Writes one table as JSON lines. */
 export function jsonlWriter(writer: Writer, columns: readonly Column[]): TableWriter {

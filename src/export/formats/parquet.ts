@@ -3,7 +3,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Column, ColumnType, Geometry, Row } from '../columns.ts';
 import { positionsOf, round, wkb } from '../geometry.ts';
 import { instantOf } from '../instants.ts';
-import type { TableWriter, Writer } from './format.ts';
+import type { TableWriter, Writer } from './export-format.ts';
 
 /** Rows of a row group: what is held in memory. */
 const groupSize = 10_000;

@@ -1,7 +1,7 @@
 // The collections of an e-mission server -> things found: people, profiles, what was set aside, the long term and what
 // waits.
 import type { JsonObject } from '../../model/json.ts';
-import type { Found, SourcePerson } from '../format.ts';
+import type { Found, SourcePerson } from '../import-format.ts';
 import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
 /** A document as MongoDB's own packages read it. */

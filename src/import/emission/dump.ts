@@ -2,11 +2,11 @@
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
 import { isJsonObject } from '../../model/json.ts';
-import type { FolderFormat, Found, SourceReadOptions } from '../format.ts';
+import type { FolderFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { maxElementBytes } from '../read/json-elements.ts';
 import { isJsonList, jsonLines, jsonRecords } from '../read/json-records.ts';
 import { openSourceFile, type SourceFile, type SourceFolder } from '../source.ts';
-import { SourceBroken } from '../source-broken.ts';
+import { SourceBroken } from '../source-error.ts';
 import {
   type CollectionName,
   type EmissionDocument,

@@ -1,9 +1,9 @@
 // The database of a running e-mission server.
 import { type Db, MongoClient } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
-import { errorText, MobilityError } from '../../model/errors.ts';
-import type { Found, Part } from '../format.ts';
-import { SourceBroken } from '../source-broken.ts';
+import { errorText, MobilityError } from '../../model/mobility-error.ts';
+import type { Found, Part } from '../import-format.ts';
+import { SourceBroken } from '../source-error.ts';
 import { collectionNames, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
 
 const usualName = 'Stage_database';

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.
 import { entryOf, isDerived, withoutIds } from '../emission/database.ts';
 import { bsonDocuments } from '../emission/dump.ts';
 import { uuidOf } from '../emission/values.ts';
-import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonLines, jsonRecords } from '../read/json-records.ts';
 import type { SourceFile } from '../source.ts';
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { isUuid } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
 import type { ErrorRow } from '../../store/store.ts';
-import type { FolderFormat, Found, Owner, SourceReadOptions } from '../format.ts';
+import type { FolderFormat, Found, Owner, SourceReadOptions } from '../import-format.ts';
 import { jsonLines } from '../read/json-records.ts';
 import { openSourceFile, type SourceFolder } from '../source.ts';
-import { SourceBroken } from '../source-broken.ts';
+import { SourceBroken } from '../source-error.ts';
 
 /** What a value in each file of the folder is; null for what `export` does not write. */
 const valueIn: Record<string, (value: JsonValue, of: Owner) => Found | null> = {

@@ -1,5 +1,5 @@
 // JSON of any size -> the members and list elements of its outermost value, one after the other, as text.
-import { SourceBroken } from '../source-broken.ts';
+import { SourceBroken } from '../source-error.ts';
 
 /** A piece of a JSON file. */
 export interface JsonElement {

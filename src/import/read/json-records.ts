@@ -1,7 +1,7 @@
 // JSON of any size -> its records, be they elements of lists, lines, or the one object that the file is.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceFile } from '../source.ts';
-import { SourceBroken } from '../source-broken.ts';
+import { SourceBroken } from '../source-error.ts';
 import { jsonElements, maxElementBytes } from './json-elements.ts';
 import { fileLines } from './lines.ts';
 

@@ -1,6 +1,6 @@
 // XML of any size -> its elements as they open and close, without a tree.
 import sax from 'sax';
-import { SourceBroken } from '../source-broken.ts';
+import { SourceBroken } from '../source-error.ts';
 
 /** An element begins, or ends with its text since the last element within it. Names have no prefixes. */
 export type XmlEvent =

@@ -1,11 +1,11 @@
 // The one table of names that programs give to the parts of a fix, and how they write times and numbers.
-import { locationEntry, type OtherFix } from '../../formats/other-entry.ts';
-import { zoneAt } from '../../geo/zone.ts';
+import { locationEntry, type OtherFix } from '../../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
+import { zoneAt } from '../../model/geo/zone.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { timeOnClocks } from '../../model/time.ts';
-import type { FileReading, Found } from '../format.ts';
-import { SourceBroken } from '../source-broken.ts';
+import type { FileReading, Found } from '../import-format.ts';
+import { SourceBroken } from '../source-error.ts';
 
 /** Parts of a fix, as `--columns` names them. */
 export const columnNames = ['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const;

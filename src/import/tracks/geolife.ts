@@ -1,7 +1,7 @@
 // GeoLife: trajectories (`.plt`), and `labels.txt`, in which participants say how they travelled.
-import { otherEntry } from '../../formats/other-entry.ts';
+import { otherEntry } from '../../intake/apps/other-entry.ts';
 import { keys } from '../../model/keys.ts';
-import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
 import { fixFound, instantIn } from './fields.ts';

@@ -1,5 +1,5 @@
 // KML: tracks with a time for each point (`gx:Track`), and placemarks with a time or a span of time.
-import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { fixFound } from './fields.ts';

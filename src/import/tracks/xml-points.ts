@@ -1,6 +1,6 @@
 // GPX and TCX: the points of recorded tracks. Routes and waypoints are plans, not records.
 import type { Origin } from '../../model/entry.ts';
-import type { FileFormat, Found, SourceReadOptions } from '../format.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { fieldsIn, fixFound } from './fields.ts';

@@ -1,12 +1,13 @@
 // The caller's entries by key and time, as recorded or as converted.
-import type { DerivedTime } from '../../composite/read-derived.ts';
+
+import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
+import { daysBetween } from '../../emission/local-dates.ts';
+import type { DerivedTime } from '../../emission/read-derived.ts';
 import type { Entry } from '../../model/entry.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '../../model/time.ts';
-import { type FoundEntry, findEntries, type Selection } from '../find-entries.ts';
-import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import { type Route, type RouteCall, suggestions } from './route.ts';

@@ -1,11 +1,11 @@
 // What other apps push: OwnTracks, Overland, Traccar Client. Each answered so that its app keeps what was not stored.
-import type { Mapped } from '../../formats/other-entry.ts';
-import { restOf, unusable } from '../../formats/other-entry.ts';
-import { fromOverland } from '../../formats/overland.ts';
-import { fromOwnTracks } from '../../formats/owntracks.ts';
-import { fromOsmAnd, fromTraccar } from '../../formats/traccar.ts';
+import type { Mapped } from '../../intake/apps/other-entry.ts';
+import { restOf, unusable } from '../../intake/apps/other-entry.ts';
+import { fromOverland } from '../../intake/apps/overland.ts';
+import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
+import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
+import { takeEntry } from '../../intake/check-entry.ts';
 import { putTaken } from '../../intake/put-batch.ts';
-import { takeEntry } from '../../intake/take-entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
 import { objectOf } from '../schemas.ts';

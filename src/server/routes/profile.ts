@@ -1,6 +1,6 @@
 // What the app reports about itself, and the making of accounts.
 
-import { noLabels, readLabels } from '../../labels/labels-of.ts';
+import { noLabels, readLabels } from '../../diary/labels/load-labels.ts';
 import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';

@@ -1,15 +1,15 @@
 // The caller's own figures: distance, duration, speed and number of sections, by period and mode.
 
-import { everyDay, observedFigures } from '../../diary/days.ts';
-import { DaySums } from '../../metrics/by-day.ts';
-import { defaultMetric, isMetric, type SectionFigures } from '../../metrics/metrics.ts';
-import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../metrics/periods.ts';
-import { localPeriods, summarize, utcPeriods } from '../../metrics/periods.ts';
-import { readDayTrips } from '../../metrics/read-day-trips.ts';
-import { readSections, readSectionsOfDays } from '../../metrics/read-sections.ts';
+import { everyDay, observedFigures } from '../../diary/read-days.ts';
+import { daysBetween } from '../../emission/local-dates.ts';
+import { DaySums } from '../../figures/by-day.ts';
+import { defaultMetric, isMetric, type SectionFigures } from '../../figures/metrics.ts';
+import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../figures/periods.ts';
+import { localPeriods, summarize, utcPeriods } from '../../figures/periods.ts';
+import { readDayTrips } from '../../figures/read-day-trips.ts';
+import { readSections, readSectionsOfDays } from '../../figures/read-sections.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { addDays, isDay, justAfter } from '../../model/time.ts';
-import { daysBetween } from '../local-dates.ts';
 import { badRequest } from '../problem.ts';
 import { objectOf, schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';

@@ -1,9 +1,9 @@
 // The definition of a route: its path, callers, input and answer, and the function that answers.
 import type { Config } from '../../config.ts';
-import type { Taken } from '../../intake/take-entry.ts';
-import type { SuggestionSettings } from '../../labels/suggest.ts';
+import type { SuggestionSettings } from '../../diary/labels/suggest.ts';
+import type { Everybody } from '../../figures/everybody.ts';
+import type { Taken } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
-import type { Everybody } from '../../metrics/everybody.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,6 +1,7 @@
 // The diary of one day, and how far the pipeline has got: what the phone shows as draft and what as processed.
-import { withLabels } from '../../diary/add-labels.ts';
+
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
+import { withLabels } from '../../diary/labels/add-labels.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, values } from '../schemas.ts';

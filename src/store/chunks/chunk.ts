@@ -4,7 +4,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { zoneNamed } from '../../model/time.ts';
 import type { ChunkRow } from '../rows/tables.ts';
-import { columnsText, listOf } from './columns.ts';
+import { columnsText, listOf } from './column-codec.ts';
 import { packText, unpackText } from './pack.ts';
 
 /** An entry as it is stored. */

@@ -1,8 +1,8 @@
 // Connects to a MongoDB deployment and refuses servers that cannot keep the promises of the store.
 import { type Db, type Document, MongoClient, ReadConcern, type WriteConcernSettings } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
-import { errorText, MobilityError } from '../../model/errors.ts';
-import { initiation, toStoreError } from './failures.ts';
+import { errorText, MobilityError } from '../../model/mobility-error.ts';
+import { initiation, toStoreError } from './mongodb-errors.ts';
 
 /** Options for opening a store on MongoDB. */
 export interface MongoOptions {

@@ -1,12 +1,12 @@
 // Collections, indexes and shards of a store in MongoDB, and the format that says which they are.
 import type { Collection, Document, IndexDescription } from 'mongodb';
-import { errorText, MobilityError } from '../../model/errors.ts';
-import { NoStore } from '../../model/refusals.ts';
+import { errorText, MobilityError } from '../../model/mobility-error.ts';
+import { NoStore } from '../../model/store-errors.ts';
 import type { Table } from '../rows/rows.ts';
 import { allTables, storeFormat } from '../rows/tables.ts';
 import type { Connection, MongoOptions } from './connect.ts';
-import { parts } from './rows.ts';
-import { retry } from './transactions.ts';
+import { parts } from './mongodb-rows.ts';
+import { retry } from './mongodb-transactions.ts';
 import { tryCommands } from './try-commands.ts';
 
 const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];

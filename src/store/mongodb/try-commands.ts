@@ -1,8 +1,8 @@
 // Tries one of each command that the store sends, so that a server without one is refused before it has data.
 import { MongoServerError } from 'mongodb';
-import { errorText, MobilityError } from '../../model/errors.ts';
+import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import type { Connection } from './connect.ts';
-import { inTransaction, retry } from './transactions.ts';
+import { inTransaction, retry } from './mongodb-transactions.ts';
 
 /** Throws `MOBILITY_UNSUPPORTED` with the name of the command that the server refuses. Leaves nothing behind. */
 export async function tryCommands(connection: Connection): Promise<void> {

@@ -1,6 +1,6 @@
 // The checksum of a row, the same in every engine.
 import { hash } from 'node:crypto';
-import { MobilityError } from '../../model/errors.ts';
+import { MobilityError } from '../../model/mobility-error.ts';
 import type { ColumnValue, Table } from './rows.ts';
 
 /** The first 64 bits of the SHA-1 over all columns, as 16 hex characters: tells damage, and contents apart. */

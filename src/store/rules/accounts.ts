@@ -2,7 +2,7 @@
 // reads.
 import { newUuid } from '../../model/ids.ts';
 import { clockSlack, derivedDays } from '../../model/pipeline-state.ts';
-import { leaseLost, notAdmitted } from '../../model/refusals.ts';
+import { leaseLost, notAdmitted } from '../../model/store-errors.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';

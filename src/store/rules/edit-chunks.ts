@@ -1,8 +1,9 @@
 // Changes of the timeseries: entries are put into the chunks of their day, and removed from them.
+
+import { touch } from '../../model/dirty-range.ts';
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
-import { touch } from '../../model/marks.ts';
 import { zoneNamed } from '../../model/time.ts';
 import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { Where, WritableRows } from '../rows/rows.ts';

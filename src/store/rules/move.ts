@@ -1,8 +1,9 @@
 // The move of waiting entries to the timeseries or, where they fail, to the error timeseries.
+
+import { isTouched, marksOf, united } from '../../model/dirty-range.ts';
 import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
-import { isTouched, marksOf, united } from '../../model/marks.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, type WaitingEntry } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
@@ -13,7 +14,7 @@ import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { type Edited, editChunks, keepWritten } from './edit-chunks.ts';
-import { failedRow } from './set-aside.ts';
+import { failedRow } from './error-rows.ts';
 import { zonelessSpan, zonesAround } from './timeseries.ts';
 
 /** Moves one page of entries, see `Usercache.move`. */

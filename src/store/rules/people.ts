@@ -3,7 +3,7 @@ import { newUuid } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { ManagerRecord } from '../../model/manager.ts';
-import { notFinished, userExists } from '../../model/refusals.ts';
+import { notFinished, userExists } from '../../model/store-errors.ts';
 import {
   type Enrolment,
   type EnrolResult,

@@ -1,5 +1,5 @@
 // The timeseries: entries of the long term, in chunks.
-import { united } from '../../model/marks.ts';
+import { united } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';

@@ -1,5 +1,5 @@
 // The chain of trips of each user, and the documents that derive from it.
-import type { AnalysedTrips } from '../../corrections/corrected-trips.ts';
+import type { AnalysedTrips } from '../../diary/corrections/corrected-trips.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';

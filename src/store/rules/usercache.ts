@@ -1,6 +1,6 @@
 // The usercache: entries that were pushed and wait for the pipeline.
 import { dataTime, type Identity } from '../../model/entry.ts';
-import { isMobilityError } from '../../model/errors.ts';
+import { isMobilityError } from '../../model/mobility-error.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { batchRows, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
@@ -10,12 +10,12 @@ import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '
 import { admitted, stateIn } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
+import { errorId, failedRow } from './error-rows.ts';
 import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
 import { type IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { noteFirst } from './people.ts';
 import { mergeProfile } from './profiles.ts';
-import { errorId, failedRow } from './set-aside.ts';
 
 /** The usercache of a store. */
 export function usercache(engine: Engine, cache: ChunkCache): Usercache {

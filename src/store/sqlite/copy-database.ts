@@ -1,8 +1,8 @@
 // A consistent copy of the database file while others write to it.
 import { connect } from './driver.ts';
-import { storeError } from './engine-errors.ts';
 import { databaseIn, makeEmpty, openFolder, syncFile } from './folder.ts';
-import { setUp, whenFree } from './transactions.ts';
+import { storeError } from './sqlite-errors.ts';
+import { setUp, whenFree } from './sqlite-transactions.ts';
 
 /**
  * Copies the database of the store in `folder` into another folder, as it is at one moment. The copy has no log, so

@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { access, constants, link, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeFolders } from '../../make-folders.ts';
-import { MobilityError } from '../../model/errors.ts';
-import { NoStore } from '../../model/refusals.ts';
+import { MobilityError } from '../../model/mobility-error.ts';
+import { NoStore } from '../../model/store-errors.ts';
+import { makeFolders } from '../../util/make-folders.ts';
 import { storeFormat } from '../rows/tables.ts';
 import { type Connection, connect } from './driver.ts';
-import { storeError } from './engine-errors.ts';
 import { type Fault, inspectFile } from './inspect.ts';
 import { schema } from './schema.ts';
+import { storeError } from './sqlite-errors.ts';
 
 /** The number by which the file says that it belongs to a store: `mobi`. */
 export const applicationId = 0x6d6f6269;

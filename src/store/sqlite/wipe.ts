@@ -2,8 +2,8 @@
 import { fdatasyncSync, readSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, connect } from './driver.ts';
-import { busyError, storeError } from './engine-errors.ts';
-import { makeWay, setUp, type Transactions, whenFree } from './transactions.ts';
+import { busyError, storeError } from './sqlite-errors.ts';
+import { makeWay, setUp, type Transactions, whenFree } from './sqlite-transactions.ts';
 
 /**
  * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file, and lets writes of

@@ -1,7 +1,12 @@
 // Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
 import { describe, expect, it } from 'vitest';
-import { type Location, type Motion, type PhoneEvent, restartedBetween } from '../../../src/analysis/observations.ts';
-import { segmentTrips } from '../../../src/analysis/sequence/candidates.ts';
+import { segmentTrips } from '../../../src/analysis/clean/candidates.ts';
+import {
+  type Location,
+  type Motion,
+  type PhoneEvent,
+  restartedBetween,
+} from '../../../src/analysis/clean/observations.ts';
 import type { Resume } from '../../../src/model/trip.ts';
 import { at, event, iosAt, iosMoving, motions, moving, since, t0 } from '../../support/phone.ts';
 

@@ -2,7 +2,7 @@
 // tell.
 import { describe, expect, it } from 'vitest';
 import { type AnalyseInput, analyse } from '../../../src/analysis/analyse.ts';
-import type { Location } from '../../../src/analysis/observations.ts';
+import type { Location } from '../../../src/analysis/clean/observations.ts';
 import type { Trip } from '../../../src/model/trip.ts';
 import { chainProblems } from '../../support/chain.ts';
 import { at, event, iosAt, motion, motions, moving, since } from '../../support/phone.ts';

@@ -1,14 +1,14 @@
 // Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, the features, the trees.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeWeights, viterbi } from '../../../src/analysis/sequence/decode.ts';
-import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/sequence/features.ts';
-import { jointOdds, pairShares } from '../../../src/analysis/sequence/joint.ts';
-import { modelOf, StateOdds, type TreeFile } from '../../../src/analysis/sequence/model.ts';
-import { legFeatures, modes, type Ride } from '../../../src/analysis/sequence/rides.ts';
-import { shippedModels } from '../../../src/analysis/sequence/segment.ts';
-import { cellStates, stateNames } from '../../../src/analysis/sequence/states.ts';
-import { trackLimits, trackOf } from '../../../src/analysis/sequence/track.ts';
+import { trackLimits, trackOf } from '../../../src/analysis/clean/track.ts';
+import { jointOdds, pairShares } from '../../../src/analysis/modes/mode-crf.ts';
+import { legFeatures, modes, type Ride } from '../../../src/analysis/modes/segment-evidence.ts';
+import { shippedModels } from '../../../src/analysis/segment.ts';
+import { modelOf, StateOdds, type TreeFile } from '../../../src/analysis/states/boosted-trees.ts';
+import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/states/features.ts';
+import { cellStates, stateNames } from '../../../src/analysis/states/states.ts';
+import { decodeWeights, viterbi } from '../../../src/analysis/states/viterbi.ts';
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';
 

@@ -3,9 +3,9 @@ import { deepStrictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { dataTime, type Entry } from '../../../src/model/entry.ts';
-import type { ErrorCode } from '../../../src/model/errors.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
-import { errorPages } from '../../../src/store/pages.ts';
+import type { ErrorCode } from '../../../src/model/mobility-error.ts';
+import { errorPages } from '../../../src/store/paging.ts';
 import type {
   EntryPage,
   EntryQuery,

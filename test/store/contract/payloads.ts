@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
-import { errorPages } from '../../../src/store/pages.ts';
+import { errorPages } from '../../../src/store/paging.ts';
 import { putDocument } from '../../support/store.ts';
 import { entry, type Finder, findAll, fix, newPerson, refuse, same, type Use } from './kit.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../src/store/sqlite/folder.ts';
-import { whenFree } from '../../../src/store/sqlite/transactions.ts';
+import { whenFree } from '../../../src/store/sqlite/sqlite-transactions.ts';
 import { isHere } from '../../support/needs.ts';
 import { noise } from '../../support/noise.ts';
 import { until } from '../../support/until.ts';

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { archiveFiles } from '../../../src/log/archive.ts';
+import { archiveFiles } from '../../../src/log/compress-files.ts';
 import { backupStore } from '../../../src/upkeep/backup-store.ts';
 import { usePlaces } from '../support/folders.ts';
 

@@ -1,0 +1,212 @@
+// Step "rides": what speaks for one mode or another of each leg of an outing: its shape, and what lies around it.
+import { fastest } from '../../model/mode-class.ts';
+import { apart, firstAfter, metresBetween, positionAt, type Track } from '../clean/track.ts';
+import { type Run, runsBetween, secondsIn } from '../states/state-runs.ts';
+import { cellStates } from '../states/states.ts';
+import type { Cells } from '../states/viterbi.ts';
+import { type Leg, legsOf } from '../trips/legs.ts';
+import { fastestSpeed, haltsIn, silentShare, turnPerKm } from './path-shape.ts';
+
+/** Modes that a leg is decided between. */
+export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
+
+/** Figures of a leg, in the order of the models. */
+export const legFeatures = [
+  'one',
+  'on foot',
+  'cycling',
+  'ln share walk',
+  'ln share cycle',
+  'ln share motor',
+  'boarded on foot',
+  'ln wait',
+  'ln walk before',
+  'ln walk after',
+  'covered',
+  'ln turning',
+  'ln halts',
+  'silent',
+  'ln speed',
+  'ln fastest',
+  'fast',
+] as const;
+
+/** A leg with its figures and how it follows the leg by vehicle or bicycle before it. */
+export interface Ride {
+  leg: Leg;
+  features: number[];
+  /** By mode: false where nobody moves so fast in it. */
+  possible: boolean[];
+  /** m/s, the 95 % quantile */
+  fastest: number;
+  /** Index of the ride before it; null: none, or too long ago. */
+  before: number | null;
+  /**
+   * 0 to 1: how far it begins where the ride before it ended; `left`: how far the user came back to what they had left
+   * there, which is never more.
+   */
+  near: number;
+  left: number;
+  /** s that the user stood before it, as far as they had not left it there: nobody waits for that */
+  waited: number;
+}
+
+/** Physical limits, and s beyond which a rest is a stay (by hand: few people wait longer at a stop). */
+export const rideLimits = {
+  /** m/s by mode on average, over at least `least` m */
+  limits: [fastest.walk, fastest.bike, fastest.car, fastest.bus, fastest.rail],
+  least: 500,
+  stay: 1200,
+  /** m; a vehicle waits where it was left: what locations of its end and of the next start err by */
+  parked: 60,
+  /** s; who stood so long before a ride waited for it */
+  waited: 60,
+  /**
+   * Who goes on with what they left walked so many s, went m away (a train is left along a platform, physical) and
+   * turned back, by a share of the way. Each speaks by its share. s of any stop that says as much (by hand).
+   */
+  walked: 60,
+  away: 80,
+  turnedBack: 0.3,
+  stayed: 900,
+};
+
+/** The legs of an outing between two times, with their figures. */
+export function ridesOf(
+  { runs, track, cells }: { runs: readonly Run[]; track: Track; cells: Cells },
+  from: number,
+  to: number,
+): Ride[] {
+  const rides: Ride[] = [];
+  let last: number | null = null;
+  const legs = legsOf(runs, from, to);
+  for (const [i, leg] of legs.entries()) {
+    const onFoot = leg.state === cellStates.walk;
+    const before = last === null || onFoot ? null : rides[last]!;
+    const linked = before !== null && leg.start - before.leg.end <= 2 * rideLimits.stay;
+    const figures = figuresOf(track, cells, leg);
+    const left = linked ? leftBy(runs, track, before, leg) : 0;
+    const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : aroundOf(runs, legs, i, from);
+    const waited = (1 - left) * around.waited;
+    const metres = metresBetween(track, leg.start, leg.end);
+    rides.push({
+      leg,
+      features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
+      possible: rideLimits.limits.map((limit) => metres < rideLimits.least || metres <= limit * (leg.end - leg.start)),
+      fastest: figures.fastest,
+      before: linked ? last : null,
+      near: linked && unseenBetween(track, before.leg.end, leg.start) <= rideLimits.parked ? 1 : left,
+      left,
+      waited,
+    });
+    if (!onFoot) last = rides.length - 1;
+  }
+  return rides;
+}
+
+/**
+ * m between where one ride ended and the last location before the next: through a silence nobody went from its
+ * beginning.
+ */
+function unseenBetween(track: Track, end: number, start: number): number {
+  const i = Math.max(0, firstAfter(track, start) - 1);
+  return apart(positionAt(track, end), { x: track.x[i]!, y: track.y[i]! });
+}
+
+/**
+ * 0 to 1: how far the user left a vehicle that they had not waited for where they then went on from: for long, or on
+ * foot, away and back. Who changes vehicles at one platform goes on.
+ */
+function leftBy(runs: readonly Run[], track: Track, ride: Ride, next: Leg): number {
+  if (ride.waited >= rideLimits.waited) return 0;
+  const before = ride.leg;
+  const [end, start] = [before.end, next.start];
+  const at = (ts: number) => positionAt(track, ts);
+  // A state changes half a minute too early or late.
+  const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
+  const there = around(start);
+  const off = Math.min(...around(end).flatMap((a) => there.map((b) => apart(a, b))));
+  const back = bell(off / rideLimits.parked);
+  if (start - end >= rideLimits.stayed) return back;
+  const way = apart(at(before.start), at(end)) + apart(at(start), at(next.end));
+  const shorter = way > 0 ? 1 - apart(at(before.start), at(next.end)) / way : 0;
+  const turned = Math.min(1, Math.max(0, shorter / rideLimits.turnedBack));
+  const walked = Math.min(1, secondsIn(runsBetween(runs, end, start), cellStates.walk) / rideLimits.walked);
+  return back * turned * walked * (1 - bell(farthest(track, end, start) / rideLimits.away));
+}
+
+/** 1 at 0, and 0.6 at 1: how likely locations err so far, as a share of what they usually err by. */
+const bell = (x: number): number => Math.exp(-(x ** 2) / 2);
+
+/** m that the locations of a stop lie from where it began, at most */
+function farthest(track: Track, start: number, end: number): number {
+  const from = positionAt(track, start);
+  let most = 0;
+  for (let i = firstAfter(track, start); i < track.ts.length && track.ts[i]! < end; i += 1)
+    most = Math.max(most, apart(from, { x: track.x[i]!, y: track.y[i]! }));
+  return most;
+}
+
+const log = (value: number, least: number, most: number): number => Math.log(Math.min(most, Math.max(least, value)));
+
+function figuresOf(track: Track, cells: Cells, leg: Leg) {
+  const seconds = Math.max(1, leg.end - leg.start);
+  const km = metresBetween(track, leg.start, leg.end) / 1000;
+  const average = (1000 * km) / seconds;
+  const fastest = fastestSpeed(track, leg);
+  const { covered, halts } = haltsIn(track, leg);
+  const own = [1, leg.state === cellStates.walk ? 1 : 0, leg.state === cellStates.cycle ? 1 : 0];
+  for (const share of movingShares(leg, cells)) own.push(log(share, 0.01, 1));
+  const shape = [
+    covered,
+    covered * log(turnPerKm(track, leg) / 0.6, 0.25, 10),
+    covered * log(halts / Math.max(km, 0.3), 0.1, 10),
+    silentShare(track, leg),
+    log(average / 8, 0.05, 10),
+    log(fastest / 12, 0.05, 10),
+    Math.max(0, fastest - 27) / 10,
+  ];
+  return { own, shape, fastest };
+}
+
+/** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
+export function movingShares({ state, start, end }: Leg, { ts, probability }: Cells): number[] {
+  const sums = [0, 0, 0];
+  for (let i = 0; i < ts.length; i += 1) {
+    if (ts[i]! < start || ts[i]! > end) continue;
+    for (let k = 0; k < 3; k += 1) sums[k]! += probability[4 * i + 1 + k]!;
+  }
+  const moving = sums[0]! + sums[1]! + sums[2]!;
+  if (moving === 0) return sums.map((_, k) => (state === 1 + k ? 1 : 0));
+  return sums.map((sum) => sum / moving);
+}
+
+/** How much a wait says: from `stayed` on less, as who stands so long may be staying. */
+function waitFigure(waited: number): number {
+  const doubt = (rideLimits.stay - waited) / (rideLimits.stay - rideLimits.stayed);
+  return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
+}
+
+/** Whether the user boarded on foot, and how long they stood and walked before, and walked after it. */
+function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: number) {
+  const leg = legs[i]!;
+  let [walked, stood, waited] = [0, 0, 0];
+  const before = runsBetween(runs, Math.max(from, leg.start - 2 * rideLimits.stay), leg.start);
+  for (const { state, start, end } of before.reverse()) {
+    if (state === cellStates.walk) {
+      walked += end - start;
+      waited = stood;
+    } else if (state !== cellStates.still) {
+      waited = stood; // since the ride before
+      walked = Math.max(walked, 1);
+      break;
+    } else {
+      stood += end - start;
+      if (end - start > rideLimits.stay) break;
+    }
+  }
+  const next = legs[i + 1];
+  const after = next?.state === cellStates.walk ? next.end - next.start : 0;
+  const walks = [log(1 + walked / 60, 1, 20), log(1 + after / 60, 1, 20)];
+  return { boarded: walked > 0 ? 1 : 0, waited, walks };
+}

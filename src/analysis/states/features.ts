@@ -1,0 +1,372 @@
+// Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
+import type { Motion, Sampling } from '../clean/observations.ts';
+import { apartIn, firstAfter, floats, type Track } from '../clean/track.ts';
+import { SortedWindow } from './sorted-window.ts';
+import { noState, stateTold } from './states.ts';
+
+/** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
+export const cellSeconds = 15;
+
+/** Names of the features, in the order of the models. `missingFeature` is the value of an unknown feature. */
+export const featureNames: readonly string[] = `
+  since until gap gapv
+  d15 d30 d60 p60 d150 str150 d300 p300 str300
+  back60 fwd60 back180 fwd180 back420 fwd420
+  v2m_50 v2m_90 v5m_10 v5m_50 v5m_90 v5m_max
+  slow5m fast5m turn3m acc5m
+  ss30 ss120
+  astill30 astill90 astill300 awalk30 awalk90 awalk300 abike30 abike90 abike300 acar30 acar90 acar300 anone30 anone90 anone300
+`
+  .trim()
+  .split(/\s+/);
+
+/** Stands for a figure that is not known. */
+const missingFeature = -1;
+
+/** Thresholds of the features. All are set by hand, but `reading` (how long iOS may say nothing new) is physical. */
+export const featureLimits = {
+  /** s; farther from any location there are no cells: the user rests */
+  reach: 1200,
+  /** s; more silence before or after a cell is as much as this */
+  longestSilence: 3600,
+  /** s; a cell is covered when the locations around it lie nearer together */
+  covered: 90,
+  /** m/s; slower and faster than these within five minutes is counted */
+  slow: 1,
+  fast: 4,
+  /** m/s; slower there is no heading */
+  heading: 1,
+  /** s; a motion reading of an iPhone holds at most this long */
+  reading: 1200,
+};
+
+/** What cells are made of: one outing of one phone. */
+export interface CellInput {
+  track: Track;
+  /** Ascending by `ts`. */
+  motions: readonly Motion[];
+  sampling: Sampling;
+  /** s since the epoch; cells lie between these, both ends included */
+  from: number;
+  to: number;
+}
+
+/** Cells on either side that a cell looks at: 420 s for its neighbours' speed, one more for theirs. */
+const margin = 29;
+
+/** Features of a cell. */
+export const cellWidth = featureNames.length;
+
+/** Cells whose features are found together: few enough to stay in the cache of a processor. */
+const blockSize = 128;
+
+/** Cells that follow each other, and their features, cell after cell. */
+export interface Block {
+  /** s since the epoch, of the first cell */
+  ts: number;
+  /** Its index in the grid. */
+  first: number;
+  count: number;
+  rows: Float64Array;
+}
+
+/**
+ * Visits every cell within reach of a location, in order of time, block by block; `rows` is used again for the next.
+ */
+export function forEachBlock(input: CellInput, visit: (block: Block) => void): void {
+  const readings = readingsOf(input);
+  const sensed = sensedSpeeds(input);
+  const rows = new Float64Array(blockSize * cellWidth);
+  for (const [from, to] of stretchesNear(input)) {
+    const grid = gridOf(input.track, from, to);
+    const sums = sumsOf(grid);
+    const cells = (to - from) / cellSeconds + 1;
+    for (let done = 0; done < cells; done += blockSize) {
+      const count = Math.min(blockSize, cells - done);
+      const block = { ts: from + done * cellSeconds, first: margin + done, count, rows };
+      writeWay(block, grid);
+      writeOrder(block, grid);
+      writeShares(block, sums);
+      for (let s = 0; s < 2; s += 1) writeMeans(block, sensed, sensedSpans[s]!, 29 + s);
+      for (let s = 0; s < 3; s += 1) {
+        if (readings.held) writeHeld(block, readings, readingSpans[s]!, 31 + s);
+        else writeMeans(block, readings, readingSpans[s]!, 31 + s);
+      }
+      visit(block);
+    }
+  }
+}
+
+/** First and last cell of every stretch of time within reach of a location. */
+function stretchesNear({ track, from, to }: CellInput): [number, number][] {
+  const found: [number, number][] = [];
+  for (const ts of track.ts) {
+    const first = Math.ceil(Math.max(from, ts - featureLimits.reach) / cellSeconds) * cellSeconds;
+    const last = Math.floor(Math.min(to, ts + featureLimits.reach) / cellSeconds) * cellSeconds;
+    if (first > last) continue;
+    const before = found.at(-1);
+    if (before && first <= before[1] + cellSeconds) before[1] = Math.max(before[1], last);
+    else found.push([first, last]);
+  }
+  return found;
+}
+
+/** Positions at the cells of a stretch and `margin` cells on either side. */
+interface Grid {
+  x: Float64Array;
+  y: Float64Array;
+  /** m along the track */
+  metres: Float64Array;
+  /** s to the location before and after, infinite if there is none */
+  since: Float64Array;
+  until: Float64Array;
+  /** m/s over the gap between these; `missingFeature` where one is missing */
+  gapSpeed: Float64Array;
+  /** m/s from the cell before to the one after */
+  speed: Float64Array;
+  /** 1 where the locations around the cell lie near together */
+  covered: Uint8Array;
+}
+
+function gridOf(track: Track, from: number, to: number): Grid {
+  const n = (to - from) / cellSeconds + 1 + 2 * margin;
+  const lists = floats(n, 'x', 'y', 'metres', 'since', 'until', 'gapSpeed', 'speed');
+  const { x, y, metres, since, until, gapSpeed, speed } = lists;
+  const covered = new Uint8Array(n);
+  const { ts: times, x: fixX, y: fixY, metres: fixMetres } = track;
+  const count = times.length;
+  const { longestSilence } = featureLimits;
+  let after = 0;
+  for (let i = 0; i < n; i += 1) {
+    const ts = from + (i - margin) * cellSeconds;
+    while (after < count && times[after]! <= ts) after += 1;
+    const a = Math.max(0, after - 1);
+    const b = Math.min(after, count - 1);
+    const share = b > a ? (ts - times[a]!) / (times[b]! - times[a]!) : 0;
+    x[i] = fixX[a]! + share * (fixX[b]! - fixX[a]!);
+    y[i] = fixY[a]! + share * (fixY[b]! - fixY[a]!);
+    metres[i] = fixMetres[a]! + share * (fixMetres[b]! - fixMetres[a]!);
+    since[i] = after > 0 ? Math.min(ts - times[a]!, longestSilence) : longestSilence;
+    until[i] = after < count ? Math.min(times[b]! - ts, longestSilence) : longestSilence;
+    gapSpeed[i] = after > 0 && after < count ? apartIn(fixX, fixY, a, b) / (times[b]! - times[a]!) : missingFeature;
+    covered[i] = since[i]! + until[i]! < featureLimits.covered ? 1 : 0;
+  }
+  for (let i = 1; i < n - 1; i += 1) speed[i] = apartIn(x, y, i - 1, i + 1) / (2 * cellSeconds);
+  return { x, y, metres, since, until, gapSpeed, speed, covered };
+}
+
+/** Silence around the cells, and how far the user got around them: features 0 to 18. */
+function writeWay({ first, count, rows }: Block, grid: Grid): void {
+  const { x, y, metres, since, until, gapSpeed, speed } = grid;
+  const longestGap = 2 * featureLimits.longestSilence;
+  for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
+    rows[at] = since[i]!;
+    rows[at + 1] = until[i]!;
+    rows[at + 2] = Math.min(since[i]! + until[i]!, longestGap);
+    rows[at + 3] = gapSpeed[i]!;
+    rows[at + 4] = speed[i]!;
+    rows[at + 5] = apartIn(x, y, i - 2, i + 2) / 60;
+    rows[at + 6] = apartIn(x, y, i - 4, i + 4) / 120;
+    rows[at + 7] = (metres[i + 4]! - metres[i - 4]!) / 120;
+    const d150 = apartIn(x, y, i - 10, i + 10) / 300;
+    const p150 = (metres[i + 10]! - metres[i - 10]!) / 300;
+    rows[at + 8] = d150;
+    rows[at + 9] = d150 / Math.max(p150, 0.05);
+    const d300 = apartIn(x, y, i - 20, i + 20) / 600;
+    const p300 = (metres[i + 20]! - metres[i - 20]!) / 600;
+    rows[at + 10] = d300;
+    rows[at + 11] = p300;
+    rows[at + 12] = d300 / Math.max(p300, 0.05);
+    rows[at + 13] = apartIn(x, y, i, i - 4) / 60;
+    rows[at + 14] = apartIn(x, y, i, i + 4) / 60;
+    rows[at + 15] = apartIn(x, y, i, i - 12) / 180;
+    rows[at + 16] = apartIn(x, y, i, i + 12) / 180;
+    rows[at + 17] = apartIn(x, y, i, i - 28) / 420;
+    rows[at + 18] = apartIn(x, y, i, i + 28) / 420;
+  }
+}
+
+/** Cells on either side whose speeds are put in order: two minutes and five. */
+const nearby = 8;
+const far = 20;
+
+/** Speed and acceleration over some minutes, by order: features 19 to 24 and 28. */
+function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): void {
+  const nearSpeeds = new SortedWindow(2 * nearby + 1);
+  const speeds = new SortedWindow(2 * far + 1);
+  const changes = new SortedWindow(2 * far + 1);
+  // Each window begins around the cell before the first, and then moves on by a cell.
+  for (let i = first - 1 - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
+  for (let i = first - 1 - far; i < first + far; i += 1) {
+    if (covered[i] === 1) speeds.add(speed[i]!);
+    changes.add(changeAt(speed, i));
+  }
+  for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
+    moveOn(nearSpeeds, speed, covered, i - 1 - nearby, i + nearby);
+    moveOn(speeds, speed, covered, i - 1 - far, i + far);
+    changes.replace(changeAt(speed, i - 1 - far), changeAt(speed, i + far));
+    rows[at + 19] = nearSpeeds.at(0.5, missingFeature);
+    rows[at + 20] = nearSpeeds.at(0.9, missingFeature);
+    rows[at + 21] = speeds.at(0.1, missingFeature);
+    rows[at + 22] = speeds.at(0.5, missingFeature);
+    rows[at + 23] = speeds.at(0.9, missingFeature);
+    rows[at + 24] = speeds.at(1, missingFeature);
+    rows[at + 28] = sure(changes.at(0.9, missingFeature));
+  }
+}
+
+/** Moves a window over the covered cells on: one cell leaves it, and one enters. */
+function moveOn(
+  window: SortedWindow,
+  speed: Float64Array,
+  covered: Uint8Array,
+  leaving: number,
+  entering: number,
+): void {
+  if (covered[leaving] === 1 && covered[entering] === 1) window.replace(speed[leaving]!, speed[entering]!);
+  else if (covered[leaving] === 1) window.remove(speed[leaving]!);
+  else if (covered[entering] === 1) window.add(speed[entering]!);
+}
+
+/** Without digits that depend on where on the earth it happened: over a silence they would be all that there is. */
+const sure = (value: number): number => Math.round(value * 1e9) / 1e9;
+
+/** m/s2 since the cell before */
+function changeAt(speed: Float64Array, i: number): number {
+  return Math.abs(speed[i]! - speed[i - 1]!) / cellSeconds;
+}
+
+/** Sums up to each cell of a grid, without the cell itself. */
+interface Sums {
+  /** Covered cells in which the user is slow, and fast. */
+  slow: Float64Array;
+  fast: Float64Array;
+  /** rad, and km in the cells that have a heading */
+  turned: Float64Array;
+  ridden: Float64Array;
+}
+
+function sumsOf({ x, y, speed, covered }: Grid): Sums {
+  const n = speed.length;
+  const { slow, fast, turned, ridden } = floats(n + 1, 'slow', 'fast', 'turned', 'ridden');
+  let heading = Number.NaN;
+  for (let i = 0; i < n; i += 1) {
+    slow[i + 1] = slow[i]! + (covered[i] === 1 && speed[i]! < featureLimits.slow ? 1 : 0);
+    fast[i + 1] = fast[i]! + (covered[i] === 1 && speed[i]! > featureLimits.fast ? 1 : 0);
+    const moving = i > 0 && i < n - 1 && speed[i]! > featureLimits.heading;
+    const here = moving ? Math.atan2(y[i + 1]! - y[i - 1]!, x[i + 1]! - x[i - 1]!) : Number.NaN;
+    const change = Math.abs(here - heading); // NaN unless both move
+    turned[i + 1] = turned[i]! + (change >= 0 ? Math.min(change, 2 * Math.PI - change) : 0);
+    ridden[i + 1] = ridden[i]! + (moving ? (speed[i]! * cellSeconds) / 1000 : 0);
+    heading = here;
+  }
+  return { slow, fast, turned, ridden };
+}
+
+/** Shares of slow and fast cells in five minutes, and turning over three: features 25 to 27. */
+function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden }: Sums): void {
+  for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
+    rows[at + 25] = (slow[i + 21]! - slow[i - 20]!) / 41;
+    rows[at + 26] = (fast[i + 21]! - fast[i - 20]!) / 41;
+    rows[at + 27] = sure((turned[i + 13]! - turned[i - 12]!) / Math.max(ridden[i + 13]! - ridden[i - 12]!, 0.05));
+  }
+}
+
+/** Figures that are averaged around a cell. */
+interface Figures {
+  /** Ascending: when each was told. */
+  times: Float64Array;
+  /** How many are told at a time, and by each of them, side by side, its sum before each time. */
+  width: number;
+  sums: Float64Array;
+}
+
+/** Speeds that the phone sensed. Android says 0, iOS -1 of a speed that it does not know. */
+function sensedSpeeds({ track, sampling }: CellInput): Figures {
+  const n = track.ts.length;
+  const times = new Float64Array(n);
+  const sums = new Float64Array(n + 1);
+  let known = 0;
+  for (let i = 0; i < n; i += 1) {
+    const speed = track.speed[i]!;
+    if (!(sampling === 'time' ? speed > 0 : speed >= 0)) continue;
+    times[known] = track.ts[i]!;
+    sums[known + 1] = sums[known]! + speed;
+    known += 1;
+  }
+  return { times: times.subarray(0, known), width: 1, sums };
+}
+
+/** s before and after a cell for which sensed speeds are averaged: features 29 and 30 */
+const sensedSpans = [30, 120];
+
+/** Means of what was told around the cells: of the first figure at `feature`, of the others three features on each. */
+function writeMeans({ ts: start, count, rows }: Block, figures: Figures, span: number, feature: number): void {
+  const { times, width, sums } = figures;
+  let a = firstAfter({ ts: times }, start - span - 1);
+  let b = a;
+  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
+    const ts = start + i * cellSeconds;
+    while (a < times.length && times[a]! < ts - span) a += 1;
+    while (b < times.length && times[b]! <= ts + span) b += 1;
+    for (let k = 0; k < width; k += 1) {
+      rows[at + 3 * k] = b > a ? (sums[width * b + k]! - sums[width * a + k]!) / (b - a) : missingFeature;
+    }
+  }
+}
+
+/** A reading names a state, or none. */
+const kinds = noState + 1;
+
+/** s before and after a cell for which motion readings are averaged: features 31 to 45 */
+const readingSpans = [30, 90, 300];
+
+/**
+ * Motion readings; the figures are, by kind, the seconds that it held, or its confidence: Android sends readings all
+ * the time, each with a confidence; those of an iPhone hold for some time.
+ */
+interface Readings extends Figures {
+  kind: Uint8Array;
+  /** True when a reading holds until the next: an iPhone sends one when something changes. */
+  held: boolean;
+}
+
+function readingsOf({ motions, sampling }: CellInput): Readings {
+  const n = motions.length;
+  const held = sampling === 'distance' && n > 0;
+  const times = new Float64Array(n);
+  const kind = new Uint8Array(n);
+  const sums = new Float64Array(kinds * (n + 1));
+  for (let i = 0; i < n; i += 1) {
+    times[i] = motions[i]!.ts;
+    kind[i] = stateTold(motions[i]!.type);
+    const next = motions[i + 1]?.ts ?? Number.POSITIVE_INFINITY;
+    const weight = held ? Math.min(next - times[i]!, featureLimits.reading) : motions[i]!.confidence / 100;
+    for (let k = 0; k < kinds; k += 1) {
+      sums[kinds * (i + 1) + k] = sums[kinds * i + k]! + (kind[i] === k ? weight : 0);
+    }
+  }
+  return { times, width: kinds, sums, kind, held };
+}
+
+/** Share of time for which each kind held, from `feature` on. */
+function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
+  const { times } = readings;
+  let a = firstAfter({ ts: times }, start - span - 1);
+  let b = a;
+  for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
+    const ts = start + i * cellSeconds;
+    while (a < times.length && times[a]! <= ts - span) a += 1;
+    while (b < times.length && times[b]! <= ts + span) b += 1;
+    for (let k = 0; k < kinds; k += 1) {
+      rows[at + 3 * k] = (heldUntil(readings, k, b, ts + span) - heldUntil(readings, k, a, ts - span)) / (2 * span);
+    }
+  }
+}
+
+/** Seconds for which kind `k` held up to a time; `i` readings began by then. */
+function heldUntil({ times, kind, sums }: Readings, k: number, i: number, ts: number): number {
+  if (i === 0) return 0;
+  const before = sums[kinds * (i - 1) + k]!;
+  return before + (kind[i - 1] === k ? Math.min(ts - times[i - 1]!, sums[kinds * i + k]! - before) : 0);
+}

@@ -1,0 +1,136 @@
+// Runs of cells in one state: what the decoder says of a stretch of time, and questions about it.
+import { transitions } from '../../model/payloads.ts';
+import type { PhoneEvent } from '../clean/observations.ts';
+import { apart, extent, firstAfter, positionAt, type Track } from '../clean/track.ts';
+import { cellSeconds } from './features.ts';
+import { cellStates } from './states.ts';
+import type { Cells } from './viterbi.ts';
+
+/** Cells in one state that follow each other without a hole. */
+export interface Run {
+  state: number;
+  /** s since the epoch: from half a cell before the first to half a cell after the last */
+  start: number;
+  end: number;
+}
+
+const half = cellSeconds / 2;
+
+/**
+ * s; delay with which the geofence of an Android phone reports that the user left (by hand, a property of the phones)
+ */
+export const geofenceDelay = 165;
+
+/** A phone's sleep: from its word that the user rests to its geofence's that they left. */
+interface Sleep {
+  start: number;
+  end: number;
+}
+
+/** Sleeps of an Android phone, in order of time. */
+export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
+  const sleeps: Sleep[] = [];
+  let since: number | null = null;
+  for (const { ts, transition } of events) {
+    if (transition === transitions.STOPPED_MOVING) since ??= ts;
+    else if (transition === transitions.EXITED_GEOFENCE && since !== null) sleeps.push({ start: since, end: ts });
+    if (transition !== transitions.STOPPED_MOVING) since = null;
+  }
+  return sleeps;
+}
+
+/** The runs of an outing: those of its cells; who stays in the geofence stands, and so does who rides nowhere. */
+export function runsOf(cells: Cells, track: Track, sleeps: readonly Sleep[]): Run[] {
+  let runs = statesIn(cells);
+  for (const sleep of sleeps) runs = withSleep(runs, sleep, track);
+  return runs.map((run) => (leadsNowhere(run, track) ? { ...run, state: cellStates.still } : run));
+}
+
+/** m; a ride that ends this near to its start, and stays within the extent, leads nowhere: receivers drift so far */
+const nowhere = { apart: 100, extent: 200 };
+
+/** True for a ride, by vehicle or bicycle, that leads nowhere, as far as there are locations in it: the user stands. */
+function leadsNowhere({ state, start, end }: Run, track: Track): boolean {
+  if (state !== cellStates.motor && state !== cellStates.cycle) return false;
+  if (firstAfter(track, start) === firstAfter(track, end)) return false;
+  return (
+    apart(positionAt(track, start), positionAt(track, end)) < nowhere.apart &&
+    extent(track, start, end) < nowhere.extent
+  );
+}
+
+/** The runs, at rest in a sleep up to when the user left, and then as after it. */
+function withSleep(runs: readonly Run[], sleep: Sleep, track: Track): Run[] {
+  const { start, end } = sleep;
+  const next = runs.find((run) => run.state !== cellStates.still && run.start < end + cellSeconds && run.end > end);
+  if (!next) return [...runs];
+  const left = leftAt(sleep, track);
+  return runs.flatMap((run) => {
+    if (run.end <= start || run.start >= end) return [run];
+    const parts: Run[] = [{ ...run, end: start }];
+    parts.push({ state: cellStates.still, start: Math.max(run.start, start), end: Math.min(run.end, left) });
+    parts.push({ state: next.state, start: Math.max(run.start, left), end: Math.min(run.end, end) });
+    parts.push({ ...run, start: Math.max(run.start, end) });
+    return parts.filter((part) => part.end > part.start);
+  });
+}
+
+/** m/s; no way through a sleep is faster on average (physical, but for flights) */
+const fastestWay = 25;
+
+/** When the user left in a sleep: by the geofence's delay, or earlier if they got too far for that. */
+function leftAt({ start, end }: Sleep, track: Track): number {
+  const first = Math.min(firstAfter(track, end), track.ts.length - 1);
+  const metres = track.metres[first]! - positionAt(track, start).metres;
+  return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
+}
+
+function statesIn({ ts, state }: Cells): Run[] {
+  const runs: Run[] = [];
+  for (let i = 0; i < ts.length; i += 1) {
+    const run = runs.at(-1);
+    if (run && run.state === state[i] && run.end === ts[i]! - half) run.end = ts[i]! + half;
+    else runs.push({ state: state[i]!, start: ts[i]! - half, end: ts[i]! + half });
+  }
+  return runs;
+}
+
+/** Runs that move, joined where they touch. */
+export function movements(runs: readonly Run[]): { start: number; end: number }[] {
+  const found: { start: number; end: number }[] = [];
+  for (const { state, start, end } of runs) {
+    if (state === cellStates.still) continue;
+    const before = found.at(-1);
+    if (before && before.end === start) before.end = end;
+    else found.push({ start, end });
+  }
+  return found;
+}
+
+/** The parts of moving runs between two times, ascending. */
+export function movingBetween(runs: readonly Run[], from: number, to: number): Run[] {
+  return runsBetween(runs, from, to).filter((run) => run.state !== cellStates.still);
+}
+
+/** s; who stands for longer at the first location had arrived there (physical) */
+const standing = 45;
+
+/** True when the user moves at a time, or soon after it. */
+export function isUnderWay(runs: readonly Run[], ts: number): boolean {
+  return runs.some((run) => run.state !== cellStates.still && run.end > ts && run.start < ts + standing);
+}
+
+/** The parts of runs between two times, ascending. */
+export function runsBetween(runs: readonly Run[], from: number, to: number): Run[] {
+  const parts: Run[] = [];
+  for (const { state, start, end } of runs)
+    if (end > from && start < to) parts.push({ state, start: Math.max(start, from), end: Math.min(end, to) });
+  return parts;
+}
+
+/** s of the runs in one state */
+export function secondsIn(runs: readonly Run[], state: number): number {
+  let sum = 0;
+  for (const run of runs) if (run.state === state) sum += run.end - run.start;
+  return sum;
+}

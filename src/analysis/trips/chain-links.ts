@@ -1,0 +1,144 @@
+// Segmented trips -> links of the chain: each joined to the place before it, or dropped where it is no trip.
+import { distance } from '../../model/geo/distance.ts';
+import { idOf } from '../../model/ids.ts';
+import { localDay } from '../../model/time.ts';
+import type { Carry, Place, Position, Trip, TripRecord, Untracked } from '../../model/trip.ts';
+import { withFields } from '../../model/with-fields.ts';
+import type { SegmentedTrip } from '../segmenter.ts';
+import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
+import { locationOf, newPlace, positionOf } from './stays.ts';
+
+/** Thresholds by which raw trips become links of the chain. */
+export const linkLimits = {
+  /** m; trips of which the phone recorded less are dropped */
+  shortestTrip: 100,
+  /** m and s; a trip that begins this near to the place after dropped ones begins at the place, this much earlier */
+  nearPlace: 100,
+  leadIn: 30,
+};
+
+/**
+ * The link of a segmented trip after the state `carry`. A trip that cannot be built is dropped, never the day: then
+ * with its error.
+ */
+export function nextLink(
+  userId: string,
+  found: SegmentedTrip,
+  carry: Carry | null,
+): { record: TripRecord; error?: unknown } {
+  const { first, last, end_ts } = found;
+  const rawPlace = { id: idOf(userId, 'raw_place', last.ts), location: positionOf(found.end), enter_ts: end_ts };
+  const next = withFields(found.resume, { needs_from: found.needsFrom, raw_place: rawPlace });
+  const base = {
+    id: idOf(userId, 'trip', first.ts),
+    chain_ts: first.ts,
+    settled_ts: found.settledTs,
+    day: localDay(first.ts, first.zone),
+  };
+  const { built, error } = tryToBuild(userId, found);
+  if (built && found.recorded >= linkLimits.shortestTrip)
+    return { record: keptLink({ userId, found, base, built, carry, next }) };
+  const place = mergedPlace(carry?.place ?? null, rawPlace);
+  const away_since = place && awaySince(place, carry!, found);
+  const record: TripRecord = withFields(base, {
+    kind: 'dropped',
+    start_ts: first.ts,
+    end_ts: Math.max(first.ts, end_ts),
+    dropped: error !== undefined ? 'failed' : built ? 'too short' : 'no travel',
+    trip: null,
+    untracked: null,
+    carry: withFields(next, { place, ...(away_since !== null && { away_since }) }),
+  });
+  return { record, error };
+}
+
+/** The most raw places that a place lists, so that months at home with a noisy receiver do not make it grow. */
+const mostRawPlaces = 100;
+
+/** After a dropped trip the diary still has the user at the place where they were. */
+function mergedPlace(place: Place | null, rawPlace: { id: string }): Place | null {
+  return place && { ...place, raw_places: [...place.raw_places, rawPlace.id].slice(-mostRawPlaces) };
+}
+
+/** Since when the user is away from the place, after a trip that is not kept; null: they are there. */
+function awaySince(place: Place, carry: Carry, { first, end }: SegmentedTrip): number | null {
+  const home = locationOf(place.location);
+  if (distance(home, end) <= linkLimits.nearPlace) return null;
+  const unseen = distance(home, first) > linkLimits.nearPlace;
+  return carry.away_since ?? (unseen ? carry.raw_place!.enter_ts : first.ts);
+}
+
+function tryToBuild(userId: string, found: SegmentedTrip): { built: BuiltTrip | null; error?: unknown } {
+  if (found.error !== undefined) return { built: null, error: found.error };
+  try {
+    return { built: buildTrip(userId, found) };
+  } catch (error) {
+    return { built: null, error };
+  }
+}
+
+interface LinkParts {
+  userId: string;
+  found: SegmentedTrip;
+  base: Pick<TripRecord, 'id' | 'chain_ts' | 'settled_ts' | 'day'>;
+  built: BuiltTrip;
+  carry: Carry | null;
+  next: Omit<Carry, 'place'>;
+}
+
+/** A kept trip: linked to the place before it, and with the place after it. */
+function keptLink(parts: LinkParts): TripRecord {
+  const { userId, found, base, carry, next } = parts;
+  const { first, last, source } = found;
+  let { built } = parts;
+  const before = carry?.place ?? null;
+  const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
+  // If the user is again where they were, the time counts as tracked.
+  const untracked = before && gap > linkLimits.nearPlace ? untrackedFrom(carry!, before, built.start_loc, found) : null;
+  const start =
+    before && !untracked
+      ? before
+      : newPlace(userId, untracked?.end_ts ?? null, untracked ? first.zone : null, built.start_loc, source);
+  if (start === before && gap > 0) built = startAtPlace(built, before, linkLimits.leadIn);
+  const end: Place = {
+    id: idOf(userId, 'place', last.ts),
+    location: built.end_loc,
+    raw_places: [next.raw_place!.id],
+    enter_ts: built.end_ts,
+    enter_zone: last.zone,
+    ending_trip: base.id,
+    source,
+  };
+  const trip: Trip = {
+    id: base.id,
+    raw_trip: idOf(userId, 'raw_trip', first.ts),
+    source,
+    start_zone: first.zone,
+    end_zone: last.zone,
+    zone_guessed: first.zoneGuessed || last.zoneGuessed,
+    ...built,
+    duration: built.end_ts - built.start_ts,
+    evidence: found.evidence,
+    start_place: start,
+    end_place: end,
+  };
+  return withFields(base, {
+    day: localDay(trip.start_ts, trip.start_zone),
+    kind: 'trip',
+    start_ts: trip.start_ts,
+    end_ts: trip.end_ts,
+    trip,
+    untracked,
+    carry: withFields(next, { place: end }),
+  });
+}
+
+/**
+ * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short
+ * to keep. In the latter case they have been where it begins since the last of these.
+ */
+function untrackedFrom(carry: Carry, place: Place, end_loc: Position, { unseen }: SegmentedTrip): Untracked {
+  const arrived = carry.raw_place!.enter_ts;
+  const start_ts = carry.away_since ?? arrived;
+  return { start_ts, end_ts: unseen?.end_ts ?? arrived, start_loc: place.location, end_loc };
+}

@@ -1,0 +1,264 @@
+// Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a
+// phantom goes.
+
+import { distance, type LatLon } from '../../model/geo/distance.ts';
+import { withFields } from '../../model/with-fields.ts';
+import type { RawTrip } from '../clean/candidates.ts';
+import type { Decoded } from '../clean/group-candidates.ts';
+import { isRestart } from '../clean/observations.ts';
+import { apart, extent, positionAt } from '../clean/track.ts';
+import { modes, type Ride } from '../modes/segment-evidence.ts';
+import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
+import { movements, movingBetween, secondsIn } from '../states/state-runs.ts';
+import { cellStates, isMoving, stateTold } from '../states/states.ts';
+
+/** Limits of journeys. Set by hand on the developers' days, but what is marked physical. */
+export const journeyLimits = {
+  /** s; nobody waits longer for a bus: the longest headway one bears (physical) */
+  longestWait: 2400,
+  /** m; a trip under way that leads so far may turn out to continue the one before */
+  leastAfter: 800,
+  /** s; a candidate is cut at a rest as long as this */
+  errand: 600,
+  /** m; who rests stays: farther apart the ends of a rest were not one (physical) */
+  restExtent: 300,
+  /** m; a candidate without movement that stays within this is a phantom, a receiver's error */
+  phantom: 150,
+  /** Confidence from which a motion reading speaks against a phantom, if it got on faster than this, m/s (physical) */
+  phantomConfidence: 50,
+  /** s before the first location in which readings count, too: of a short walk the phone notices the end only */
+  noticedLate: 180,
+  phantomSpeed: 0.2,
+  /** m; what stays within this is a phantom whatever moved: no receiver indoors is surer (physical) */
+  standing: 60,
+  /** m; so far from where the user was a phone may notice late that they left; farther, the way was another one */
+  lateNotice: 2500,
+};
+
+/** Why two neighbouring trips are one journey or two; kept with the trip. */
+export type StopReason =
+  | 'change of vehicle'
+  | 'walk to a vehicle'
+  | 'ride to a vehicle'
+  | 'no vehicle next'
+  | 'restart'
+  | 'too long'
+  | 'turned back'
+  | 'parked'
+  | 'stay';
+
+/** Figures of a stop, in the order of the models. */
+export const stopFeatures = [
+  'one',
+  'ln stop',
+  'turned back',
+  'public next',
+  'public before',
+  'on foot before',
+  'bicycle before',
+  'parked',
+  'ln walk',
+  'ln way before',
+  'ln way next',
+] as const;
+
+/** Candidates, or a part of one; indexes of `locations`. */
+export interface OutingPart {
+  startIndex: number;
+  endIndex: number;
+  /** The last candidate of it. */
+  last: RawTrip;
+}
+
+/** What is one journey. */
+export interface Journey extends OutingPart {
+  /** Stops that were found to be waits, and what the stop after the journey was found to be. */
+  waits: { start_ts: number; end_ts: number; reason: StopReason }[];
+  after: StopReason | null;
+  phantom: boolean;
+}
+
+/** A candidate, or a part of one. */
+interface Piece extends OutingPart {
+  /** First and last movement, those that continue it into the stops beside it included; null: it does not move. */
+  moved: { start: number; end: number } | null;
+}
+
+/** A piece that moves. */
+type Travel = Piece & { moved: NonNullable<Piece['moved']> };
+
+/** The last journey that travels, since when it moves, and its last piece. */
+interface Open {
+  journey: Journey;
+  since: number;
+  before: Travel;
+}
+
+/**
+ * Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it.
+ * `from`: where the user was before, if the way from there was seen.
+ */
+export function journeysOf(decoded: Decoded, from: LatLon | null): Journey[] {
+  const journeys: Journey[] = [];
+  let open: Open | null = null;
+  let start = from; // where the user was before the piece
+  for (const piece of piecesOf(decoded)) {
+    const phantom = isPhantom(decoded, piece, start);
+    start = positionAt(decoded.track, decoded.locations[piece.endIndex]!.ts);
+    if (open && isTravel(piece)) {
+      const { journey, since, before }: Open = open;
+      const { isWait, reason } = judge(decoded, since, before, piece);
+      if (isWait) {
+        journey.waits.push({ start_ts: before.moved.end, end_ts: piece.moved.start, reason });
+        journey.endIndex = piece.endIndex;
+        journey.last = piece.last;
+        journeys.length = journeys.indexOf(journey) + 1;
+        open = { journey, since, before: piece };
+        continue;
+      }
+      journey.after = reason;
+    }
+    const { startIndex, endIndex } = piece;
+    const journey: Journey = { startIndex, endIndex, last: piece.last, waits: [], after: null, phantom };
+    journeys.push(journey);
+    if (isTravel(piece)) open = { journey, since: piece.moved.start, before: piece };
+  }
+  return journeys;
+}
+
+const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
+
+/** The candidates, each with its movement and what continues it outwards, up to the pieces beside it. */
+function piecesOf(decoded: Decoded): Piece[] {
+  const { outing, locations, runs } = decoded;
+  const moving = movements(runs);
+  const parts = outing.candidates.flatMap((candidate) => partsOf(decoded, candidate));
+  const pieces: Piece[] = [];
+  for (const [i, part] of parts.entries()) {
+    const before = pieces.at(-1)?.moved?.end ?? Number.NEGATIVE_INFINITY;
+    const next = parts[i + 1];
+    const after = next ? locations[next.startIndex]!.ts : Number.POSITIVE_INFINITY;
+    const [from, to] = [Math.max(locations[part.startIndex]!.ts, before), locations[part.endIndex]!.ts];
+    const own = moving.filter((run) => run.end > from && run.start < to);
+    const moved =
+      own.length > 0 ? { start: Math.max(own[0]!.start, before), end: Math.min(own.at(-1)!.end, after) } : null;
+    pieces.push(withFields(part, { moved }));
+  }
+  return pieces;
+}
+
+/** The parts of a candidate between rests so long that each may have been an errand: a wait joins them again. */
+function partsOf({ locations, runs, track }: Decoded, candidate: RawTrip): OutingPart[] {
+  const parts: OutingPart[] = [];
+  const { endIndex } = candidate;
+  let { startIndex } = candidate;
+  const moving = movingBetween(runs, locations[startIndex]!.ts, locations[endIndex]!.ts);
+  for (let i = 1; i < moving.length; i += 1) {
+    const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
+    if (end - rest < journeyLimits.errand) continue;
+    if (apart(positionAt(track, rest), positionAt(track, end)) > journeyLimits.restExtent) continue;
+    const middle = firstAtOrAfter(locations, (rest + end) / 2);
+    const last = Math.min(middle - 1, firstAtOrAfter(locations, rest));
+    if (last <= startIndex || middle >= endIndex) continue;
+    parts.push({ startIndex, endIndex: last, last: candidate });
+    startIndex = Math.max(last + 1, Math.min(middle, firstAtOrAfter(locations, end) - 1));
+  }
+  return [...parts, { startIndex, endIndex, last: candidate }];
+}
+
+/** A stop between two pieces that travel, and what speaks for a wait in it. */
+export interface StopFigures {
+  start_ts: number;
+  end_ts: number;
+  /** Why it cannot be a wait, whatever else speaks for one; null: it can. */
+  never: StopReason | null;
+  features: number[];
+}
+
+/** Whether the user who moves since then and stops between `before` and `next` is still under way, and why. */
+function judge(decoded: Decoded, since: number, before: Travel, next: Travel) {
+  const { never, features } = stopBetween(decoded, since, before, next);
+  if (never) return { isWait: false, reason: never };
+  const score = features.reduce((sum, figure, i) => sum + figure * decoded.joint.waits[i]!, 0);
+  const by = (name: (typeof stopFeatures)[number]): number => features[stopFeatures.indexOf(name)]!;
+  if (score <= 0) {
+    const reason: StopReason = by('turned back') > 0.2 ? 'turned back' : by('parked') > 0.5 ? 'parked' : 'stay';
+    return { isWait: false, reason };
+  }
+  if (by('on foot before')) return { isWait: true, reason: 'walk to a vehicle' as const };
+  const reason: StopReason = by('bicycle before') > 0.5 ? 'ride to a vehicle' : 'change of vehicle';
+  return { isWait: true, reason };
+}
+
+/** The figures of the stop between two pieces. */
+function stopBetween(
+  { track, runs, events, locations, rides, odds }: Decoded,
+  since: number,
+  before: Travel,
+  next: Travel,
+): StopFigures {
+  const [a, b] = [before.moved, next.moved];
+  const [start_ts, end_ts] = [a.end, Math.max(a.end, b.start)];
+  const at = (ts: number) => positionAt(track, ts);
+  const direct = (start: number): number => {
+    const way = apart(at(start), at(a.end)) + apart(at(b.start), at(b.end));
+    return way > 0 ? apart(at(start), at(b.end)) / way : 0;
+  };
+  const middle = (start_ts + end_ts) / 2;
+  const isRide = ({ leg }: Ride): boolean => leg.state !== cellStates.walk;
+  const came = rides.findLastIndex((ride) => isRide(ride) && ride.leg.start < middle && ride.leg.end > since);
+  const goes = rides.findIndex((ride) => isRide(ride) && ride.leg.end > middle && ride.leg.start < b.end);
+  const share = (i: number, ...wanted: number[]): number =>
+    i < 0 ? 0 : wanted.reduce((sum, mode) => sum + odds.single[i]![mode]!, 0);
+  const never = ((): StopReason | null => {
+    if (someWithin(events, locations[before.endIndex]!.ts, locations[next.startIndex]!.ts, isRestart)) return 'restart';
+    if (end_ts - start_ts > journeyLimits.longestWait) return 'too long';
+    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to go on by foot or bicycle
+  })();
+  const isNext = goes >= 0 && rides[goes]!.before === came;
+  const parked = isNext ? rides[goes]!.left * odds.pairs[goes]![twoCars]! : 0;
+  const from = came < 0 ? since : rides[came]!.leg.end;
+  const to = goes < 0 ? b.end : rides[goes]!.leg.start;
+  const walked = secondsIn(movingBetween(runs, from, to), cellStates.walk);
+  const way = (start: number, end: number): number =>
+    Math.log(Math.min(20, Math.max(0.1, (at(end).length - at(start).length) / 800)));
+  const features = [
+    1,
+    Math.log(Math.max(60, end_ts - start_ts) / 600),
+    Math.max(0, 0.85 - Math.max(direct(a.start), direct(since))),
+    share(goes, 3, 4),
+    share(came, 3, 4),
+    came < 0 ? 1 : 0,
+    share(came, 1),
+    parked,
+    Math.log(1 + Math.min(walked, 900) / 60),
+    way(since, a.end),
+    way(a.end, b.end), // from the end of the rest on: the phone may have noticed late that the user went on
+  ];
+  return { start_ts, end_ts, never, features };
+}
+
+/** Index of car after car among the pairs of modes. */
+const twoCars = 2 * modes.length + 2;
+
+/** Stops between the pieces of an outing as far as each follows travel, for the fit. */
+export function stopsOf(decoded: Decoded): StopFigures[] {
+  const travels = piecesOf(decoded).filter(isTravel);
+  return travels.slice(1).map((next, i) => stopBetween(decoded, travels[i]!.moved.start, travels[i]!, next));
+}
+
+/**
+ * True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it
+ * moves.
+ */
+function isPhantom({ locations, motions, track }: Decoded, piece: Piece, start: LatLon | null): boolean {
+  const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
+  const away = start ? distance(start, positionAt(track, from)) : 0;
+  const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, extent(track, from, to));
+  if (metres < journeyLimits.standing) return true;
+  if (piece.moved || metres >= journeyLimits.phantom) return false;
+  const telling = within(motions, from - journeyLimits.noticedLate, to).some(
+    ({ type, confidence }) => isMoving(stateTold(type)) && confidence >= journeyLimits.phantomConfidence,
+  );
+  return !telling || metres < (to - from) * journeyLimits.phantomSpeed;
+}

@@ -1,0 +1,86 @@
+// Notes in the audit log what a command did: the one place for all of them.
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import { type Act, audit } from '../log/audit-log.ts';
+import { errorText } from '../model/mobility-error.ts';
+import type { DayAsked } from './arguments.ts';
+import type { CommandContext } from './context.ts';
+
+/** Commands that show, change or hand out data of people, or keep them safe. */
+export const audited: ReadonlySet<string> = new Set([
+  ...[
+    'backup',
+    'correct',
+    'debug-bundle',
+    'diary',
+    'erase',
+    'errors show',
+    'explain',
+    'export',
+    'import',
+    'label',
+    'migrate',
+    'purge-keys',
+  ],
+  ...[
+    'managers add',
+    'managers remove',
+    'rebuild',
+    'recover-errors',
+    'retain',
+    'store check',
+    'study create',
+    'study config',
+  ],
+  ...['study invite', 'study new-link', 'study tokens', 'users link'],
+  ...['users add', 'users import', 'users remove', 'users revoke', 'users token'],
+]);
+
+/** Flags that say how much a command did. Texts that people type freely are not among them. */
+const toldFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
+
+/** Notes the command that ran, with its outcome. That it cannot be noted fails no command, and is said. */
+export async function noteAct(context: CommandContext, command: Command, code: number): Promise<void> {
+  const action = nameOf(command);
+  const options = command.opts<Record<string, unknown>>();
+  if (!audited.has(action) || options.dryRun === true) return;
+  const how = toldFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
+  const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
+  const act = {
+    ts: context.now(),
+    who: whoAmI(context),
+    action,
+    people: [...context.named],
+    how: how.join(' '),
+    outcome,
+  };
+  await audit(context.config().logDir, act).catch((error) =>
+    context.output.note(`mobility: the audit log does not show this: ${errorText(error)}`),
+  );
+}
+
+/** `users token`. */
+const nameOf = (command: Command): string =>
+  command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+
+const flagText = (name: string, value: unknown): string => (value === true ? `--${name}` : `--${name} ${told(value)}`);
+
+/** Days as they were asked for: which day `today` was follows from the time of the act and the person's zone. */
+function told(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value);
+  const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };
+  if (asked !== undefined || from === undefined || to === undefined) return asked ?? String(value);
+  return from.asked === to.asked ? from.asked : `${from.asked}..${to.asked}`;
+}
+
+/** The account of the host; of somebody who became another one with sudo, both. */
+function whoAmI({ env }: CommandContext): string {
+  const by = env.SUDO_USER;
+  let own: string;
+  try {
+    own = userInfo().username;
+  } catch {
+    own = `uid ${process.getuid?.()}`; // as in a container without a list of users
+  }
+  return by === undefined || by === own ? own : `${by} as ${own}`;
+}

@@ -1,0 +1,207 @@
+// Files that commands read and write, with errors that name the file and what to do.
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { type JsonObject, parseJsonObject } from '../model/json.ts';
+import { isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
+import { makeFolders } from '../util/make-folders.ts';
+import type { Output } from './output.ts';
+
+/** The text of a file named on the command line. Throws `MOBILITY_USAGE` if it cannot be read. */
+export async function fileText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error) => {
+    throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
+  });
+}
+
+/** The text of a stream in UTF-8. */
+export async function streamText(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(Buffer.from(piece as Uint8Array));
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** The object in a JSON file named on the command line. Throws `MOBILITY_USAGE` if there is none. */
+export async function fileJson(path: string): Promise<JsonObject> {
+  const object = parseJsonObject(await fileText(path));
+  if (object !== null) return object;
+  throw usageError(`${path}: expected a JSON object, found something else`);
+}
+
+/** Where bytes go piece by piece; `write` waits until there is room for more. */
+export interface ByteSink {
+  write(piece: string | Uint8Array): Promise<void>;
+}
+
+/** Where text goes piece by piece. */
+export interface TextWriter {
+  write(text: string): Promise<void>;
+}
+
+/** Writes a file through `fill`. */
+export type WriteFile = (path: string, fill: (writer: ByteSink) => Promise<void>) => Promise<void>;
+
+/** Writes a result to a file, as `writeNewFile` does, or to standard output for `-`, and notes what was written. */
+export async function writeResult(output: Output, file: string, text: string, what: string): Promise<void> {
+  if (file === '-') await output.write(text);
+  else await writeNewFile(file, text);
+  output.note(file === '-' ? what : `${what} written to ${file}`);
+}
+
+/** Writes a new file, complete or not at all. Throws as `Files.write` does. */
+export async function writeNewFile(path: string, text: string): Promise<void> {
+  await allOrNone(({ write }) => write(path, (writer) => writer.write(text)));
+}
+
+/** Files that are being written together. */
+export interface Files {
+  /**
+   * Writes a file that only its owner may read. Throws `MOBILITY_USAGE` if it exists or the folder cannot be written,
+   * `MOBILITY_OUTPUT` if the disk is full or fails.
+   */
+  write: WriteFile;
+  /** Runs a part of the work. If it fails, the files that it wrote are removed, and the others stay. */
+  attempt<T>(part: () => Promise<T>): Promise<T>;
+}
+
+/** A file under a temporary name, and the path that it gets. */
+interface Draft {
+  path: string;
+  at: string;
+}
+
+/**
+ * Writes files that belong together, under temporary names. They get their own names when the work is done and all of
+ * them are on disk, in the order in which they were written. If the work fails or is interrupted, none of them is left,
+ * so the same command can be repeated.
+ */
+export async function allOrNone<T>(work: (files: Files) => Promise<T>): Promise<T> {
+  const drafts: Draft[] = [];
+  const placed: string[] = [];
+  const write: WriteFile = async (path, fill) => {
+    await refuseExisting(path);
+    const draft = { path, at: draftOf(path) };
+    drafts.push(draft);
+    await writeDraft(draft, fill);
+  };
+  const attempt: Files['attempt'] = async (part) => {
+    const before = drafts.length;
+    try {
+      return await part();
+    } catch (error) {
+      await removeAll(drafts.splice(before).map(({ at }) => at));
+      throw error;
+    }
+  };
+  try {
+    const result = await work({ write, attempt });
+    for (const draft of drafts) {
+      await putInPlace(draft);
+      placed.push(draft.path);
+    }
+    return result;
+  } catch (error) {
+    await removeAll(placed);
+    throw error;
+  } finally {
+    await removeAll(drafts.map(({ at }) => at));
+  }
+}
+
+async function removeAll(paths: readonly string[]): Promise<void> {
+  for (const path of paths) await rm(path, { force: true }).catch(() => {});
+}
+
+/** A name that no other command uses: two exports into one folder must not write into one file. */
+function draftOf(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.part`);
+}
+
+async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
+  const stream = createWriteStream(at, { flags: 'wx', flush: true, mode: 0o600 });
+  const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
+  failed.catch(() => {}); // each wait below gets it too
+  try {
+    await Promise.race([once(stream, 'open'), failed]);
+    const write = async (piece: string | Uint8Array): Promise<void> => {
+      if (!stream.write(piece)) await Promise.race([once(stream, 'drain'), failed]);
+    };
+    await fill({ write });
+    stream.end();
+    await Promise.race([once(stream, 'close'), failed]);
+  } catch (error) {
+    stream.destroy();
+    throw (error as NodeJS.ErrnoException).syscall === undefined ? error : cannotWrite(path, error);
+  }
+}
+
+/** Gives a draft its name, unless another command has taken it meanwhile. */
+async function putInPlace({ path, at }: Draft): Promise<void> {
+  try {
+    await link(at, path).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') throw alreadyThere(path);
+      // Some file systems, such as those of memory cards, have no links. A rename would replace an existing file.
+      await refuseExisting(path);
+      await rename(at, path);
+    });
+  } catch (error) {
+    throw isMobilityError(error) ? error : cannotWrite(path, error);
+  }
+}
+
+/** Writes a file, also over an existing one. Throws as `Files.write` does. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(path, text).catch((error) => {
+    throw cannotWrite(path, error);
+  });
+}
+
+/** The command line is not to blame: the same command works when there is space or the disk is repaired. */
+const notWritten = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
+
+function cannotWrite(path: string, cause: unknown): MobilityError {
+  const code = notWritten.has((cause as NodeJS.ErrnoException).code) ? 'MOBILITY_OUTPUT' : 'MOBILITY_USAGE';
+  return new MobilityError(code, `cannot write ${path}: ${reasonOf(cause)}`, { cause });
+}
+
+/** Creates a folder that only its owner may read, and those above it. Throws `MOBILITY_USAGE` if that fails. */
+export function makeFolder(path: string): void {
+  try {
+    makeFolders(path);
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === 'EEXIST' ? 'it is a file' : reasonOf(error);
+    throw usageError(`cannot create the folder ${path}: ${reason}`, { cause: error });
+  }
+}
+
+/** Throws `MOBILITY_USAGE` if a file exists. */
+export async function refuseExisting(path: string): Promise<void> {
+  const exists = await access(path).then(
+    () => true,
+    () => false,
+  );
+  if (exists) throw alreadyThere(path);
+}
+
+function alreadyThere(path: string): MobilityError {
+  return usageError(`${path} already exists: name another file, or remove it first`);
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is no folder',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system is read-only',
+  EDQUOT: 'the quota is used up',
+  EFBIG: 'the file would be larger than is allowed',
+};
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code !== undefined && reasons[code]) || message;
+}

@@ -1,0 +1,125 @@
+// A CSV file of people -> the registry, line by line: a bad line is reported, and the others are registered.
+import { parse } from 'csv-parse/sync';
+import { isUuid } from '../model/ids.ts';
+import { errorText, isMobilityError, type MobilityError, usageError } from '../model/mobility-error.ts';
+import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { checkedToken } from './tokens.ts';
+
+/** What an import did. */
+export interface UsersReport {
+  added: number;
+  /** Registered before, with the same UUID. */
+  present: number;
+  failed: { line: number; user_email: string; message: string }[];
+}
+
+interface Row {
+  line: number;
+  email: string;
+  uuid: string;
+  token: string;
+}
+
+const atOnce = 64; // registrations that share the store's commits
+
+/**
+ * Registers the people of a CSV text with the header `user_email,uuid,token` (the last two optional, other columns
+ * ignored). A mistake of CSV, such as a stray quote, fails its line and ends the text. Throws `MOBILITY_USAGE` for a
+ * text without that header.
+ */
+export async function importUsers(store: Store, csv: string, now: number): Promise<UsersReport> {
+  const report: UsersReport = { added: 0, present: 0, failed: [] };
+  let batch: Row[] = [];
+  const flush = async (): Promise<void> => {
+    const rows = batch;
+    batch = [];
+    await Promise.all(rows.map((row) => registerRow(store, row, now, report)));
+  };
+  for (const row of rowsOf(csv, report)) {
+    // Lines about the same person keep their order: what the second does depends on the first.
+    const isAgain = batch.some(({ email, uuid }) => email === row.email || (uuid !== '' && uuid === row.uuid));
+    if (isAgain || batch.length === atOnce) await flush();
+    batch.push(row);
+  }
+  await flush();
+  report.failed.sort((a, b) => a.line - b.line);
+  return report;
+}
+
+/** The rows up to the first mistake of CSV, which goes to the report: nobody knows where the next record begins. */
+function rowsOf(csv: string, report: UsersReport): Row[] {
+  let mistake: (Error & { records?: number }) | undefined;
+  const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
+  const parsed = parse(csv, {
+    ...options,
+    skip_records_with_error: true,
+    on_skip: (error) => {
+      mistake ??= error;
+    },
+  }) as unknown as { record: string[]; info: { lines: number; records: number } }[];
+  const good = parsed.filter(({ info }) => info.records <= (mistake?.records ?? Infinity));
+  const [header, ...records] = good;
+  if (mistake !== undefined) {
+    const message = `the file is not CSV: ${errorText(mistake)}; nothing from this line on was read`;
+    if (header === undefined) throw usageError(message, { cause: mistake });
+    report.failed.push({ line: good.at(-1)!.info.lines + 1, user_email: '', message });
+  }
+  const names = header?.record ?? [];
+  const [email, uuid, token] = ['user_email', 'uuid', 'token'].map((name) => names.indexOf(name)) as number[];
+  if (email === -1) {
+    throw usageError(
+      `expected a header user_email,uuid,token (the last two optional), found ${JSON.stringify(names.join(',')).slice(0, 100)}`,
+    );
+  }
+  const filled = records.filter(({ record }) => record.some((cell) => cell !== ''));
+  return filled.map(({ record, info }) => ({
+    line: info.lines,
+    email: record[email!] ?? '',
+    uuid: (record[uuid!] ?? '').toLowerCase(),
+    token: record[token!] ?? '',
+  }));
+}
+
+async function registerRow(store: Store, row: Row, now: number, report: UsersReport): Promise<void> {
+  try {
+    const email = checkedName(row.email, row.uuid);
+    if (row.uuid !== '' && !isUuid(row.uuid)) throw uuidError(row.uuid);
+    if (row.token !== '') checkedToken(row.token);
+    const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
+    const owner = known && (await store.users.byUuid(known.user_id));
+    if (owner && owner.user_email !== email) throw usageError('the token belongs to another account');
+    const { user, created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
+    if (row.token !== '' && known === null) {
+      const token = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };
+      await store.tokens.add({ ...token, kind: 'imported' });
+    }
+    report[created ? 'added' : 'present']++;
+  } catch (error) {
+    if (!isMobilityError(error, 'MOBILITY_USAGE', 'MOBILITY_USER_EXISTS')) throw error;
+    report.failed.push({ line: row.line, user_email: row.email, message: error.message });
+  }
+}
+
+/**
+ * The form in which a name is registered. Throws `MOBILITY_USAGE` for what can be nobody's name, also for a UUID that
+ * is not the user's own: commands take names and UUIDs, and would mean another person.
+ */
+export function checkedName(text: string, uuid = ''): string {
+  if (text === '') throw usageError('expected a name, found nothing');
+  const name = userNameOf(text);
+  if (isUuid(name.toLowerCase()) && name.toLowerCase() !== uuid) {
+    throw usageError(
+      `expected a name that is no UUID, or the same UUID as the user's (--uuid), found ${JSON.stringify(name)}`,
+    );
+  }
+  if (isUserName(name)) return name;
+  throw usageError(
+    `expected a name of at most 254 visible characters without blanks around it, found ${JSON.stringify(shownName(name.slice(0, 60)))}`,
+  );
+}
+
+/** What is wrong with something that should be a UUID. */
+export function uuidError(text: string): MobilityError {
+  return usageError(`expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`);
+}

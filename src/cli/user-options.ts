@@ -1,0 +1,97 @@
+// The flags that choose users: `--user`, `--all`, `--study` and `--subgroup`.
+import { type Command, Option } from 'commander';
+import { usageError } from '../model/mobility-error.ts';
+import { defaultSubgroup, type StudyRecord } from '../model/study.ts';
+import type { UserRecord } from '../model/user.ts';
+import { everyUser } from '../store/paging.ts';
+import { repeated } from './arguments.ts';
+import type { CommandContext } from './context.ts';
+import { didYouMean } from './nearest-name.ts';
+
+/** The flags that choose users, as parsed. */
+export interface Whom {
+  user?: string[];
+  all?: true;
+  study?: string;
+  subgroup?: string;
+}
+
+/** Adds the flags to a command. */
+export function withWhom(command: Command): Command {
+  return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
+}
+
+/** Adds the flags but `--all`, for a command that should not meet everybody by accident. */
+export function withUsersOrStudy(command: Command): Command {
+  return command
+    .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
+    .addOption(new Option('--study <name>', 'every user who joined this study').conflicts('user'))
+    .addOption(
+      new Option('--subgroup <name>', 'with --study: only users of this subgroup').conflicts(['user', 'all', 'file']),
+    );
+}
+
+/**
+ * The users that the flags choose. Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does
+ * not exist or that nobody has joined.
+ */
+export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGenerator<UserRecord> {
+  const { user: names = [], all, study, subgroup } = whom;
+  if (names.length === 0 && !all && study === undefined) {
+    throw usageError('expected --user NAME, --study NAME or --all');
+  }
+  if (subgroup !== undefined && study === undefined) {
+    throw usageError('expected --study with --subgroup, found --subgroup alone');
+  }
+  for (const name of new Set(names)) yield await context.findUser(name);
+  if (!all && study === undefined) return;
+  let found = false;
+  for await (const one of everyUser(await context.store())) {
+    if (!isMember(one, whom)) continue;
+    found = true;
+    yield one;
+  }
+  if (found || study === undefined) return;
+  await refuseUnknownStudy(context, whom);
+  const part = subgroup === undefined ? '' : `, subgroup ${subgroup}`;
+  throw usageError(`nobody has joined the study ${study}${part}`);
+}
+
+/** True for a member of the study and the subgroup, where they are given. */
+export function isMember(user: UserRecord, { study, subgroup }: Pick<Whom, 'study' | 'subgroup'>): boolean {
+  return (study === undefined || user.study === study) && (subgroup === undefined || user.subgroup === subgroup);
+}
+
+/** The study of that name. Throws `MOBILITY_USAGE` if it does not exist. */
+export async function findStudy(context: CommandContext, name: string): Promise<StudyRecord> {
+  const { studies, address } = await context.store();
+  const study = await studies.byName(name);
+  if (study !== null) return study;
+  const near = await didYouMean(
+    name,
+    (await studies.list()).map((one) => one.name),
+  );
+  throw usageError(`no study ${JSON.stringify(name)} in ${address}${near}: see \`mobility study list\``);
+}
+
+/** The subgroups that people can join. */
+export const subgroupsOf = ({ subgroups }: Pick<StudyRecord, 'subgroups'>): readonly string[] =>
+  subgroups.length === 0 ? [defaultSubgroup] : subgroups;
+
+/** Throws `MOBILITY_USAGE` if the study or subgroup does not exist, for instance because it is mistyped. */
+export async function refuseUnknownStudy(
+  context: CommandContext,
+  { study: name, subgroup }: Pick<Whom, 'study' | 'subgroup'>,
+): Promise<void> {
+  const studies = name === undefined ? await (await context.store()).studies.list() : [await findStudy(context, name)];
+  if (subgroup === undefined || studies.some((study) => subgroupsOf(study).includes(subgroup))) return;
+  throw await noSubgroup(studies, subgroup);
+}
+
+/** The error about a subgroup that none of the studies has; undefined: none was named. */
+export async function noSubgroup(studies: readonly StudyRecord[], subgroup: string | undefined): Promise<Error> {
+  const known = [...new Set(studies.flatMap(subgroupsOf))];
+  const found = subgroup === undefined ? 'none' : `${subgroup}${await didYouMean(subgroup, known)}`;
+  const of = studies.map(({ name }) => name).join(', ') || 'a study';
+  return usageError(`expected --subgroup ${known.join(' or ')} for ${of}, found ${found}`);
+}

@@ -1,0 +1,381 @@
+// Corrections on links of the analysed chain: what readers see in their place. Pure.
+
+import { metres, speed } from '../../analysis/rounding.ts';
+import { startAtPlace } from '../../analysis/trips/build-trip.ts';
+import { locationOf, newPlace } from '../../analysis/trips/stays.ts';
+import type { Correction, CorrectionStanding, Effect, Stated } from '../../model/correction.ts';
+import { distance } from '../../model/geo/distance.ts';
+import { idOf } from '../../model/ids.ts';
+import { justAfter, localDay, type TimeRange } from '../../model/time.ts';
+import type { Place, Position, Section, Silence, Stop, Trip, TripRecord } from '../../model/trip.ts';
+import { zoneWithin } from '../../model/trip-fields.ts';
+import { cutSection } from './cut-section.ts';
+import { spokenTime } from './read-corrections.ts';
+
+/** A link that is a trip. */
+type TripLink = TripRecord & { trip: Trip };
+
+const isTrip = (link: TripRecord): link is TripLink => link.trip !== null;
+
+const limits = {
+  /** m and s; as in the analysis: a trip that begins this near to the stay before begins there, this much earlier. */
+  nearPlace: 100,
+  leadIn: 30,
+  /** s; bounds that differ by this much are those of another trip than the author saw. By hand, as for labels. */
+  slack: 900,
+};
+
+const source = 'correction';
+
+/** True for a trip that somebody added: nothing of it was recorded. */
+export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
+
+/** The links with the corrections, and what became of each of these. */
+export interface Corrected {
+  links: TripRecord[];
+  standings: CorrectionStanding[];
+}
+
+/**
+ * Applies corrections, in the order of their `write_ts`, to a stretch of the analysed chain that holds the trips before
+ * and after what they speak of.
+ */
+export function applyCorrections(
+  userId: string,
+  links: readonly TripRecord[],
+  corrections: readonly Stated[],
+): Corrected {
+  const stretch = new CorrectedStretch(userId, links);
+  const ordered = [...corrections].sort((a, b) => a.write_ts - b.write_ts);
+  const standings = ordered.map((one) => stretch.apply(one));
+  return { links: stretch.links(), standings };
+}
+
+/** The trips that a correction speaks of: those under way in its time; of `join`, those beside it. `trips` ascend. */
+export function concernedBy<T extends TripSpan>(correction: Correction, trips: readonly T[]): T[] {
+  const { from, to } = spokenTime(correction);
+  const ended = trips.findLastIndex(({ end_ts }) => end_ts <= from);
+  if (correction.kind === 'join') return trips.slice(Math.max(0, ended), ended + 2);
+  return trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
+}
+
+type TripSpan = Pick<TripRecord, 'start_ts' | 'end_ts'>;
+
+class CorrectedStretch {
+  private readonly userId: string;
+  /** In order of time. */
+  private readonly trips: TripLink[];
+  private readonly others: TripRecord[];
+
+  constructor(userId: string, links: readonly TripRecord[]) {
+    this.userId = userId;
+    this.trips = links.filter(isTrip);
+    this.others = links.filter((link) => !isTrip(link));
+  }
+
+  links(): TripRecord[] {
+    return [...this.trips, ...this.others].sort((a, b) => a.chain_ts - b.chain_ts);
+  }
+
+  apply(correction: Stated): CorrectionStanding {
+    const { from } = spokenTime(correction);
+    const near = this.trips.find(({ end_ts }) => end_ts >= from) ?? this.trips.at(-1);
+    const day = near === undefined ? null : localDay(from, near.trip.start_zone);
+    const asSeen = this.isAsSeen(correction);
+    const effect = this.change(correction);
+    return { correction, effect: effect === 'applied' && !asSeen ? 'contradicted' : effect, day };
+  }
+
+  /** False if the trips concerned are others than the author saw. */
+  private isAsSeen(correction: Stated): boolean {
+    const { seen } = correction;
+    if (seen === undefined) return true;
+    const found = concernedBy(correction, this.trips);
+    const isSame = ({ start_ts, end_ts }: TripLink, [start, end]: readonly [number, number]): boolean =>
+      Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
+    return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]!));
+  }
+
+  private change(one: Stated): Effect {
+    if (one.kind === 'mode') return this.setMode(one.ts, one.mode);
+    if (one.kind === 'split') return this.split(one.ts);
+    if (one.kind === 'join') return this.join(one.ts);
+    if (one.kind === 'drop') return this.remove(this.tripAt(one.ts), 1);
+    if (one.kind === 'add') return this.add(one);
+    if (one.kind === 'place_name') return this.nameStay(one.ts, one.name);
+    if (one.kind !== 'at_home') return 'applied';
+    const cleared = this.clear(one.start_ts, one.end_ts);
+    this.nameStay((one.start_ts + one.end_ts) / 2, 'home');
+    return cleared === 'contradicted' ? cleared : 'applied';
+  }
+
+  /** Index of the trip under way at a time; -1: none. */
+  private tripAt(ts: number): number {
+    return this.trips.findIndex(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
+  }
+
+  /** Index of the last trip that has ended at a time; -1: none. */
+  private gapAt(ts: number): number {
+    return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
+  }
+
+  /** Puts other trips in the place of `count`: the next trip begins where the last of them ends. */
+  private replace(i: number, count: number, trips: readonly TripLink[]): void {
+    const gone = this.trips.splice(i, count, ...trips);
+    const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
+    this.others.push(...gone.filter(({ chain_ts }) => !kept.has(chain_ts)).map(dropped));
+    const [before, after] = [gone.at(-1)?.trip.end_place, trips.at(-1)?.trip.end_place];
+    const next = this.trips[i + trips.length];
+    if (after === undefined || after === before || next === undefined || next.trip.start_place.id !== before?.id)
+      return;
+    this.trips[i + trips.length] = { ...next, trip: { ...next.trip, start_place: after } };
+  }
+
+  private setMode(ts: number, mode: string): Effect {
+    const i = this.tripAt(ts);
+    const link = this.trips[i];
+    const meant = link?.trip.sections.find(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
+    if (link === undefined || meant === undefined) return 'without effect';
+    const { mode_confidence: _, mode_probabilities: _others, ...rest } = meant;
+    const stated = { ...rest, sensed_mode: sensedMode(mode), source };
+    const sections = link.trip.sections.map((section) => (section === meant ? stated : section));
+    this.replace(i, 1, [linkOf(link, { ...link.trip, sections })]);
+    return 'applied';
+  }
+
+  /** Removes trips that follow each other. */
+  private remove(i: number, count: number): Effect {
+    const [first, last] = i < 0 ? [] : [this.trips[i], this.trips[i + count - 1]];
+    if (first === undefined || last === undefined) return 'without effect';
+    this.replace(i, count, []);
+    const next = this.trips[i];
+    if (next === undefined) return 'applied';
+    const from = first.untracked?.start_ts ?? first.start_ts;
+    return this.relink(i, { from, to: next.untracked?.end_ts ?? last.end_ts }) ? 'applied' : 'contradicted';
+  }
+
+  /** Removes the trips of which most lies in the time. */
+  private clear(from: number, to: number): Effect {
+    const isWithin = ({ start_ts, end_ts }: TripLink): boolean =>
+      Math.min(to, end_ts) - Math.max(from, start_ts) > (end_ts - start_ts) / 2;
+    return this.remove(this.trips.findIndex(isWithin), this.trips.filter(isWithin).length);
+  }
+
+  /**
+   * Lets a trip begin at the stay before it; where it begins elsewhere, the user moved there unseen at some time of
+   * `unseen`. True: it begins there.
+   */
+  private relink(i: number, unseen: TimeRange): boolean {
+    const [left, link] = [this.trips[i - 1], this.trips[i]!];
+    const { trip } = link;
+    const place = left?.trip.end_place ?? newPlace(this.userId, null, null, trip.start_loc, trip.source);
+    if (distance(locationOf(place.location), locationOf(trip.start_loc)) <= limits.nearPlace) {
+      this.trips[i] = linkOf({ ...link, untracked: null }, beginAt(trip, place));
+      return true;
+    }
+    const end_ts = Math.min(Math.max(unseen.to, left!.end_ts), link.start_ts);
+    const start_ts = Math.min(Math.max(unseen.from, left!.end_ts), end_ts);
+    const untracked = { start_ts, end_ts, start_loc: place.location, end_loc: trip.start_loc };
+    const start_place = newPlace(this.userId, end_ts, trip.start_zone, trip.start_loc, trip.source);
+    this.trips[i] = linkOf({ ...link, untracked }, { ...trip, start_place });
+    return false;
+  }
+
+  private split(ts: number): Effect {
+    const i = this.tripAt(ts);
+    const link = this.trips[i];
+    const parts = link === undefined ? null : this.cut(link.trip, ts);
+    if (link === undefined || parts === null) return 'without effect';
+    const [first, second] = parts;
+    const chain_ts = this.freeTime(Math.max(ts, justAfter(link.chain_ts)));
+    const [silences, behind] = partedAt(link, ts);
+    const own = { id: second.id, chain_ts, untracked: null, silences: behind };
+    this.replace(i, 1, [linkOf({ ...link, silences }, first), linkOf({ ...link, ...own }, second)]);
+    return 'applied';
+  }
+
+  /** The two trips; null if one of them would be nothing. */
+  private cut(trip: Trip, ts: number): [Trip, Trip] | null {
+    const { sections, stops, end_zone } = trip;
+    const at = sections.findLastIndex((section) => section.start_ts < ts);
+    const section = sections[at];
+    if (section === undefined || ts >= trip.end_ts) return null;
+    const isCut = ts < section.end_ts;
+    const cutId = idOf(this.userId, 'section', 'split', ts);
+    const cut = isCut ? cutSection(section, ts, cutId) : ([section] as const);
+    if (cut === null) return null;
+    const [left, ...right] = cut;
+    const zone = zoneWithin(trip, ts);
+    const id = idOf(this.userId, 'trip', 'split', ts);
+    const place = this.placeAfter(trip.id, left.end_ts, zone, left.coordinates.at(-1)!);
+    const behind = [...right, ...sections.slice(at + 1)];
+    const stopsBehind = stops.slice(isCut ? at : at + 1).map((stop, k): Stop => {
+      return { ...stop, ending_section: behind[k]!.id, starting_section: behind[k + 1]!.id };
+    });
+    const before = { sections: [...sections.slice(0, at), left], stops: stops.slice(0, at) };
+    const end_place = { ...trip.end_place, ending_trip: id };
+    const own = { id, raw_trip: id, start_zone: zone, end_zone, start_place: place, end_place };
+    return [
+      built({ ...trip, end_zone: zone, end_place: place, ...before }),
+      beginAt(built({ ...trip, ...own, sections: behind, stops: stopsBehind }), place),
+    ];
+  }
+
+  private join(ts: number): Effect {
+    const i = this.gapAt(ts);
+    const [a, b] = [this.trips[i], this.trips[i + 1]];
+    if (a === undefined || b === undefined || b.start_ts < ts) return 'without effect';
+    const [last, first] = [a.trip.sections.at(-1)!, b.trip.sections[0]!];
+    const [enter_loc, exit_loc] = [last.coordinates.at(-1)!, first.coordinates[0]!];
+    const stop: Stop = {
+      id: idOf(this.userId, 'stop', 'join', a.chain_ts, b.chain_ts),
+      ...{ enter_ts: a.end_ts, exit_ts: b.start_ts, enter_loc, exit_loc },
+      distance: metres(distance(locationOf(enter_loc), locationOf(exit_loc))),
+      duration: b.start_ts - a.end_ts,
+      ...{ ending_section: last.id, starting_section: first.id, source },
+    };
+    const trip = built({
+      ...a.trip,
+      end_zone: b.trip.end_zone,
+      end_place: { ...b.trip.end_place, ending_trip: a.trip.id },
+      sections: [...a.trip.sections, ...b.trip.sections],
+      stops: [...a.trip.stops, stop, ...b.trip.stops],
+    });
+    this.replace(i, 2, [linkOf(a, trip)]);
+    return 'applied';
+  }
+
+  private add(one: Extract<Stated, { kind: 'add' }>): Effect {
+    const cleared = this.clear(one.start_ts, one.end_ts);
+    const at = this.trips.findLastIndex(({ start_ts }) => start_ts <= one.start_ts) + 1;
+    const [before, after] = [this.trips[at - 1], this.trips[at]];
+    // Other trips keep what they have of the time.
+    const start_ts = Math.max(one.start_ts, before?.end_ts ?? one.start_ts);
+    const end_ts = Math.min(one.end_ts, after?.start_ts ?? one.end_ts);
+    const start_loc = before?.trip.end_loc ?? after?.trip.start_loc ?? one.end_loc;
+    const end_loc = one.end_loc ?? after?.trip.start_loc ?? start_loc;
+    if (start_loc === undefined || end_loc === undefined || !(end_ts > start_ts)) return 'without effect';
+    const zone = before?.trip.end_zone ?? after?.trip.start_zone ?? 'UTC';
+    const id = idOf(this.userId, 'trip', 'add', one.write_ts);
+    const section = straight(idOf(this.userId, 'section', 'add', one.write_ts), one, {
+      ...{ start_ts, end_ts, start_loc, end_loc },
+    });
+    const end_place = this.placeAfter(id, end_ts, zone, end_loc);
+    const start_place = before?.trip.end_place ?? newPlace(this.userId, null, null, start_loc, source);
+    const trip = built({
+      ...{ id, raw_trip: id, source, start_zone: zone, end_zone: zone, zone_guessed: false, start_place, end_place },
+      ...{ sections: [section], stops: [] },
+    });
+    const chain_ts = this.freeTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
+    const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
+    const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
+    const [silences, behind] = partedAt(before ?? {}, start_ts);
+    if (before !== undefined) this.trips[at - 1] = { ...before, silences };
+    this.replace(at, 0, [linkOf({ ...about, silences: behind, carry, trip }, trip)]);
+    if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
+    const isWhole = start_ts === one.start_ts && end_ts === one.end_ts;
+    return cleared === 'without effect' && isWhole ? 'applied' : 'contradicted';
+  }
+
+  /** The place where a trip ends by a correction. */
+  private placeAfter(ending_trip: string, enterTs: number, zone: string, location: Position): Place {
+    const id = idOf(this.userId, 'place', source, enterTs);
+    return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
+  }
+
+  /** The first time from `ts` on at which no link stands. */
+  private freeTime(ts: number): number {
+    let free = ts;
+    while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);
+    return free;
+  }
+
+  private nameStay(ts: number, name: string): Effect {
+    const i = this.gapAt(ts);
+    const [left, right] = [this.trips[i], this.trips[i + 1]];
+    const gap = right?.untracked ?? null; // parts the place where the user came from the one where they left
+    const isUnseen = left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts;
+    if ((left ?? right) === undefined || (right !== undefined && right.start_ts < ts) || isUnseen)
+      return 'without effect';
+    const isBehind = left === undefined || (gap !== null && ts >= gap.end_ts);
+    const named = (place: Place): Place => ({ ...place, name });
+    if (left !== undefined && !isBehind) {
+      this.trips[i] = { ...left, trip: { ...left.trip, end_place: named(left.trip.end_place) } };
+    }
+    if (right !== undefined && (isBehind || gap === null)) {
+      this.trips[i + 1] = { ...right, trip: { ...right.trip, start_place: named(right.trip.start_place) } };
+    }
+    return 'applied';
+  }
+}
+
+/** The silences of a link that end up to a time, and the others. */
+function partedAt({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number): [Silence[], Silence[]] {
+  return [silences.filter(({ to }) => to <= ts), silences.filter(({ to }) => to > ts)];
+}
+
+/** The link with a corrected trip in the place of its own. */
+function linkOf(link: TripLink, trip: Trip): TripLink {
+  const { start_ts, end_ts, start_zone } = trip;
+  return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
+}
+
+const sensedMode = (mode: string): string =>
+  mode === 'unknown' ? 'MotionTypes.UNKNOWN' : `PredictedModeTypes.${mode.toUpperCase()}`;
+
+/** A trip that gave way, as a link that shows nothing. */
+function dropped(link: TripLink): TripRecord {
+  return { ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null };
+}
+
+/** The trip with what follows from its sections and stops. */
+function built(trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'duration' | 'distance'>): Trip {
+  const { sections, stops } = trip;
+  const [first, last] = [sections[0]!, sections.at(-1)!];
+  const length = [...sections, ...stops].reduce((sum, part) => sum + part.distance, 0);
+  return {
+    ...trip,
+    start_ts: first.start_ts,
+    end_ts: last.end_ts,
+    start_loc: first.coordinates[0]!,
+    end_loc: last.coordinates.at(-1)!,
+    duration: last.end_ts - first.start_ts,
+    distance: metres(length),
+  };
+}
+
+/**
+ * The trip from the place where the user was: some seconds earlier, or, without room for that, with its first vertex
+ * there.
+ */
+function beginAt(trip: Trip, place: Place): Trip {
+  const [longitude, latitude] = trip.start_loc;
+  const isThere = longitude === place.location[0] && latitude === place.location[1];
+  const led = isThere ? trip : startAtPlace(trip, place, limits.leadIn);
+  const { sections } = led;
+  const [first, ...rest] = sections as [Section, ...Section[]];
+  const coordinates = [place.location, ...first.coordinates.slice(1)];
+  return {
+    ...led,
+    duration: led.end_ts - led.start_ts,
+    start_place: place,
+    start_loc: place.location,
+    sections: [{ ...first, coordinates }, ...rest],
+  };
+}
+
+/** A section of which only the ends are known. */
+function straight(
+  id: string,
+  { mode, distance: stated }: { mode: string; distance?: number },
+  ends: Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc'>,
+): Section {
+  const { start_ts, end_ts, start_loc, end_loc } = ends;
+  const length = metres(stated ?? distance(locationOf(start_loc), locationOf(end_loc)));
+  const duration = end_ts - start_ts;
+  return {
+    ...{ id, start_ts, end_ts, sensed_mode: sensedMode(mode), duration, distance: length, estimated: length, source },
+    ...{ coordinates: [start_loc, end_loc], altitudes: [null, null], times: [start_ts, end_ts] },
+    ...{ speeds: [0, speed(length / duration)], distances: [0, length] },
+  };
+}

@@ -1,0 +1,265 @@
+// The chain of trips as people read it: the analysed chain with the corrections that hold. Nothing of it is stored.
+import type { CorrectionStanding, Stated } from '../../model/correction.ts';
+import { justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
+import type { TripRecord } from '../../model/trip.ts';
+import { outlineOf } from '../../model/trip-fields.ts';
+import { everyLink } from '../../store/paging.ts';
+import type { Timeseries, Trips } from '../../store/store.ts';
+import { applyCorrections } from './apply.ts';
+import { holding, readCorrections, spokenTime, undoneIn } from './read-corrections.ts';
+
+/** The chain as the analysis left it. */
+export type AnalysedTrips = Omit<Trips, 'analysed' | 'analysedBefore' | 'corrections'>;
+
+const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+const day = 86_400; // s
+
+/** The readers of `Trips`. Who has no corrections pays for one look-up, at the same time as the trips are read. */
+export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 'find'>): Trips {
+  /** What `read` finds; with corrections, what `correct` makes of it. */
+  const corrected = async <T>(
+    userId: string,
+    read: Promise<T>,
+    correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay>) => Promise<T>,
+  ): Promise<T> => {
+    const [all, found] = await Promise.all([readCorrections(timeseries, userId), read]);
+    const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
+    return stated.length === 0 ? found : correct(found, (range) => overlayOf(raw, userId, stated, range));
+  };
+  const linksOn = (userId: string, days: Parameters<Trips['byDay']>[1]) =>
+    corrected(userId, raw.byDay(userId, days), async (found, overlay) => {
+      const isOn = (link: TripRecord): boolean => isTrip(link) && link.day >= days.from && link.day <= days.to;
+      return over(found, await overlay(around(days, found)), isOn, (link) => link);
+    });
+  const trips: Trips = {
+    ...raw,
+    analysed: raw.chain,
+    analysedBefore: raw.previous,
+    corrections: async (userId, range = everything) =>
+      standingsOf(raw, userId, await readCorrections(timeseries, userId), range),
+    chain: (userId, range) =>
+      corrected(userId, raw.chain(userId, range), async (page, overlay) => {
+        const { from = everything.from, to = everything.to, limit } = range;
+        const last = page.length < limit ? to : justAfter(page.at(-1)!.chain_ts);
+        const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
+        return over(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
+      }),
+    byDay: linksOn,
+    starts: (userId, days) =>
+      corrected(userId, raw.starts(userId, days), async () =>
+        (await linksOn(userId, days)).map(({ chain_ts, day }) => ({ chain_ts, day })),
+      ),
+    next: (userId, chainTs) =>
+      corrected(userId, raw.next(userId, chainTs), async () => {
+        const from = justAfter(Math.max(chainTs, -Number.MAX_VALUE));
+        for await (const link of everyLink({ trips }, userId, { from })) if (isTrip(link)) return link;
+        return null;
+      }),
+    previous: (userId, chainTs) =>
+      corrected(userId, raw.previous(userId, chainTs), async (found) => {
+        for (let [to, before] = [chainTs, found]; ; before = await raw.previous(userId, to)) {
+          const from = before?.chain_ts ?? everything.from;
+          let last: TripRecord | null = null;
+          for await (const link of everyLink({ trips }, userId, { from, to })) if (isTrip(link)) last = link;
+          if (last !== null || before === null) return last;
+          to = from;
+        }
+      }),
+    summary: (userId) =>
+      corrected(userId, raw.summary(userId), async ({ count }, overlay) => {
+        const { links, analysed } = await overlay(everything);
+        const added = links.filter(isTrip).length - analysed.filter(isTrip).length;
+        const first = await trips.next(userId, everything.from);
+        const last = await trips.previous(userId, everything.to);
+        return { count: count + added, start_ts: first?.start_ts ?? null, end_ts: last?.end_ts ?? null };
+      }),
+    spans: (userId, { from, to }) =>
+      corrected(userId, raw.spans(userId, { from, to }), async (found, overlay) => {
+        const overlaid = await overlay({ from, to });
+        // A corrected trip is as new as the last that was written around it, or as the correction.
+        const around = await raw.spans(userId, { from: overlaid.range.from, to: justAfter(overlaid.range.to) });
+        const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), overlaid.received_ts);
+        const written = new Map(around.map((span) => [span.chain_ts, span.written_ts]));
+        const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts >= from && link.chain_ts < to;
+        return over(found, overlaid, isIn, (link) => {
+          const { chain_ts, start_ts, end_ts } = link;
+          const isKept = overlaid.analysed.includes(link);
+          return { chain_ts, start_ts, end_ts, written_ts: isKept ? written.get(chain_ts)! : latest };
+        });
+      }),
+    outlines: (userId, chainTs) =>
+      corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
+        const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };
+        const isIn = (link: TripRecord): boolean => isTrip(link) && chainTs.includes(link.chain_ts);
+        return over(found, await overlay(range), isIn, outlineOf);
+      }),
+  };
+  return trips;
+}
+
+const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';
+
+/**
+ * The `chain_ts` that trips of local days may have, in any zone; they begin up to a day before their first location.
+ */
+function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
+  const times = found.map(({ chain_ts }) => chain_ts);
+  const [from, to] = [startOfDay(days.from, 'UTC') - 2 * day, startOfDay(days.to, 'UTC') + 3 * day];
+  return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
+}
+
+/** Links that come in the place of analysed ones. */
+interface Overlay {
+  /** All links from the first to the last that corrections touch, as analysed and as corrected. */
+  analysed: readonly TripRecord[];
+  links: readonly TripRecord[];
+  standings: readonly CorrectionStanding[];
+  /** Where these lie. */
+  range: TimeRange;
+  /** When the last of the corrections was received. */
+  received_ts: number;
+}
+
+/** `found` with the links that are `wanted` in place of the analysed ones. */
+function over<T extends { chain_ts: number }>(
+  found: readonly T[],
+  { analysed, links }: Overlay,
+  wanted: (link: TripRecord) => boolean,
+  as: (link: TripRecord) => T,
+): T[] {
+  const replaced = new Set(analysed.map(({ chain_ts }) => chain_ts));
+  const kept = found.filter(({ chain_ts }) => !replaced.has(chain_ts));
+  return [...kept, ...links.filter(wanted).map(as)].sort((a, b) => a.chain_ts - b.chain_ts);
+}
+
+/** The overlay of all corrections that can change anything in a range of `chain_ts`, both ends included. */
+async function overlayOf(
+  raw: AnalysedTrips,
+  userId: string,
+  stated: readonly Stated[],
+  range: TimeRange,
+): Promise<Overlay> {
+  const { touching, reach } = await touchingOf(raw, userId, stated, range);
+  const analysed: TripRecord[] = [];
+  if (reach !== null) {
+    const bounds = {
+      from: reach.from,
+      ...(reach.to < everything.to && { to: justAfter(reach.to) }),
+      limit: linksAtOnce,
+    };
+    for await (const link of everyLink({ trips: raw as Trips }, userId, bounds)) analysed.push(link);
+  }
+  const received_ts = touching.reduce((most, one) => Math.max(most, one.received_ts), 0);
+  return { analysed, ...applyCorrections(userId, analysed, touching), range: reach ?? range, received_ts };
+}
+
+const linksAtOnce = 500;
+
+/**
+ * The corrections that reach into a range, and those that reach into the reach of these; and all that they reach. A
+ * mode reaches the trips that may be under way at its time; others from the second trip before what they speak of to
+ * the second behind it.
+ */
+async function touchingOf(
+  raw: AnalysedTrips,
+  userId: string,
+  stated: readonly Stated[],
+  range: TimeRange,
+): Promise<{ touching: Stated[]; reach: TimeRange | null }> {
+  const gaps: Gap[] = [];
+  const gapAt = async (ts: number): Promise<Gap> => {
+    const known = gaps.find((gap) => ts > gap.from && ts < gap.to);
+    if (known === undefined) gaps.push(await gapOf(raw, userId, ts));
+    return known ?? gaps.at(-1)!;
+  };
+  const reachOf = async ({ one, from, to }: Spoken): Promise<TimeRange> => {
+    const [before, behind] = [await gapAt(from), await gapAt(to)];
+    return one.kind === 'mode' ? underWay(before, from) : { from: before.first, to: behind.last };
+  };
+  const spans = stated.map((one) => ({ one, ...spokenTime(one) }));
+  const inside = spans.filter(({ from, to }) => from >= range.from && to <= range.to);
+  const touching = new Set(inside.map(({ one }) => one));
+  let { from, to } = range;
+  const reach: TimeRange = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
+  const touch = (own: TimeRange): void => {
+    [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
+    [reach.from, reach.to] = [Math.min(own.from, reach.from), Math.max(own.to, reach.to)];
+  };
+  if (inside.length > 0) {
+    const first = await gapAt(Math.min(...inside.map((one) => one.from)));
+    touch({ from: first.first, to: (await gapAt(Math.max(...inside.map((one) => one.to)))).last });
+  }
+  // The nearest first: where one does not reach, those of its kind behind it do not either.
+  const sides = [true, false].flatMap((isMode) => {
+    const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
+    return [
+      others.filter((one) => one.from <= range.to).sort((a, b) => b.to - a.to),
+      others.filter((one) => one.from > range.to).sort((a, b) => a.from - b.from),
+    ];
+  });
+  for (let before = -1; before !== touching.size; ) {
+    before = touching.size;
+    for (const side of sides) {
+      for (const one of side) {
+        const own = await reachOf(one);
+        if (own.to < from || own.from > to) break;
+        touching.add(one.one);
+        touch(own);
+      }
+    }
+  }
+  return { touching: [...touching], reach: touching.size === 0 ? null : reach };
+}
+
+/** A correction with the time that it speaks of. */
+type Spoken = TimeRange & { one: Stated };
+
+/**
+ * A time in which no trip begins, between two trips, with the beginnings of the second trip before it and the second
+ * behind it.
+ */
+type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
+
+/** The gap around a time; of the beginning of a trip an empty one. */
+async function gapOf(raw: AnalysedTrips, userId: string, ts: number): Promise<Gap> {
+  const before = await raw.previous(userId, ts);
+  const first = before && (await raw.previous(userId, before.chain_ts));
+  const after = await raw.next(userId, ts);
+  const last = after && (await raw.next(userId, after.chain_ts));
+  const isGap = before === null || (await raw.next(userId, before.chain_ts))?.chain_ts === after?.chain_ts;
+  const [from, to] = isGap ? [before?.chain_ts ?? everything.from, after?.chain_ts ?? everything.to] : [ts, ts];
+  const ends = { first: first?.chain_ts ?? everything.from, last: last?.chain_ts ?? everything.to };
+  return { from, to, ...ends, before, after };
+}
+
+/** From the first to the last trip that may be under way at a time of the gap; they begin before their `chain_ts`. */
+function underWay({ from, before, after }: Gap, ts: number): TimeRange {
+  const first = before?.chain_ts ?? Math.max(from, ts);
+  return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
+}
+
+/**
+ * The corrections of a user and what became of them, by `write_ts`: all, or those that speak of a time of `range`.
+ */
+async function standingsOf(
+  raw: AnalysedTrips,
+  userId: string,
+  all: readonly Stated[],
+  range: TimeRange,
+): Promise<CorrectionStanding[]> {
+  const isMeant = (one: Stated): boolean => {
+    const { from, to } = spokenTime(one);
+    return range === everything || (from <= range.to && to >= range.from);
+  };
+  const undone = undoneIn(all);
+  const held = holding(all);
+  const { standings } = held.some(isMeant) ? await overlayOf(raw, userId, held, range) : { standings: [] };
+  const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
+  const stated = new Set(all.map(({ write_ts }) => write_ts));
+  return all.filter(isMeant).map((correction) => {
+    const { write_ts } = correction;
+    const isIdle = correction.kind !== 'undo' || !stated.has(correction.of);
+    const effect = undone.has(write_ts) ? 'undone' : isIdle ? 'without effect' : 'applied';
+    return byTime.get(write_ts) ?? { correction, effect, day: null };
+  });
+}

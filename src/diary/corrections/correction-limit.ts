@@ -1,0 +1,44 @@
+// How many corrections a user may have: every reader of their trips reads them all.
+import type { Entry } from '../../model/entry.ts';
+import { keys } from '../../model/keys.ts';
+import type { EntryPart } from '../../store/paging.ts';
+import { countingIn, mostCorrections, readAllCorrections, statedIn } from './read-corrections.ts';
+
+/** Reason of a correction that is set aside as its user has too many. It can be recovered like any other. */
+export const tooManyCorrections = 'too_many_corrections';
+
+/** Says what the limit is. */
+export const mostText = `expected at most ${mostCorrections.holding} corrections of a person that hold, and ${mostCorrections.inAll} with those undone and the undoing ones`;
+
+/** Those of the entries that are corrections beyond what their user may have. What waits for a run counts too. */
+export async function beyondMost(
+  store: { timeseries: EntryPart; usercache: EntryPart },
+  userId: string,
+  entries: readonly Entry[],
+): Promise<ReadonlySet<Entry>> {
+  const beyond = new Set<Entry>();
+  const stated = entries.filter(({ metadata }) => metadata.key === keys.correction);
+  if (stated.length === 0) return beyond;
+  const all = await readAllCorrections(store, userId);
+  const found = new Map(all.map((one) => [one.write_ts, one]));
+  const holding = new Set(countingIn(all).map((one) => one.write_ts));
+  const { holding: most, inAll } = mostCorrections;
+  for (const entry of stated) {
+    const { write_ts } = entry.metadata;
+    const [one] = statedIn(entry, write_ts);
+    if (one === undefined || found.has(write_ts)) continue; // it will not convert; or was sent again
+    const undoes = one.kind === 'undo' && holding.has(one.of);
+    // Who undoes an undoing states the first again.
+    const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';
+    // Whatever holds can be taken back.
+    const isMuch = undoes ? found.size >= inAll + most : found.size >= inAll || (states && holding.size >= most);
+    if (isMuch) {
+      beyond.add(entry);
+      continue;
+    }
+    found.set(write_ts, one);
+    if (undoes) holding.delete(one.of);
+    else if (states) holding.add(write_ts);
+  }
+  return beyond;
+}

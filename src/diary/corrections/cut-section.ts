@@ -1,0 +1,40 @@
+// A section cut in two.
+import { metres } from '../../analysis/rounding.ts';
+import type { Section } from '../../model/trip.ts';
+
+/**
+ * The parts up to and from the first vertex at or behind `ts`; the second has the id. null: a part would have no length
+ * of time.
+ */
+export function cutSection(section: Section, ts: number, id: string): [Section, Section] | null {
+  const { times, speeds, distances } = section;
+  const at = Math.min(
+    times.findIndex((time) => time >= ts),
+    times.length - 2,
+  );
+  if (at < 1) return null;
+  const first = { speeds: speeds.slice(0, at + 1), distances: distances.slice(0, at + 1) };
+  const second = { speeds: [0, ...speeds.slice(at + 1)], distances: [0, ...distances.slice(at + 1)] };
+  return [partOf(section, 0, at + 1, first), partOf({ ...section, id }, at, times.length, second)];
+}
+
+/** Of what was estimated, each part has its share. */
+function partOf(section: Section, from: number, to: number, steps: Pick<Section, 'speeds' | 'distances'>): Section {
+  const { estimated = 0, ...rest } = section;
+  const [coordinates, altitudes, times] = [section.coordinates, section.altitudes, section.times].map((list) =>
+    list.slice(from, to),
+  ) as [Section['coordinates'], Section['altitudes'], number[]];
+  const [start_ts, end_ts] = [times[0]!, times.at(-1)!];
+  const distance = metres(steps.distances.reduce((sum, one) => sum + one, 0));
+  const own = section.distance > 0 ? metres((estimated * distance) / section.distance) : 0;
+  const line = { coordinates, altitudes, times, ...steps };
+  return {
+    ...rest,
+    ...line,
+    start_ts,
+    end_ts,
+    duration: end_ts - start_ts,
+    distance,
+    ...(own >= 1 && { estimated: own }),
+  };
+}

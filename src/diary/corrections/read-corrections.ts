@@ -1,0 +1,99 @@
+// The corrections of a user: entries of the timeseries, and which of them hold.
+import { convert } from '../../intake/converters/convert.ts';
+import { type Correction, correctionKinds, type Stated } from '../../model/correction.ts';
+import type { Entry } from '../../model/entry.ts';
+import { keys } from '../../model/keys.ts';
+import type { TimeRange } from '../../model/time.ts';
+import { type EntryPart, entryPages } from '../../store/paging.ts';
+
+/** Corrections of a user, by hand: more than people state, and few enough to read whenever trips are read. */
+export const mostCorrections = { holding: 1000, inAll: 2000 };
+
+/** What is read of a user: whatever holds can be undone beyond `inAll`. */
+const mostRead = mostCorrections.inAll + mostCorrections.holding;
+
+/**
+ * The corrections that were moved to the timeseries, by `write_ts`; those undone and the undoing ones included. Not
+ * more than a user may have: what is imported or recovered beyond them plays no part.
+ */
+export async function readCorrections(timeseries: EntryPart, userId: string): Promise<Stated[]> {
+  const found: Stated[] = [];
+  for await (const page of entryPages(timeseries, userId, { keys: [keys.correction], time: 'write_ts' })) {
+    for (const [i, entry] of page.entries.entries()) found.push(...statedIn(entry, page.received_ts[i]!));
+    if (found.length >= mostRead) return found.slice(0, mostRead);
+  }
+  return found;
+}
+
+/** None of an entry that an earlier version took and this one refuses. */
+export function statedIn(entry: Entry, received_ts: number): Stated[] {
+  try {
+    const { data, metadata } = convert(entry);
+    const stated: unknown = { ...data, write_ts: metadata.write_ts, received_ts };
+    return [stated as Stated];
+  } catch {
+    return [];
+  }
+}
+
+/** Every correction of a user, also those that wait for a run, by `write_ts`. */
+export async function readAllCorrections(
+  store: { timeseries: EntryPart; usercache: EntryPart },
+  userId: string,
+): Promise<Stated[]> {
+  const [moved, waiting] = [
+    await readCorrections(store.timeseries, userId),
+    await readCorrections(store.usercache, userId),
+  ];
+  const all = new Map([...moved, ...waiting].map((one) => [one.write_ts, one]));
+  return [...all.values()].sort((a, b) => a.write_ts - b.write_ts);
+}
+
+/** True where the latest that was said of the same, and holds, says this. */
+export function isSaidLast(all: readonly Stated[], correction: Correction): boolean {
+  const undone = undoneIn(all);
+  const subject = (one: Correction): string =>
+    JSON.stringify(one.kind === 'undo' ? [one.kind, one.of] : [one.kind, spokenTime(one)]);
+  const last = all.findLast((one) => !undone.has(one.write_ts) && subject(one) === subject(correction));
+  const said = last as Record<string, unknown> | undefined;
+  return said !== undefined && Object.entries(correction).every(([name, value]) => said[name] === value);
+}
+
+/** The `write_ts` of those that a later one, which holds itself, undoes. `all` ascend by `write_ts`. */
+export function undoneIn(all: readonly Stated[]): ReadonlySet<number> {
+  const undone = new Set<number>();
+  for (const one of all.toReversed()) {
+    if (one.kind === 'undo' && !undone.has(one.write_ts) && one.of < one.write_ts) undone.add(one.of);
+  }
+  return undone;
+}
+
+/** Those that nobody undid, without the undoing ones. `all` ascend by `write_ts`. */
+export function countingIn(all: readonly Stated[]): Stated[] {
+  const undone = undoneIn(all);
+  return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
+}
+
+/** By hand: more than people state of a UTC day. */
+const mostOfDay = 100;
+
+/**
+ * The corrections that count, in order: of those that hold the first of each UTC day in which they begin, and of these
+ * the first in all. The undoing ones are left out. `all` ascend by `write_ts`.
+ */
+export function holding(all: readonly Stated[]): Stated[] {
+  const found = new Map<number, number>();
+  const counting = countingIn(all).filter((one) => {
+    const day = Math.floor(spokenTime(one).from / 86_400);
+    const count = (found.get(day) ?? 0) + 1;
+    found.set(day, count);
+    return count <= mostOfDay;
+  });
+  return counting.slice(0, mostCorrections.holding);
+}
+
+/** First and last time that a correction speaks of; `NaN` of one that undoes another. */
+export function spokenTime(one: Correction): TimeRange {
+  if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
+  return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
+}

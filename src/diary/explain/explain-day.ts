@@ -1,0 +1,275 @@
+// Why a day is as the diary says: for each part of it the rules and probabilities that decided, in plain words, with
+// their values. Reads what is stored with trips and silences; derives nothing anew.
+
+import { type RawTrip, limits as rests } from '../../analysis/clean/candidates.ts';
+import { silenceLimits } from '../../analysis/clean/gaps.ts';
+import { linkLimits } from '../../analysis/trips/chain-links.ts';
+import { journeyLimits, type StopReason } from '../../analysis/trips/journeys.ts';
+import { type BoundaryRule, boundLimits } from '../../analysis/trips/trip-bounds.ts';
+import { formatForPeople } from '../../model/time.ts';
+import type { Section, Trip, TripEvidence, TripRecord } from '../../model/trip.ts';
+import { estimatedOf, zoneWithin } from '../../model/trip-fields.ts';
+import { modeText } from '../day-summary.ts';
+import { clockText, distanceText, durationText } from '../number-text.ts';
+import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
+
+/** Something that the phone sent: a location, a motion reading or its word on itself. */
+export interface PhoneReading {
+  ts: number;
+  kind: 'location' | 'motion' | 'phone';
+  /** Such as `walking` or `exited geofence`; of a location `location`. */
+  word: string;
+}
+
+/** One reason. */
+export interface Reason {
+  /** What it explains. */
+  about: 'start' | 'end' | 'ended by' | 'next trip' | 'wait' | 'mode' | 'length' | 'left out' | 'settled' | 'why';
+  /** The rule as it is stored; null: no rule, but a measure. */
+  rule: string | null;
+  text: string;
+  /** Its values; times are seconds since the epoch, `_s` are seconds, `_m` metres, probabilities 0 to 1. */
+  values: Record<string, number | string>;
+  /** What the phone sent around it, in order of time; absent where nothing was looked up. */
+  readings?: PhoneReading[];
+}
+
+/** A part of the day and the reasons for it. Parts may overlap: a stay includes movement that was no trip. */
+export interface ExplainedPart {
+  kind: 'trip' | 'no trip' | 'moved unseen' | 'staying' | 'unobserved';
+  from: number;
+  to: number;
+  /** The zone of its clock times. */
+  zone: string;
+  /** Such as `walking, bus, 6.3 km`. */
+  title: string;
+  reasons: Reason[];
+}
+
+/** What a day is explained from. */
+export interface ExplainSource {
+  /** The links that touch the day, in order. */
+  records: readonly TripRecord[];
+  observed: ObservedDay;
+  /** The zone where no trip says one. */
+  zone: string;
+  /** All that the phone sent on the day and shortly before and after, ascending by `ts`; absent: not looked up. */
+  readings?: readonly PhoneReading[];
+}
+
+/** The parts of a day in order of time. Pure. */
+export function explainDay({ records, observed, zone, readings }: ExplainSource): ExplainedPart[] {
+  const trips = records.flatMap(({ trip }) => trip ?? []);
+  const zoneAt = (ts: number): string =>
+    trips.findLast(({ end_ts }) => end_ts <= ts)?.end_zone ?? trips[0]?.start_zone ?? zone;
+  const isOnDay = ({ from, to }: { from: number; to: number }): boolean =>
+    from < observed.to && Math.max(to, from + 1) > observed.from;
+  const links = records.flatMap((record) => linkParts(record, nextTrip(records, record), zoneAt, readings));
+  const spans = observed.spans.flatMap((span) => spanParts(span, zoneAt(span.from), readings));
+  return [...links, ...spans].filter(isOnDay).sort((a, b) => a.from - b.from || a.to - b.to);
+}
+
+/** The parts that hold at a clock time, `HH:mm`, of the day. */
+export function partsAt(parts: readonly ExplainedPart[], clock: string): ExplainedPart[] {
+  return parts.filter(({ from, to, zone }) => {
+    for (let ts = from - (from % 60); ts <= to; ts += 60) if (clockText(ts, zone) === clock) return true;
+    return false;
+  });
+}
+
+const nextTrip = (records: readonly TripRecord[], { chain_ts }: TripRecord): Trip | null =>
+  records.find((one) => one.trip !== null && one.chain_ts > chain_ts)?.trip ?? null;
+
+// ---------------------------------------------------------------- links
+
+function linkParts(
+  record: TripRecord,
+  next: Trip | null,
+  zoneAt: (ts: number) => string,
+  readings: ExplainSource['readings'],
+): ExplainedPart[] {
+  const { trip, untracked, start_ts: from, end_ts: to } = record;
+  const zone = trip?.start_zone ?? zoneAt(from);
+  const parts: ExplainedPart[] = [];
+  if (untracked !== null) {
+    const text =
+      'the next location was at another place, and too far for the time or after a restart: nobody saw the way';
+    const seconds = untracked.end_ts - untracked.start_ts;
+    const reasons = [reason('why', 'untracked', text, { unseen_s: seconds })];
+    const { start_ts, end_ts } = untracked;
+    parts.push({ kind: 'moved unseen', from: start_ts, to: end_ts, zone, title: durationText(seconds), reasons });
+  }
+  if (trip === null) {
+    const reasons = [reason('why', record.dropped ?? null, noTripTexts[record.dropped ?? ''] ?? '')];
+    return [...parts, { kind: 'no trip', from, to, zone, title: record.dropped ?? '', reasons }];
+  }
+  const modes = [...new Set(trip.sections.map(({ sensed_mode }) => modeText(sensed_mode)))].join(', ');
+  const title = `${modes}, ${distanceText(trip.distance)}`;
+  return [...parts, { kind: 'trip', from, to, zone, title, reasons: tripReasons(record, trip, next, readings) }];
+}
+
+const noTripTexts: Record<string, string> = {
+  'no travel': 'nothing of it was travel: a phone at rest whose receiver drifted',
+  'too short': `the phone recorded less than ${linkLimits.shortestTrip} m of it`,
+  failed: 'the program failed on it: see the log of the pipeline',
+};
+
+function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings: ExplainSource['readings']): Reason[] {
+  const { evidence, sections, start_zone, end_zone } = trip;
+  const { settled_ts, chain_ts } = record;
+  const near = (ts: number): Pick<Reason, 'readings'> =>
+    readings === undefined ? {} : { readings: readings.filter((one) => Math.abs(one.ts - ts) <= aroundBoundary) };
+  const settled = settled_ts === null ? null : formatForPeople(settled_ts, end_zone, 'D MMMM HH:mm');
+  return [
+    ...(evidence === undefined ? [] : evidenceReasons(evidence)),
+    ...sections.map((section) => modeReason(section, zoneWithin(trip, section.start_ts))),
+    lengthReason(trip),
+    ...Object.entries(evidence?.left_out ?? {}).map(([rule, count]) =>
+      reason('left out', rule, `locations of the outing: ${count} ${leftOutTexts[rule] ?? rule}`, { count }),
+    ),
+    settled === null
+      ? reason('settled', null, 'draft: no data after it yet; later data may change it')
+      : reason('settled', null, `decided by data up to ${settled}`, { settled_ts: settled_ts! }),
+  ];
+
+  function evidenceReasons({ start, end, ended_by, waits = [], parted_by }: TripEvidence): Reason[] {
+    const began = `${startTexts[start as BoundaryRule]}; its first location is of ${clockText(chain_ts, start_zone)}`;
+    return [
+      reason('start', start, began, { first_location_ts: chain_ts }, near(trip.start_ts)),
+      reason('end', end, endTexts[end as BoundaryRule] ?? end, {}, near(trip.end_ts)),
+      reason('ended by', ended_by, endedByTexts[ended_by as RawTrip['endedBy']]),
+      nextReason(parted_by, trip, next),
+      ...waits.map(({ start_ts, end_ts, reason: rule }) => {
+        const times = `${clockText(start_ts, start_zone)}-${clockText(end_ts, start_zone)}`;
+        const text = `${times} is a wait within one trip: ${stopTexts[rule as StopReason]}`;
+        return reason('wait', rule, text, { start_ts, end_ts });
+      }),
+    ];
+  }
+}
+
+/** s before and after a boundary in which what the phone sent is shown */
+const aroundBoundary = 300;
+
+const startTexts: Record<BoundaryRule, string> = {
+  location: "it began when the user left the place, by the way to the first location at the trip's usual speed",
+  movement: `it began where the model first sees movement, at most ${durationText(boundLimits.reach)} from when the way says`,
+  geofence: `the phone, silent for more than ${durationText(boundLimits.silence)}, said that the user had left the place, which phones notice late`,
+  'walking readings': 'before its first location the phone told of walking without a hole',
+  readings: "only the phone's motion readings show when it began",
+  'trip before':
+    'no earlier: until then the user was on another trip or at the place, tracking was off, or nobody saw the way',
+  'trip after': '',
+};
+
+const endTexts: Partial<Record<BoundaryRule, string>> = {
+  location: 'at its last location: no movement was estimated near it',
+  movement: `where the model last sees movement, at most ${durationText(boundLimits.reach)} from the arrival`,
+  'trip after': 'no later: then the next trip began, or the phone said that it stopped tracking or rests',
+};
+
+const endedByTexts: Record<RawTrip['endedBy'], string> = {
+  dwell: `for ${durationText(rests.timeThreshold)} all locations lay within ${rests.timeDistance} m of each other: the user rested`,
+  gap: `no location for more than ${durationText(rests.gapThreshold)}, and no travel that fast over the gap: the user rested`,
+  restart: 'the phone was restarted, or its tracking stopped',
+  phone: 'the phone, or the imported file, said that the user rests, and nothing came afterwards',
+  length: `it had more than ${rests.longestTrip.toLocaleString('en-US')} locations and was cut`,
+};
+
+const stopTexts: Record<StopReason, string> = {
+  'change of vehicle': 'the figures of the stop speak for a change of vehicle',
+  'walk to a vehicle': 'the user had walked to it and went on by a vehicle',
+  'ride to a vehicle': 'the user had cycled to it and went on by a vehicle',
+  'no vehicle next': 'nobody waits to go on by foot or bicycle',
+  restart: 'the phone was restarted, or its tracking stopped, in between',
+  'too long': `nobody waits longer than ${durationText(journeyLimits.longestWait)} for a vehicle`,
+  'turned back': 'the user turned back: the stop was an errand',
+  parked: 'a car was parked and driven on: the stop was an errand',
+  stay: 'the figures of the stop speak for a stay',
+};
+
+function nextReason(parted_by: string | undefined, trip: Trip, next: Trip | null): Reason {
+  if (parted_by === undefined)
+    return reason('next trip', null, 'no travel followed so soon that it may belong to this trip');
+  const stop: Record<string, number> = next === null ? {} : { stop_s: next.start_ts - trip.end_ts };
+  const after = next === null ? '' : `, after ${durationText(next.start_ts - trip.end_ts)},`;
+  const text = `the next trip${after} is another one: ${stopTexts[parted_by as StopReason] ?? parted_by}`;
+  return reason('next trip', parted_by, text, stop);
+}
+
+function modeReason(section: Section, zone: string): Reason {
+  const { start_ts, end_ts, sensed_mode, mode_confidence, mode_probabilities = {}, distance, duration } = section;
+  const speed = duration > 0 ? (3.6 * distance) / duration : 0;
+  const others = Object.entries(mode_probabilities)
+    .filter(([name, p]) => modeText(name) !== modeText(sensed_mode) && p >= leastShown)
+    .sort(([, a], [, b]) => b - a);
+  const said = [...(mode_confidence === undefined ? [] : [[sensed_mode, mode_confidence] as const]), ...others];
+  const chances = said.map(([name, p]) => `${modeText(name)} ${p.toFixed(2)}`);
+  const times = `${clockText(start_ts, zone)}-${clockText(end_ts, zone)}`;
+  const text = `${times} ${modeText(sensed_mode)}: ${chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known'}; on average ${Math.round(speed)} km/h`;
+  const values = { start_ts, end_ts, mode: modeText(sensed_mode), average_km_h: Math.round(10 * speed) / 10 };
+  return reason('mode', null, text, { ...values, ...Object.fromEntries(said.map(([name, p]) => [modeText(name), p])) });
+}
+
+/** A mode less probable than this is not shown beside the others. */
+const leastShown = 0.01;
+
+function lengthReason(trip: Trip): Reason {
+  const estimated = estimatedOf(trip);
+  const part = estimated < 1 ? '' : `; ${distanceText(estimated)} of it is estimated, as no location shows it`;
+  const text = `${distanceText(trip.distance)} along the smoothed way through the locations${part}`;
+  return reason('length', null, text, { distance_m: trip.distance, estimated_m: estimated });
+}
+
+const leftOutTexts: Record<string, string> = {
+  repeats: 'stale repeats of the location before',
+  spikes: 'spikes: far off and back, faster than anybody moves',
+  strays: 'strays: lone locations where the user cannot have been',
+};
+
+// ---------------------------------------------------------------- time between trips
+
+const unobservedTexts: Record<UnobservedReason, string> = {
+  'tracking off': 'the phone had said that tracking was switched off',
+  'no permission': 'the phone had reported an error of tracking, such as a permission that was taken away',
+  'phone off': 'the phone was started after it: it had been off',
+  silent: `nothing for more than ${durationText(silenceLimits.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${silenceLimits.near} m away afterwards or on the way, or it lasted for more than a day`,
+  'no location': `for ${durationText(silenceLimits.unlocated)} or more on end the phone told of movement, and sent no location until the end of this time`,
+  'nothing received': 'no later data was processed yet: none came, or it waits for the pipeline',
+  'before the first location': 'the first location of all came after it',
+  'before joining': 'the person joined the study after it',
+  'after leaving': 'all tokens of the person had been revoked or had expired',
+  'clock wrong': 'what the phone wrote then claims a later time: it came before it was written',
+  'not yet': 'it is to come',
+  'taken out': 'a correction sets aside what came of this time',
+};
+
+function spanParts(span: TimeSpan, zone: string, readings: ExplainSource['readings']): ExplainedPart[] {
+  const { kind, reason: rule, from, to } = span;
+  if (kind === 'moving') return [];
+  const why = rule === null ? stayReason(span, readings) : reason('why', rule, unobservedTexts[rule]);
+  return [{ kind, from, to, zone, title: durationText(to - from), reasons: [why] }];
+}
+
+function stayReason({ from, to }: TimeSpan, readings: ExplainSource['readings']): Reason {
+  const text = `no trip, and at no time more than ${durationText(silenceLimits.longest)} without a word of the phone, unless it had said that it waits for the user to leave and was there when it spoke again`;
+  if (readings === undefined) return reason('why', 'stay', text);
+  const own = readings.filter(({ ts }) => ts >= from && ts <= to);
+  const times = [from, ...own.map(({ ts }) => ts), to];
+  const holes = times.slice(1).map((ts, i) => ts - times[i]!);
+  const longest = Math.max(...holes);
+  const since = times[holes.indexOf(longest)]!;
+  const before_silence = readings.findLast(({ kind, ts }) => kind === 'phone' && ts <= since)?.word ?? 'nothing';
+  const count = (wanted: PhoneReading['kind']): number => own.filter((one) => one.kind === wanted).length;
+  const values = { locations: count('location'), motions: count('motion'), longest_silence_s: longest, before_silence };
+  const words = `seen by ${values.locations} locations and ${values.motions} motion readings; longest silence ${durationText(longest)}, before which the phone had last said: ${before_silence}`;
+  return reason('why', 'stay', `${text}; ${words}`, values);
+}
+
+const reason = (
+  about: Reason['about'],
+  rule: string | null,
+  text: string,
+  values: Reason['values'] = {},
+  more: Pick<Reason, 'readings'> = {},
+): Reason => ({ about, rule, text, values, ...more });

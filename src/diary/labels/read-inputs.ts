@@ -1,0 +1,80 @@
+// The inputs of a user about a stretch of time, those still waiting in the usercache included.
+import { convert, meaningOf, present } from '../../intake/converters/convert.ts';
+import { type Entry, identityOf, identityText } from '../../model/entry.ts';
+import { justAfter, type TimeRange } from '../../model/time.ts';
+import { type EntryPart, everyEntry } from '../../store/paging.ts';
+import type { Store } from '../../store/store.ts';
+import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
+
+/** The part of the store that labels are matched from. Without `usercache` only what was moved counts. */
+export type LabelStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
+
+/** s; an input that begins so long before what it is about is not found. */
+export const longestInput = 7 * 86_400;
+
+const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
+
+/** Inputs whose time may touch the range, both ends included. Of one identity the waiting one counts: it is newer. */
+export async function readInputs(store: LabelStore, userId: string, range: TimeRange): Promise<Input[]> {
+  return (await newest(store, userId, range, inputKeyNames)).flatMap((entry) => inputsIn(present(entry), range));
+}
+
+/** Of these only labels of one word, at most `most`, the last ones, without local times: what habits are told from. */
+export async function readLastLabels(
+  store: LabelStore,
+  userId: string,
+  range: TimeRange,
+  most: number,
+): Promise<Input[]> {
+  const entries = await newest(store, userId, range, labelKeys, most);
+  const inputs = entries.flatMap((entry) => inputsIn(meaningOf(entry), range));
+  if (entries.length < most) return inputs;
+  // Of the first trip some labels may be missing now.
+  const first = inputs.reduce((least, input) => Math.min(least, startOf(input)), Number.POSITIVE_INFINITY);
+  return inputs.filter((input) => startOf(input) > first);
+}
+
+const startOf = ({ start, end }: Input): number => start ?? end!;
+
+async function newest(
+  store: LabelStore,
+  userId: string,
+  { from, to }: TimeRange,
+  keys: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): Promise<Entry[]> {
+  const bounded = Number.isFinite(most) ? { descending: true, limit: most } : {};
+  const query = { keys, time: 'ts', from: from - longestInput, to: justAfter(to), ...bounded } as const;
+  const read = async (part: EntryPart): Promise<Entry[]> => {
+    const entries: Entry[] = [];
+    for await (const entry of everyEntry(part, userId, query)) {
+      entries.push(entry);
+      if (entries.length >= most) break;
+    }
+    return entries;
+  };
+  // What waits first: a run may move it to the timeseries between both.
+  const waiting = store.usercache === undefined ? [] : await read(store.usercache);
+  const found = new Map<string, Entry>();
+  for (const entry of [...(await read(store.timeseries)), ...waiting.filter(converts)])
+    found.set(identityText(identityOf(entry)), entry);
+  return [...found.values()];
+}
+
+/** What waits was not looked at yet: what its converter refuses will be set aside. */
+function converts(entry: Entry): boolean {
+  try {
+    convert(entry);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** s; see the slack of the matching. */
+const slack = 900;
+
+function inputsIn(entry: Entry, { from }: TimeRange): Input[] {
+  const input = inputOf(entry);
+  return input !== null && (input.end === null || input.end >= from - slack) ? [input] : [];
+}

@@ -1,0 +1,186 @@
+// The days of a person as everybody shows them: trips, observed time with its reasons, what was said, and flags.
+
+import { addDays, localDay, startOfDay, type TimeRange } from '../model/time.ts';
+import type { Trip, TripRecord } from '../model/trip.ts';
+import { estimatedOf } from '../model/trip-fields.ts';
+import { refusalOf, type UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { spokenTime } from './corrections/read-corrections.ts';
+import { type Flagged, type FlaggedStay, flagsOfDay, flagsOfStay, flagsOfTrip, type Mark } from './flags.ts';
+import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
+import { type ObservedDay, readObservedDays, type Unobserved } from './observed-time.ts';
+import { readClues } from './read-flag-inputs.ts';
+
+/** One local day. */
+export interface Day {
+  day: string;
+  observed: ObservedDay;
+  /** Links that start on the day, in order: trips, and movement that was none. */
+  records: TripRecord[];
+  labels: Labels;
+  flagged: Flagged[];
+}
+
+/** Whose days. */
+type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
+
+/** The part of the store that days are made of. */
+export type DayStore = Pick<Store, 'trips' | 'pipeline' | 'timeseries' | 'usercache' | 'tokens'>;
+
+const day = 86_400; // s
+
+/** Days whose trips are in memory at the same time. */
+const daysAtOnce = 31;
+
+/** Local days, both included; without both bounds only those from the first to the last of which something is known. */
+export interface DayBounds {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/**
+ * Every local day of the range from the first to the last of which something is known, also those without trips.
+ * `now`: seconds since the epoch, for reasons. `beyond`: also the days before and after, to both bounds.
+ */
+export async function* everyDay(
+  store: DayStore,
+  user: Owner,
+  bounds: DayBounds,
+  now: number,
+  beyond = false,
+): AsyncGenerator<Day, undefined> {
+  const known = await knownDays(store, user.uuid, now);
+  const within = known && {
+    from: [known.from, bounds.from ?? known.from].sort()[1]!,
+    to: [known.to, bounds.to ?? known.to].sort()[0]!,
+  };
+  const { from: first, to: last } = (beyond ? bounds : null) ?? within ?? {};
+  if (first === undefined || last === undefined) return;
+  const fixed = await causesOf(store, user, now);
+  for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
+    const to = [addDays(from, daysAtOnce - 1), last].sort()[0]!;
+    let isKnown = false;
+    for await (const one of daysOf(store, user.uuid, { from, to, zone: known?.zone ?? 'UTC' }, fixed)) {
+      isKnown ||= one.records.length > 0 || one.observed.moving_s + one.observed.staying_s > 0;
+      yield one;
+    }
+    if (isKnown || beyond) continue;
+    // A phone with a wrong clock may leave trips centuries away: of the years between them nothing is told.
+    const next = await store.trips.next(user.uuid, startOfDay(to, 'UTC'));
+    if (next !== null && next.day > addDays(to, 366)) from = addDays(next.day, -daysAtOnce);
+  }
+}
+
+/** The days of a range, see `everyDay`, also where nothing is known. */
+export async function readDays(
+  store: DayStore,
+  user: Owner,
+  range: { from: string; to: string },
+  now: number,
+): Promise<Day[]> {
+  const days: Day[] = [];
+  for await (const day of everyDay(store, user, range, now, true)) days.push(day);
+  return days;
+}
+
+async function* daysOf(
+  store: DayStore,
+  userId: string,
+  range: { from: string; to: string; zone: string },
+  fixed: readonly Unobserved[],
+): AsyncGenerator<Day, undefined> {
+  const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // zones differ from UTC by 14 h at most
+  const around = { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day };
+  const read = await readClues(store, userId, around);
+  const clues = { ...read, marks: [...read.marks, ...(await contradictions(store, userId, around))] };
+  const causes = [...fixed, ...read.clocks];
+  const { days, links } = await readObservedDays(store, userId, { ...range, causes });
+  const trips = links.filter(isTrip);
+  const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
+  const labels = trips.length > 0 ? await readLabels(store, userId, span) : noLabels;
+  const stays = staysOf(trips);
+  for (const observed of days) {
+    const records = links.filter(({ day }) => day === observed.day);
+    const own = records.filter(isTrip);
+    const flagged = [
+      ...flagsOfDay(observed, own.length, clues),
+      ...own.flatMap(({ trip }) => [
+        ...flagsOfTrip(trip, clues, labels),
+        ...stays.filter(({ id }) => id === trip.end_place.id).flatMap((stay) => flagsOfStay(stay, clues)),
+      ]),
+    ];
+    yield { day: observed.day, observed, records, labels, flagged };
+  }
+}
+
+const isTrip = (record: TripRecord): record is TripRecord & { trip: Trip } => record.trip !== null;
+
+/** The stays behind trips, of those that the next trip leaves. */
+function staysOf(links: readonly (TripRecord & { trip: Trip })[]): FlaggedStay[] {
+  return links.flatMap(({ trip, end_ts: from }, i) => {
+    const next = links[i + 1];
+    if (next === undefined) return [];
+    const left = next.trip.start_place.id === trip.end_place.id ? next.start_ts : next.untracked?.start_ts;
+    return [{ id: trip.end_place.id, from, to: Math.max(from, left ?? next.start_ts) }];
+  });
+}
+
+/** The first and the last local day of which something is known, and the person's zone; null: nothing is. */
+async function knownDays(
+  store: DayStore,
+  userId: string,
+  now: number,
+): Promise<{ from: string; to: string; zone: string } | null> {
+  const { observed } = await store.pipeline.get(userId);
+  if (observed === null) return null;
+  const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];
+  const [first, last, zones] = await Promise.all([
+    store.trips.next(userId, Number.NEGATIVE_INFINITY),
+    store.trips.previous(userId, Number.POSITIVE_INFINITY),
+    store.timeseries.zonesAround(userId, begin),
+  ]);
+  const zone = first?.trip?.start_zone ?? (zones.before ?? zones.after)?.zone ?? 'UTC';
+  const from = localDay(Math.min(begin, first?.start_ts ?? begin), zone);
+  const to = localDay(Math.max(end, last?.end_ts ?? end), last?.trip?.end_zone ?? zone);
+  return { from, to, zone };
+}
+
+/** Why times were not observed that belong to no day: the person had not joined, or has left; they are to come. */
+async function causesOf({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
+  const held = await tokens.list(uuid);
+  const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);
+  const hasLeft = held.length > 0 && refused.length === held.length;
+  return [
+    { from: now, to: Number.POSITIVE_INFINITY, reason: 'not yet' },
+    ...(joined_ts === undefined
+      ? []
+      : [{ from: Number.NEGATIVE_INFINITY, to: joined_ts, reason: 'before joining' as const }]),
+    ...(hasLeft ? [{ from: Math.max(...refused), to: now, reason: 'after leaving' as const }] : []),
+  ];
+}
+
+/** Corrections of a time that later data contradict, by the time that they speak of. */
+async function contradictions({ trips }: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
+  const found = (await trips.corrections(userId, range)).filter(({ effect }) => effect === 'contradicted');
+  return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...spokenTime(correction) }));
+}
+
+/** What a day comes to: counts, m and s. */
+export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'records'>) {
+  const trips = records.flatMap(({ trip }) => trip ?? []);
+  const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
+  return {
+    trips: trips.length,
+    duration_s: sum(({ duration }) => duration),
+    distance_m: sum(({ distance }) => distance),
+    estimated_m: sum(estimatedOf),
+    ...observedFigures(observed),
+  };
+}
+
+/** s of a day by what is known of them; they sum to its length. */
+export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
+  observed_s: moving_s + staying_s,
+  silent_s: unobserved_s - off_s,
+  off_s,
+});

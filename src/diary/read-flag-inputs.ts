@@ -1,0 +1,119 @@
+// Reads what flags and reasons need of the entries themselves: when locations came, where two sources disagree, and
+// when the phone's clock was wrong.
+
+import { dataTime, type Entry } from '../model/entry.ts';
+import { distance } from '../model/geo/distance.ts';
+import { keys } from '../model/keys.ts';
+import { sourceOf } from '../model/sources.ts';
+import type { TimeRange } from '../model/time.ts';
+import { type EntryPart, type EntrySelection, entryPages } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+import type { Clues, Mark } from './flags.ts';
+import type { Unobserved } from './observed-time.ts';
+
+/** Thresholds, all set by hand. */
+const limits = {
+  /** s; clocks of phones differ by minutes */
+  clock: 300,
+  /** m and s; two sources so far apart at one time are not in one pocket, also where one lags behind in a vehicle */
+  apart: 1000,
+  together: 60,
+  /** m/s that a person moves between two such locations, at most */
+  speed: 50,
+};
+
+/** Clues, and times that were not observed because the clock was wrong. */
+export interface ReadClues extends Clues {
+  clocks: readonly Unobserved[];
+}
+
+interface Fix {
+  ts: number;
+  source: string;
+  latitude: number;
+  longitude: number;
+  accuracy: number;
+}
+
+/** The clues of a stretch of time: the entries that tell of it, and those that wait because they were written ahead. */
+export async function readClues(
+  { timeseries, usercache, pipeline }: Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>,
+  userId: string,
+  range: TimeRange,
+): Promise<ReadClues> {
+  const fixes: Fix[] = [];
+  const clock = new Clock();
+  const read = async (part: EntryPart, query: EntrySelection, isFixes: boolean): Promise<void> => {
+    for await (const { entries, received_ts } of entryPages(part, userId, { ...query, limit: 5000 })) {
+      for (const [i, entry] of entries.entries()) {
+        clock.look(entry, received_ts[i]!);
+        const fix = isFixes ? fixOf(entry) : null;
+        if (fix !== null) fixes.push(fix);
+      }
+    }
+  };
+  await read(timeseries, { keys: [keys.location, keys.filteredLocation], time: 'ts', ...range }, true);
+  await read(timeseries, { keys: [keys.transition], time: 'write_ts', from: range.from, to: range.to + 86_400 }, false);
+  await read(usercache, { time: 'write_ts', from: range.from }, false);
+  fixes.sort((a, b) => a.ts - b.ts);
+  return {
+    locations: [...new Set(fixes.map(({ ts }) => ts))],
+    removedBefore: (await pipeline.get(userId)).retained?.raw_before ?? -Infinity,
+    marks: [...disagreements(fixes), ...clock.marks()],
+    clocks: clock.causes(),
+  };
+}
+
+function fixOf(entry: Entry): Fix | null {
+  const { latitude, longitude, accuracy } = entry.data;
+  const ts = dataTime(entry.data);
+  if (ts === null || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
+  return { ts, source: sourceOf(entry), latitude, longitude, accuracy: typeof accuracy === 'number' ? accuracy : 0 };
+}
+
+/** Locations of different sources, one after the other within a minute, that no movement explains. */
+function disagreements(fixes: readonly Fix[]): Mark[] {
+  const last = new Map<string, Fix>();
+  const marks: Mark[] = [];
+  for (const fix of fixes) {
+    for (const other of last.values()) {
+      const seconds = fix.ts - other.ts;
+      const explained = limits.apart + limits.speed * seconds + fix.accuracy + other.accuracy;
+      if (other.source === fix.source || seconds > limits.together || distance(fix, other) <= explained) continue;
+      const before = marks.at(-1);
+      if (before !== undefined && other.ts - before.to <= limits.together) before.to = fix.ts;
+      else marks.push({ flag: 'sources_disagree', from: other.ts, to: fix.ts });
+    }
+    last.set(fix.source, fix);
+  }
+  return marks;
+}
+
+/** Collects what proves that a clock was wrong: written after it was received, or before what it tells of. */
+class Clock {
+  readonly #ahead = new Map<number, TimeRange>();
+  readonly #behind: TimeRange[] = [];
+
+  look({ metadata: { write_ts }, data }: Entry, received: number): void {
+    if (typeof data.ts === 'number' && data.ts > write_ts + limits.clock)
+      this.#behind.push({ from: write_ts, to: data.ts });
+    if (write_ts <= received + limits.clock) return;
+    const { from, to } = this.#ahead.get(received) ?? { from: write_ts, to: write_ts };
+    this.#ahead.set(received, { from: Math.min(from, write_ts), to: Math.max(to, write_ts) });
+  }
+
+  /** When it was wrong. What was received together was written over as long a time before. */
+  causes(): Unobserved[] {
+    return [...this.#ahead].map(([to, claimed]) => ({
+      from: to - (claimed.to - claimed.from),
+      to,
+      reason: 'clock wrong',
+    }));
+  }
+
+  /** When it was wrong, and the time that the entries claim. */
+  marks(): Mark[] {
+    const ranges = [...this.causes(), ...this.#ahead.values(), ...this.#behind];
+    return ranges.map(({ from, to }) => ({ flag: 'clock_moved', from, to }));
+  }
+}

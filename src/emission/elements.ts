@@ -1,0 +1,185 @@
+// A user's life in order: trips, stretches in which nobody saw them, and the stays between them, from the stored chain
+// of trips.
+import {
+  linksToAnalysed,
+  readStated,
+  type StatedTime,
+  type UnobservedReason,
+  unobservedIn,
+} from '../diary/observed-time.ts';
+import { justAfter, type TimeRange } from '../model/time.ts';
+import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
+import { isMade } from '../model/trip-fields.ts';
+import { everyLink } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+
+/** A stay at a place, with both its ends. */
+export interface PlaceStay {
+  place: Place;
+  /** Zone of its end and, unless the place says otherwise, of its start. */
+  zone: string;
+  /** null: the first place of all. */
+  enter_ts: number | null;
+  /** null: the user is there, as far as is known. */
+  exit_ts: number | null;
+  /** The trip that begins there; null when they left it unseen, or not yet. */
+  starting_trip: string | null;
+}
+
+/** A trip, or a stretch of untracked time, with the stays before and after it: one stay around unobserved time. */
+export type Element = (
+  | { kind: 'trip'; trip: Trip }
+  | {
+      kind: 'untracked';
+      untracked: Untracked;
+      /** Zones at its ends. */
+      zones: [start: string, end: string];
+      /** Of unobserved time amid a stay. */
+      reason?: UnobservedReason;
+    }
+) & {
+  chain_ts: number;
+  start_ts: number;
+  end_ts: number;
+  before: PlaceStay;
+  after: PlaceStay;
+  /** True when `before` is not the `after` of the element before this one: it is the first of all. */
+  first: boolean;
+};
+
+/** A link that is a trip. */
+export type TripLink = TripRecord & { trip: Trip };
+
+const isTrip = (record: TripRecord | null | undefined): record is TripLink => (record?.trip ?? null) !== null;
+
+/** What the elements of a trip are made of. */
+interface Around {
+  previous: TripLink | null;
+  record: TripLink;
+  next: TripLink | null;
+  /** The links from the previous trip to this one, both included. */
+  links: readonly TripRecord[];
+}
+
+/** The elements of one trip: the untracked time before it, if any, and the trip itself. Pure. */
+export function elementsOf({ previous, record, next, links }: Around, stated: StatedTime): Element[] {
+  const { trip, untracked, chain_ts } = record;
+  const before = stayBefore(previous, record);
+  const own: Element = {
+    kind: 'trip',
+    trip,
+    chain_ts,
+    start_ts: trip.start_ts,
+    end_ts: trip.end_ts,
+    before,
+    after: stayAfter(record, next),
+    first: previous === null,
+  };
+  if (previous === null) return [own];
+  const left = stayAfter(previous, record);
+  const unseen = unseenIn(left, chain_ts, { links, ...stated });
+  if (untracked === null || isSamePlace(previous, record)) return [...unseen, own];
+  const start_ts = left.exit_ts!;
+  const gap: Element = {
+    kind: 'untracked',
+    untracked,
+    zones: [previous.trip.end_zone, trip.start_zone],
+    chain_ts,
+    start_ts,
+    end_ts: Math.max(start_ts, Math.min(untracked.end_ts, trip.start_ts)),
+    before: left,
+    after: before,
+    first: false,
+  };
+  return [...unseen, gap, own];
+}
+
+/** The unobserved time of a stay between two trips; none where the state does not say what was observed. */
+function unseenIn(stay: PlaceStay, chain_ts: number, known: StatedTime & Pick<Around, 'links'>): Element[] {
+  if (known.observed === null) return [];
+  const { zone, enter_ts, exit_ts } = stay;
+  const { location } = stay.place;
+  return unobservedIn(known, { from: enter_ts!, to: exit_ts! }).map(({ from: start_ts, to: end_ts, reason }) => ({
+    ...{ kind: 'untracked', zones: [zone, zone], reason, chain_ts, start_ts, end_ts, first: false },
+    untracked: { start_ts, end_ts, start_loc: location, end_loc: location },
+    ...{ before: stay, after: stay },
+  }));
+}
+
+const isSamePlace = (previous: TripLink, next: TripLink): boolean =>
+  next.trip.start_place.id === previous.trip.end_place.id;
+
+function stayBefore(previous: TripLink | null, record: TripLink): PlaceStay {
+  if (previous !== null && isSamePlace(previous, record)) return stayAfter(previous, record);
+  const { start_place: place, start_ts, start_zone, id } = record.trip;
+  return { place, zone: start_zone, enter_ts: place.enter_ts, exit_ts: start_ts, starting_trip: id };
+}
+
+/** The stay at the end of a trip: until the next one begins there, or until the user left unseen. */
+function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
+  const { end_place: place, end_zone: zone, end_ts: enter_ts } = record.trip;
+  if (next === null) return { place, zone, enter_ts, exit_ts: null, starting_trip: null };
+  if (isSamePlace(record, next)) {
+    return { place, zone, enter_ts, exit_ts: next.trip.start_ts, starting_trip: next.trip.id };
+  }
+  const left = Math.max(enter_ts, next.untracked?.start_ts ?? next.trip.start_ts);
+  return { place, zone, enter_ts, exit_ts: left, starting_trip: null };
+}
+
+/** The part of the store that elements are made of. */
+type ElementStore = Pick<Store, 'trips' | 'timeseries' | 'pipeline'>;
+
+/**
+ * The elements of the trips with `chain_ts` in the range, and of the one that was under way when it begins, in order of
+ * time. A trip starts, as shown, before its first location: who looks for starts looks a day further.
+ */
+export async function* everyElement(
+  store: ElementStore,
+  userId: string,
+  { from, to }: TimeRange,
+): AsyncGenerator<Element, undefined> {
+  const under = (await store.trips.previous(userId, from)) as TripLink | null;
+  const before = under && ((await store.trips.previous(userId, under.chain_ts)) as TripLink | null);
+  const stated = await readStated(store, userId);
+  let around: Omit<Around, 'next'> | null = null;
+  let links: TripRecord[] = [];
+  /** Trips not told yet. Those that corrections made wait: the silences before them are in the next analysed link. */
+  const waiting: Around[] = [];
+  const told = (behind: readonly TripRecord[]) =>
+    waiting.splice(0).flatMap((one) => elementsOf({ ...one, links: [...one.links, ...behind] }, stated));
+  for await (const link of everyLink(store, userId, { from: (before ?? under)?.chain_ts ?? from, to })) {
+    links.push(link);
+    const previous: TripLink | null = around === null ? null : around.record;
+    const isNext = around !== null && isTrip(link) && around.record.chain_ts !== before?.chain_ts;
+    if (isNext) waiting.push({ ...around!, next: link as TripLink });
+    const [first] = waiting;
+    if (first !== undefined && !(isMade(first.record) && isMade(link))) yield* told([link]);
+    if (!isTrip(link)) continue;
+    around = { previous, record: link, links };
+    links = [link];
+  }
+  if (around === null) return;
+  const next = (await store.trips.next(userId, around.record.chain_ts)) as TripLink | null;
+  waiting.push({ ...around, next });
+  yield* told(isMade(around.record) ? await linksToAnalysed(store, userId, justAfter(around.record.chain_ts)) : []);
+}
+
+/** The elements of the one trip with that `chain_ts`; none when it is gone. */
+export async function elementsAt(
+  store: ElementStore,
+  userId: string,
+  chainTs: number,
+  stated: StatedTime,
+): Promise<Element[]> {
+  const [previous, next] = await Promise.all([
+    store.trips.previous(userId, chainTs),
+    store.trips.next(userId, chainTs),
+  ]);
+  const links: TripRecord[] = [];
+  const range = { from: previous?.chain_ts ?? chainTs, to: justAfter(chainTs) };
+  for await (const link of everyLink(store, userId, range)) links.push(link);
+  const record = links.at(-1);
+  if (!isTrip(record) || record.chain_ts !== chainTs) return [];
+  if (isMade(record)) links.push(...(await linksToAnalysed(store, userId, justAfter(chainTs))));
+  return elementsOf({ previous: previous as TripLink | null, record, next: next as TripLink | null, links }, stated);
+}

@@ -1,0 +1,366 @@
+// Entries under derived keys: what each of them holds, made from one element of the timeline. Pure.
+
+import { saidFields } from '../diary/labels/label-fields.ts';
+import type { Labels } from '../diary/labels/load-labels.ts';
+import type { Suggestions } from '../diary/labels/load-suggestions.ts';
+import { suggestionFields } from '../diary/labels/suggestion-fields.ts';
+import type { Entry, Metadata } from '../model/entry.ts';
+import { oid, point, timeFields } from '../model/extended-json.ts';
+import { distance } from '../model/geo/distance.ts';
+import { idOf } from '../model/ids.ts';
+import type { JsonObject, JsonValue } from '../model/json.ts';
+import { formatTime, localDateTime } from '../model/time.ts';
+import type { Section, Stop, Trip } from '../model/trip.ts';
+import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/trip-fields.ts';
+import type { Element, PlaceStay } from './elements.ts';
+import { inferredMode, motionMode } from './modes.ts';
+import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
+
+/** An entry that is made when asked: its id does not follow from key and `write_ts`. */
+export interface DerivedEntry extends Entry {
+  id: string;
+}
+
+/** What the makers of entries need beside the element. */
+export interface Making {
+  userId: string;
+  /** When the trip was last written, seconds since the epoch. */
+  writtenTs: number;
+  labels: Labels;
+  /** What the user is likely to say about trips; null: nothing is suggested. */
+  suggestions: Suggestions | null;
+  /** For an entry within another one, which tells when it was written. */
+  nested?: true;
+}
+
+type OfTrip = Element & { kind: 'trip' };
+
+// ---------------------------------------------------------------- what all of them have
+
+function metadataOf(key: string, { writtenTs, nested }: Making, zone: string, origin?: string): Metadata {
+  if (nested) return { key, write_ts: writtenTs };
+  return {
+    key,
+    ...(origin !== undefined && { origin_key: origin }),
+    platform: 'server',
+    write_ts: writtenTs,
+    time_zone: zone,
+    write_local_dt: localDateTime(writtenTs, zone),
+    write_fmt_time: formatTime(writtenTs, zone),
+  };
+}
+
+/** An entry within another one: the app takes it apart in the same way. */
+function nested({ id, metadata, data }: DerivedEntry): JsonObject {
+  return { _id: oid(id), metadata: metadata as JsonObject, data };
+}
+
+/**
+ * Tells the content of a trip's line: apps keep lines by the id of the trip. Two sums of 32 bits over the numbers,
+ * which takes a tenth of the time of a cryptographic hash: what differs here are versions of one trip of one user.
+ */
+function shapeOf({ sections }: Trip): string {
+  const sums = new Uint32Array(2);
+  for (const { coordinates, times, sensed_mode } of sections) {
+    const numbers = new Float64Array(3 * times.length + 1);
+    for (let i = 0; i < times.length; i += 1) {
+      numbers[3 * i] = coordinates[i]![0];
+      numbers[3 * i + 1] = coordinates[i]![1];
+      numbers[3 * i + 2] = times[i]!;
+    }
+    addTo(sums, new Uint32Array(numbers.buffer));
+    addTo(
+      sums,
+      Uint32Array.from(sensed_mode, (letter) => letter.codePointAt(0)!),
+    );
+  }
+  return `${sums[0]!.toString(16)}-${sums[1]!.toString(16)}`;
+}
+
+/** FNV-1a, and the mixing of MurmurHash3, word by word. */
+function addTo(sums: Uint32Array, words: Uint32Array): void {
+  let [one, other] = [sums[0]! || 0x811c9dc5, sums[1]!];
+  for (const word of words) {
+    one = Math.imul(one ^ word, 0x01000193);
+    let mixed = Math.imul(word, 0xcc9e2d51);
+    mixed = Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
+    other ^= mixed;
+    other = Math.imul((other << 13) | (other >>> 19), 5) + 0xe6546b64;
+  }
+  sums[0] = one;
+  sums[1] = other;
+}
+
+// ---------------------------------------------------------------- ids
+
+const ids = {
+  composite: (userId: string, { start_ts, end_ts }: Element, shape: string) =>
+    idOf(userId, 'composite_trip', start_ts, end_ts, shape),
+  confirmed: (userId: string, trip: Trip) => idOf(userId, 'confirmed_trip', trip.id),
+  untracked: (userId: string, kind: string, { start_ts, end_ts }: Element) => idOf(userId, kind, start_ts, end_ts),
+  place: (userId: string, { place }: PlaceStay) => idOf(userId, 'confirmed_place', place.id),
+  inferred: (userId: string, section: Section) => idOf(userId, 'inferred_section', section.id),
+};
+
+// ---------------------------------------------------------------- trips
+
+/** What every form of a trip has: times, ends, lengths. */
+function tripFields(element: Element, making: Making): JsonObject {
+  const { userId } = making;
+  const { start_ts, end_ts, before, after } = element;
+  const [startZone, endZone] = zonesOf(element);
+  const ends = element.kind === 'trip' ? element.trip : element.untracked;
+  return {
+    ...timeFields('start', start_ts, startZone),
+    ...timeFields('end', end_ts, endZone),
+    start_loc: point(ends.start_loc),
+    end_loc: point(ends.end_loc),
+    duration: end_ts - start_ts,
+    distance: element.kind === 'trip' ? element.trip.distance : metresUnseen(element),
+    ...(element.kind === 'trip' && estimatedField(estimatedOf(element.trip))),
+    ...(element.kind === 'trip' && element.trip.corrected && { corrected: true }),
+    ...(element.kind === 'untracked' && element.reason !== undefined && { reason: element.reason }),
+    source: element.kind === 'trip' ? element.trip.source : before.place.source,
+    start_place: oid(ids.place(userId, before)),
+    end_place: oid(ids.place(userId, after)),
+    ...(element.kind === 'trip' && element.trip.zone_guessed && { time_zone_guessed: true }),
+  };
+}
+
+const zonesOf = (element: Element): [start: string, end: string] =>
+  element.kind === 'trip' ? [element.trip.start_zone, element.trip.end_zone] : element.zones;
+
+/** Straight: nobody knows the way. */
+function metresUnseen({ untracked: { start_loc, end_loc } }: Element & { kind: 'untracked' }): number {
+  const [from, to] = [start_loc, end_loc].map(([longitude, latitude]) => ({ longitude, latitude }));
+  return distance(from!, to!);
+}
+
+function summaryOf(sections: readonly Section[], modeOf: (sensedMode: string) => { name: string }): JsonObject {
+  const summary = { distance: {}, duration: {}, count: {} } as Record<string, Record<string, number>>;
+  const add = (field: string, name: string, value: number): void => {
+    summary[field]![name] = (summary[field]![name] ?? 0) + value;
+  };
+  for (const section of sections) {
+    const { name } = modeOf(section.sensed_mode);
+    add('distance', name, section.distance);
+    add('duration', name, section.duration);
+    add('count', name, 1);
+  }
+  return summary;
+}
+
+/** What a trip has once the user may confirm it: how it went, what they said, and what they are asked. */
+function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Making): JsonObject {
+  const said = labels.ofTrip(trip.start_ts);
+  const id = oid(ids.confirmed(userId, trip));
+  return {
+    raw_trip: oid(trip.raw_trip),
+    cleaned_trip: oid(trip.id),
+    inferred_trip: id,
+    expected_trip: id,
+    confirmed_trip: id,
+    inferred_section_summary: summaryOf(trip.sections, inferredMode),
+    cleaned_section_summary: summaryOf(trip.sections, motionMode),
+    ...saidFields(userId, said),
+    ...suggestionFields(suggestions?.of(trip, said) ?? [], suggestions?.settings ?? null),
+  };
+}
+
+/** `analysis/composite_trip`: a trip with its sections, its line and the places around it, or untracked time. */
+export function compositeTrip(element: Element, making: Making): DerivedEntry {
+  const { userId } = making;
+  const within: Making = { ...making, nested: true };
+  const isTrip = element.kind === 'trip';
+  const origin = isTrip ? 'analysis/confirmed_trip' : 'analysis/confirmed_untracked';
+  return {
+    id: ids.composite(userId, element, isTrip ? shapeOf(element.trip) : ''),
+    metadata: metadataOf('analysis/composite_trip', making, zonesOf(element)[0], origin),
+    data: {
+      ...tripFields(element, making),
+      ...(isTrip ? confirmedFields(element, making) : untrackedFields(element, making)),
+      sections: isTrip ? element.trip.sections.map((_, i) => nested(inferredSection(element, within, i))) : [],
+      locations: isTrip ? thinned(element.trip.sections).map(lineLocation) : [],
+      start_confirmed_place: nested(confirmedPlace(element.before, within)),
+      end_confirmed_place: nested(confirmedPlace(element.after, within)),
+    },
+  };
+}
+
+function untrackedFields(element: Element, { userId }: Making): JsonObject {
+  return {
+    confirmed_untracked: oid(ids.untracked(userId, 'confirmed_untracked', element)),
+    user_input: {},
+    additions: [],
+  };
+}
+
+/** A vertex of the line, as little as the app needs of it. */
+function lineLocation({ ts, position }: Vertex): JsonValue {
+  return { metadata: { key: 'analysis/recreated_location' }, data: { ts, loc: point(position) } };
+}
+
+/** `analysis/confirmed_trip`: the trip without what is nested in a composite one. */
+export function confirmedTrip(element: OfTrip, making: Making): DerivedEntry {
+  return {
+    id: ids.confirmed(making.userId, element.trip),
+    metadata: metadataOf('analysis/confirmed_trip', making, element.trip.start_zone),
+    data: { ...tripFields(element, making), ...confirmedFields(element, making) },
+  };
+}
+
+/** `analysis/confirmed_untracked`, `analysis/cleaned_untracked`. */
+export function untrackedTime(key: string, element: Element & { kind: 'untracked' }, making: Making): DerivedEntry {
+  const said = key === 'analysis/confirmed_untracked' ? { user_input: {}, additions: [] } : {};
+  return {
+    id: ids.untracked(making.userId, key.slice(key.indexOf('/') + 1), element),
+    metadata: metadataOf(key, making, element.zones[0]),
+    data: { ...tripFields(element, making), ...said },
+  };
+}
+
+/** `analysis/cleaned_trip` and `segmentation/raw_trip`: the same trip before anybody said anything about it. */
+export function plainTrip(key: string, element: OfTrip, making: Making): DerivedEntry {
+  const { trip } = element;
+  const isRaw = key === 'segmentation/raw_trip';
+  return {
+    id: isRaw ? trip.raw_trip : trip.id,
+    metadata: metadataOf(key, making, trip.start_zone),
+    data: { ...tripFields(element, making), ...(!isRaw && { raw_trip: oid(trip.raw_trip) }) },
+  };
+}
+
+// ---------------------------------------------------------------- parts of trips
+
+function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonObject {
+  const [before, after] = [trip.stops[index - 1], trip.stops[index]];
+  return {
+    trip_id: oid(trip.id),
+    ...timeFields('start', section.start_ts, zoneWithin(trip, section.start_ts)),
+    ...timeFields('end', section.end_ts, zoneWithin(trip, section.end_ts)),
+    start_loc: point(section.coordinates[0]!),
+    end_loc: point(section.coordinates.at(-1)!),
+    duration: section.duration,
+    distance: section.distance,
+    ...estimatedField(section.estimated),
+    ...(before && { start_stop: oid(before.id) }),
+    ...(after && { end_stop: oid(after.id) }),
+    source: section.source,
+  };
+}
+
+/** `analysis/inferred_section`: a section with its mode as the app draws it. */
+export function inferredSection(element: OfTrip, making: Making, index: number): DerivedEntry {
+  const section = element.trip.sections[index]!;
+  const { name, code } = inferredMode(section.sensed_mode);
+  return {
+    id: ids.inferred(making.userId, section),
+    metadata: metadataOf('analysis/inferred_section', making, element.trip.start_zone),
+    data: {
+      ...sectionFields(element, section, index),
+      cleaned_section: oid(section.id),
+      sensed_mode: code,
+      sensed_mode_str: name,
+      ...(section.mode_confidence !== undefined && { mode_confidence: section.mode_confidence }),
+      ...(section.mode_probabilities && { mode_probabilities: section.mode_probabilities }),
+      ble_sensed_mode: null,
+    },
+  };
+}
+
+/**
+ * `analysis/cleaned_section`: a section with the phone's kind of motion, its speeds and the steps between its vertices.
+ */
+export function cleanedSection(element: OfTrip, making: Making, index: number): DerivedEntry {
+  const section = element.trip.sections[index]!;
+  const { name, code } = motionMode(section.sensed_mode);
+  return {
+    id: section.id,
+    metadata: metadataOf('analysis/cleaned_section', making, element.trip.start_zone),
+    data: {
+      ...sectionFields(element, section, index),
+      sensed_mode: code,
+      sensed_mode_str: name,
+      speeds: section.speeds,
+      distances: section.distances,
+    },
+  };
+}
+
+/** `analysis/cleaned_stop`. */
+export function cleanedStop({ trip }: OfTrip, making: Making, stop: Stop): DerivedEntry {
+  return {
+    id: stop.id,
+    metadata: metadataOf('analysis/cleaned_stop', making, trip.start_zone),
+    data: stopFields(stop, trip),
+  };
+}
+
+/** `analysis/recreated_location`: every vertex of the trip's line. */
+export function recreatedLocations({ trip }: OfTrip, making: Making): DerivedEntry[] {
+  return verticesOf(trip.sections).map(({ section, index, ts, position }, idx) => {
+    const zone = zoneWithin(trip, ts);
+    const altitude = section.altitudes[index] ?? null;
+    return {
+      id: idOf(making.userId, 'recreated_location', trip.id, idx),
+      metadata: metadataOf('analysis/recreated_location', making, zone),
+      data: {
+        ts,
+        local_dt: localDateTime(ts, zone),
+        fmt_time: formatTime(ts, zone),
+        loc: point(position),
+        longitude: position[0],
+        latitude: position[1],
+        ...(altitude !== null && { altitude }),
+        speed: section.speeds[index]!,
+        distance: section.distances[index]!,
+        idx,
+        section: oid(section.id),
+        mode: motionMode(section.sensed_mode).code,
+      },
+    };
+  });
+}
+
+// ---------------------------------------------------------------- places
+
+function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: PlaceStay): JsonObject {
+  return {
+    location: point(place.location),
+    source: place.source,
+    ...(place.name !== undefined && { display_name: place.name }),
+    raw_places: place.raw_places.map(oid),
+    ...(enter_ts !== null && timeFields('enter', enter_ts, place.enter_zone ?? zone)),
+    ...(exit_ts !== null && timeFields('exit', exit_ts, zone)),
+    ...(enter_ts !== null && exit_ts !== null && { duration: exit_ts - enter_ts }),
+    ...(place.ending_trip !== null && { ending_trip: oid(place.ending_trip) }),
+    ...(starting_trip !== null && { starting_trip: oid(starting_trip) }),
+  };
+}
+
+/** `analysis/confirmed_place`: a stay with what was said about it. Its trips are confirmed ones. */
+export function confirmedPlace(stay: PlaceStay, making: Making): DerivedEntry {
+  const { userId, labels } = making;
+  const confirmed = (id: string | null, name: string): JsonObject =>
+    id === null ? {} : { [name]: oid(idOf(userId, 'confirmed_trip', id)) };
+  return {
+    id: ids.place(userId, stay),
+    metadata: metadataOf('analysis/confirmed_place', making, stay.zone),
+    data: {
+      ...placeFields(stay),
+      cleaned_place: oid(stay.place.id),
+      ...confirmed(stay.place.ending_trip, 'ending_trip'),
+      ...confirmed(stay.starting_trip, 'starting_trip'),
+      ...saidFields(userId, labels.ofStay(stay.enter_ts, stay.exit_ts)),
+    },
+  };
+}
+
+/** `analysis/cleaned_place`. */
+export function cleanedPlace(stay: PlaceStay, making: Making): DerivedEntry {
+  return {
+    id: stay.place.id,
+    metadata: metadataOf('analysis/cleaned_place', making, stay.zone),
+    data: placeFields(stay),
+  };
+}

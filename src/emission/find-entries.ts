@@ -1,0 +1,140 @@
+// Entries of one user in order of time, from the timeseries, the usercache and the trips together, presented page by
+// page.
+
+import type { SuggestionSettings } from '../diary/labels/suggest.ts';
+import { present } from '../intake/converters/convert.ts';
+import { dataTime, type Entry, type Identity } from '../model/entry.ts';
+import { compareTexts } from '../model/text-order.ts';
+import { justAfter } from '../model/time.ts';
+import { entryPages, everyEntry } from '../store/paging.ts';
+import type { EntryCursor, Store } from '../store/store.ts';
+import { startSlices } from '../util/slices.ts';
+import { derivedKeysAsked } from './derived-keys.ts';
+import { type DerivedTime, derivedEntries } from './read-derived.ts';
+
+/** Which entries, in what order, and how many. */
+export interface Selection {
+  /** Without keys: all. */
+  keys?: readonly string[];
+  /** The time that orders them. */
+  time: 'write_ts' | 'ts';
+  /** Half-open range of that time; a missing bound is open. */
+  from?: number;
+  to?: number;
+  /** The time by which entries derived from trips are found and ordered, both ends included. */
+  derived: { time: DerivedTime; from: number; to: number };
+  /** How labels are suggested in derived entries. */
+  suggestions: SuggestionSettings;
+  /** A further condition. */
+  matches: (entry: Entry) => boolean;
+  /** The most entries to return. */
+  max: number;
+  /** Which to return of more: the first, the last, or every n-th. */
+  keep: 'first' | 'last' | 'sample';
+}
+
+/** An entry, with its id if it is derived from trips; last, whether entries were left out. */
+export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boolean };
+
+/** Yields the selected entries, and last whether some were left out. Memory is bounded by the page. */
+export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
+  const { max, keep } = selection;
+  // Count first, unless the first ones are asked for: so memory does not grow with what is left out.
+  let count = 0;
+  if (keep !== 'first') for await (const _ of merged(store, userId, selection)) count += 1;
+  const skip = keep === 'last' ? Math.max(0, count - max) : 0;
+  const step = keep === 'sample' ? Math.max(1, Math.ceil(count / max)) : 1;
+  let [index, given] = [0, 0];
+  for await (const entry of merged(store, userId, selection)) {
+    index += 1;
+    if (given === max) break;
+    if (index <= skip || (index - skip - 1) % step !== 0) continue;
+    given += 1;
+    yield { entry };
+  }
+  yield { truncated: given < index };
+}
+
+/** The selected entries, pushed and derived from trips, in order of time. */
+async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
+  const { derived, time } = selection;
+  const made = derivedKeysAsked(selection.keys);
+  const keys = selection.keys?.filter((key) => !made.some((derivedKey) => derivedKey.key === key));
+  const placeOf = (entry: Entry): number => {
+    const place = derived.time === 'write_ts' ? entry.metadata.write_ts : entry.data[derived.time];
+    return typeof place === 'number' ? place : timeOf(entry, time);
+  };
+  const pushed = recorded(store, userId, { ...selection, ...(keys && { keys }) });
+  const fromTrips = derivedEntries(store, userId, made, derived, selection.suggestions);
+  const slices = startSlices();
+  let [a, b] = [await pushed.next(), await fromTrips.next()];
+  while (!a.done || !b.done) {
+    const isPushed = b.done || (!a.done && placeOf(a.value) <= placeOf(b.value));
+    const entry: Entry = isPushed ? a.value! : b.value!;
+    if (selection.matches(entry)) yield entry;
+    if (slices.isOver()) await slices.next();
+    if (isPushed) a = await pushed.next();
+    else b = await fromTrips.next();
+  }
+}
+
+type Query = Pick<Selection, 'keys' | 'time' | 'from' | 'to'>;
+
+/**
+ * The pushed entries by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. A run
+ * may move entries from the usercache to the timeseries meanwhile. So a page of the usercache is read first, and then
+ * the timeseries as far as that page reaches: what left the one before it was read is in the other.
+ */
+async function* recorded(store: Store, userId: string, selection: Query): AsyncGenerator<Entry, undefined> {
+  const { keys, time, from, to } = selection;
+  if (keys?.length === 0) return;
+  const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  let reached: EntryCursor | null = null;
+  for await (const waiting of entryPages(store.usercache, userId, query)) {
+    const stored = storedWithin(store, userId, query, reached, waiting.next);
+    yield* inOrder(stored, waiting.entries, time);
+    reached = waiting.next;
+  }
+}
+
+/** The entries of the timeseries after a position up to another one, which is included; null: no such bound. */
+async function* storedWithin(
+  { timeseries }: Store,
+  userId: string,
+  query: Query,
+  after: EntryCursor | null,
+  until: EntryCursor | null,
+): AsyncGenerator<Entry, undefined> {
+  const range = { ...query, ...(after && { after }), ...(until && { to: justAfter(until.time) }) };
+  for await (const entry of everyEntry(timeseries, userId, range)) {
+    const isBeyond = until !== null && timeOf(entry, query.time) >= until.time;
+    if (isBeyond && compareIdentities(entry.metadata, until) > 0) return;
+    yield present(entry);
+  }
+}
+
+/** Both together; of two at one place the waiting one. */
+async function* inOrder(
+  stored: AsyncGenerator<Entry, undefined>,
+  waiting: readonly Entry[],
+  time: Selection['time'],
+): AsyncGenerator<Entry, undefined> {
+  let i = 0;
+  for await (const old of stored) {
+    while (i < waiting.length && compare(waiting[i]!, old, time) < 0) yield waiting[i++]!;
+    if (i === waiting.length || compare(waiting[i]!, old, time) > 0) yield old;
+  }
+  yield* waiting.slice(i);
+}
+
+function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {
+  return timeOf(a, time) - timeOf(b, time) || compareIdentities(a.metadata, b.metadata);
+}
+
+function compareIdentities(a: Identity, b: Identity): number {
+  return compareTexts(a.key, b.key) || a.write_ts - b.write_ts;
+}
+
+function timeOf({ metadata, data }: Entry, time: 'write_ts' | 'ts'): number {
+  return time === 'write_ts' ? metadata.write_ts : (dataTime(data) ?? 0);
+}

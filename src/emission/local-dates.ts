@@ -1,0 +1,29 @@
+// Local dates as clients write them, `{year, month, day}`, as days.
+import type { JsonValue } from '../model/json.ts';
+import { isJsonObject } from '../model/json.ts';
+import { isDay } from '../model/time.ts';
+import { badRequest } from '../server/problem.ts';
+
+/**
+ * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day stands for the whole month, a
+ * missing month for the whole year. Other fields are ignored. Throws a 400 `Problem` for an invalid date.
+ */
+export function daysBetween(
+  from: JsonValue | undefined,
+  to: JsonValue | undefined,
+  names: readonly [from: string, to: string],
+): { from: string; to: string } {
+  return { from: dayOf(from, names[0], 1, [1]), to: dayOf(to, names[1], 12, [31, 30, 29, 28]) };
+}
+
+/** The day of a date; where its month or day is missing, `month` and the first of `days` that the month has. */
+function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
+  const parts = isJsonObject(date) ? date : {};
+  const texts = (parts.day == null ? days : [parts.day]).map((day) => {
+    const numbers = [parts.year, parts.month ?? month, day];
+    return numbers.every(Number.isInteger) ? numbers.map((part) => String(part).padStart(2, '0')).join('-') : '';
+  });
+  const found = texts.map((text) => text.padStart('YYYY-MM-DD'.length, '0')).find(isDay);
+  if (found !== undefined) return found;
+  throw badRequest(`expected "${name}" to be a date of the calendar, such as {"year": 2016, "month": 5, "day": 17}`);
+}

@@ -1,0 +1,123 @@
+// Derived entries of one user in order of a time, made page by page from the stored trips.
+
+import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
+import { suggestionsReader } from '../diary/labels/load-suggestions.ts';
+import type { LabelStore } from '../diary/labels/read-inputs.ts';
+import type { SuggestionSettings } from '../diary/labels/suggest.ts';
+import { readStated } from '../diary/observed-time.ts';
+import type { JsonValue } from '../model/json.ts';
+import { justAfter, type TimeRange } from '../model/time.ts';
+import type { Store } from '../store/store.ts';
+import type { DerivedKey } from './derived-keys.ts';
+import { type Element, elementsAt, everyElement } from './elements.ts';
+import type { DerivedEntry } from './entries.ts';
+
+/** Times by which derived entries are found. */
+const derivedTimes = ['write_ts', 'ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'] as const;
+/** A time field by which derived entries are asked for. */
+export type DerivedTime = (typeof derivedTimes)[number];
+
+/** The part of the store that derived entries are made from. */
+export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
+
+/** Elements in memory at a time, with the labels of them all. */
+const batchSize = 50;
+const day = 86_400; // s
+
+/**
+ * The entries of `keys` whose `time` lies in the range, both ends included, ascending by it. Labels are suggested where
+ * there are `settings` for that.
+ */
+export async function* derivedEntries(
+  store: DerivedStore,
+  userId: string,
+  keys: readonly DerivedKey[],
+  { time, ...range }: TimeRange & { time: DerivedTime },
+  settings: SuggestionSettings | null = null,
+): AsyncGenerator<DerivedEntry, undefined> {
+  if (keys.length === 0) return;
+  const suggestionsFor =
+    settings !== null && keys.some(({ suggests }) => suggests) ? suggestionsReader(store, userId, settings) : null;
+  const withLabels = keys.some(({ labels }) => labels);
+  const source = time === 'write_ts' ? byWriting(store, userId, range) : byTime(store, userId, range);
+  for await (const batch of batches(source)) {
+    const labels = withLabels ? await labelsAround(store, userId, batch) : noLabels;
+    const trips = batch.flatMap(({ element }) => (element.kind === 'trip' ? [element.trip] : []));
+    const suggestions = (await suggestionsFor?.(trips, labels)) ?? null;
+    for (const { element, writtenTs } of batch) {
+      const made = keys.flatMap((key) => key.make(element, { userId, writtenTs, labels, suggestions }));
+      const found = made.map((entry) => ({ entry, at: timeOf(entry, time) }));
+      yield* found
+        .filter(
+          (one): one is { entry: DerivedEntry; at: number } =>
+            one.at !== null && one.at >= range.from && one.at <= range.to,
+        )
+        .sort((a, b) => a.at - b.at)
+        .map(({ entry }) => entry);
+    }
+  }
+}
+
+interface Written {
+  element: Element;
+  writtenTs: number;
+}
+
+/** The time of an entry that counts; null: it has none. */
+function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | null {
+  const ts: JsonValue | undefined = time === 'write_ts' ? metadata.write_ts : data[time];
+  return typeof ts === 'number' ? ts : null;
+}
+
+async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
+  // A trip starts, as shown, before its first location: hence the day. Unobserved time belongs to the trip behind it.
+  const next = await store.trips.next(userId, to + day);
+  const until = next === null ? to + day : justAfter(next.chain_ts);
+  const written = await writingTimes(store, userId, { from: from - day, to: until });
+  for await (const element of everyElement(store, userId, { from, to: until })) {
+    if (element.start_ts > to && !(element.first && (element.before.exit_ts ?? 0) <= to)) return;
+    yield { element, writtenTs: written.get(element.chain_ts) ?? element.end_ts };
+  }
+}
+
+/** When each trip of the range was written, by `chain_ts`, the one under way at its start included. */
+async function writingTimes(
+  { trips }: DerivedStore,
+  userId: string,
+  range: TimeRange,
+): Promise<Map<number, number | null>> {
+  const under = await trips.previous(userId, range.from);
+  const spans = await trips.spans(userId, { ...range, from: under?.chain_ts ?? range.from });
+  return new Map(spans.map(({ chain_ts, written_ts }) => [chain_ts, written_ts]));
+}
+
+/** By when they were written: a trip that was written again stands where that was. */
+async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
+  const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+  const spans = (await store.trips.spans(userId, everything))
+    .map(({ chain_ts, written_ts, end_ts }) => ({ chain_ts, writtenTs: written_ts ?? end_ts }))
+    .filter(({ writtenTs }) => writtenTs >= from && writtenTs <= to)
+    .sort((a, b) => a.writtenTs - b.writtenTs || a.chain_ts - b.chain_ts);
+  const stated = await readStated(store, userId);
+  for (const { chain_ts, writtenTs } of spans) {
+    for (const element of await elementsAt(store, userId, chain_ts, stated)) yield { element, writtenTs };
+  }
+}
+
+async function* batches(source: AsyncIterable<Written>): AsyncGenerator<Written[]> {
+  let batch: Written[] = [];
+  for await (const one of source) {
+    batch.push(one);
+    if (batch.length < batchSize) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** What was said about the trips of a batch and the stays around them. */
+async function labelsAround(store: DerivedStore, userId: string, batch: readonly Written[]): Promise<Labels> {
+  const from = Math.min(...batch.map(({ element }) => element.before.enter_ts ?? element.start_ts));
+  const to = Math.max(...batch.map(({ element }) => element.after.exit_ts ?? Number.POSITIVE_INFINITY));
+  return readLabels(store, userId, { from, to });
+}

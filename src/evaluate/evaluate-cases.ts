@@ -1,0 +1,54 @@
+// The analysis over recorded cases, in process: observations -> trips -> scores against what really happened.
+import { analyse } from '../analysis/analyse.ts';
+import { type Models, segmenterWith } from '../analysis/segment.ts';
+import { modeClass } from '../model/mode-class.ts';
+import { caseNames, type RecordedCase, readCase } from './cases.ts';
+import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
+
+/** One scored case, with what groups are made by. */
+export interface ScoredCase {
+  name: string;
+  platform: string;
+  regime: string;
+  timeline: string;
+  /** UTC day on which the case begins. */
+  date: string;
+  score: CaseScore;
+}
+
+/** Trips that the analysis finds in a case. */
+export function tripsFound({ locations, motions, events }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
+  const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
+  const { records } = analyse(input, segmenterWith(models));
+  return records.flatMap(({ trip }) =>
+    trip === null
+      ? []
+      : [
+          {
+            start: trip.start_ts,
+            end: trip.end_ts,
+            distance: trip.distance,
+            sections: trip.sections.map((s) => ({
+              start: s.start_ts,
+              end: s.end_ts,
+              mode: modeClass(s.sensed_mode),
+              confidence: s.mode_confidence ?? 0,
+            })),
+          },
+        ],
+  );
+}
+
+/** Scores the cases of a folder, one after the other. `only`: those whose name contains one of these texts. */
+export function* evaluate(
+  folder: string,
+  { models = {}, only = [] }: { models?: Partial<Models>; only?: readonly string[] } = {},
+): Generator<ScoredCase> {
+  for (const name of caseNames(folder)) {
+    if (only.length > 0 && !only.some((text) => name.includes(text))) continue;
+    const one = readCase(folder, name);
+    const { platform, regime, timeline, range } = one.truth;
+    const date = new Date(range.start_ts * 1000).toISOString().slice(0, 10);
+    yield { name, platform, regime, timeline, date, score: scoreCase(one.truth, tripsFound(one, models)) };
+  }
+}

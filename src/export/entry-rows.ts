@@ -1,0 +1,132 @@
+// What an export holds, piece by piece: no more than a page of the store is in memory at once.
+
+import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { withLabels } from '../diary/labels/add-labels.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
+import { addDays, isTimeZone, justAfter, localDay, maxTime, minTime } from '../model/time.ts';
+import { type EntryPart, type EntrySelection, entryPages, everyEntry, everyError } from '../store/paging.ts';
+import type { ErrorRow, Store } from '../store/store.ts';
+import { toFlatGeoJson } from './trips-geojson.ts';
+
+/** Local days, both ends included; a missing bound is open. */
+export interface Days {
+  from?: string;
+  to?: string;
+}
+
+const pageSize = 2000;
+const daysAtOnce = 31;
+
+/** An entry as it was pushed, and when the service received it first, seconds since the epoch. */
+export type ExportedEntry = Entry & { received_ts: number };
+
+/**
+ * Entries as pushed, each identity once: first those of the timeseries, by `write_ts`, then those that wait when it
+ * begins. A run may move these meanwhile, and a phone may push one of them again: its newest content is given. Their
+ * identities are in memory.
+ */
+export async function* entryRows(
+  store: Store,
+  userId: string,
+  days: Days,
+  only?: readonly string[],
+): AsyncGenerator<ExportedEntry> {
+  const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
+  const waiting = await waitingIdentities(store, userId, query);
+  const isAsked = (row: ExportedEntry): boolean => within(dayOf(row), days);
+  for await (const row of entriesOf(store.timeseries, userId, query)) {
+    if (!waiting.get(row.metadata.key)?.has(row.metadata.write_ts) && isAsked(row)) yield row;
+  }
+  const isDue = ({ metadata: { key, write_ts } }: Entry) => waiting.get(key)?.delete(write_ts) === true;
+  for await (const row of entriesOf(store.usercache, userId, query)) if (isDue(row) && isAsked(row)) yield row;
+  // What is left was moved since.
+  for (const [key, left] of waiting) {
+    if (left.size === 0) continue;
+    const times = Float64Array.from(left).sort();
+    const moved = { ...query, keys: [key], from: times[0]!, to: justAfter(times.at(-1)!) };
+    for await (const row of entriesOf(store.timeseries, userId, moved)) if (isDue(row) && isAsked(row)) yield row;
+  }
+}
+
+/** The `write_ts` of waiting entries, by key. */
+async function waitingIdentities(
+  { usercache }: Store,
+  userId: string,
+  query: EntrySelection,
+): Promise<Map<string, Set<number>>> {
+  const found = new Map<string, Set<number>>();
+  for await (const { metadata } of everyEntry(usercache, userId, query)) {
+    const times = found.get(metadata.key);
+    if (times === undefined) found.set(metadata.key, new Set([metadata.write_ts]));
+    else times.add(metadata.write_ts);
+  }
+  return found;
+}
+
+async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry> {
+  for await (const { entries, received_ts } of entryPages(part, userId, query)) {
+    for (const [i, { metadata, data }] of entries.entries()) yield { metadata, data, received_ts: received_ts[i]! };
+  }
+}
+
+/**
+ * The local day of what an entry tells, in the zone of the phone; null where it tells neither time nor zone that is
+ * one.
+ */
+function dayOf({ metadata, data }: Entry): string | null {
+  const ts = dataTime(data) ?? metadata.write_ts;
+  if (!(ts >= minTime && ts <= maxTime)) return null;
+  return localDay(ts, isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC');
+}
+
+function within(day: string | null, { from, to }: Days): boolean {
+  if (from === undefined && to === undefined) return true;
+  return day !== null && (from === undefined || day >= from) && (to === undefined || day <= to);
+}
+
+/** Errors by id: the entry as pushed, why and when it was set aside. */
+export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow> {
+  return everyError(store, userId, { limit: pageSize });
+}
+
+/**
+ * Trips as the text of one flat FeatureCollection, a line per feature; `count` is called with the trips of each page.
+ */
+export async function* tripsGeoJson(
+  store: Store,
+  userId: string,
+  days: Days,
+  count: (trips: number) => void,
+): AsyncGenerator<string> {
+  yield '{"type":"FeatureCollection","features":[';
+  let separator = '\n';
+  let lastPlaces = new Set<unknown>();
+  for await (const window of dayWindows(store, userId, days)) {
+    const trips = await withLabels(store, userId, [...(await tripsOfDays(store, userId, window)).values()].flat());
+    count(trips.length);
+    const places = new Set<unknown>();
+    for (const feature of toFlatGeoJson(trips).features) {
+      const isPlace = feature.properties?.feature_type === 'place';
+      if (isPlace) places.add(feature.id);
+      if (isPlace && lastPlaces.has(feature.id)) continue; // the place between two pages is in the first page
+      yield `${separator}${JSON.stringify(feature)}`;
+      separator = ',\n';
+    }
+    if (trips.length > 0) lastPlaces = places;
+  }
+  yield '\n]}\n';
+}
+
+/** Ranges of days, a month each, that together hold every trip asked for. */
+async function* dayWindows(store: Store, userId: string, days: Days): AsyncGenerator<{ from: string; to: string }> {
+  const { start_ts, end_ts } = await store.trips.summary(userId);
+  if (start_ts === null || end_ts === null) return;
+  const first = later(days.from, addDays(localDay(start_ts, 'UTC'), -1));
+  const last = earlier(days.to, addDays(localDay(end_ts, 'UTC'), 1));
+  for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
+    yield { from, to: earlier(last, addDays(from, daysAtOnce - 1)) };
+  }
+}
+
+const later = (a: string | undefined, b: string): string => (a !== undefined && a > b ? a : b);
+const earlier = (a: string | undefined, b: string): string => (a !== undefined && a < b ? a : b);

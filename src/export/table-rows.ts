@@ -1,0 +1,412 @@
+// Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
+
+import { type Clues, type Flagged, flagNames, flagsOfStay, flagsOfTrip } from '../diary/flags.ts';
+import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
+import { saidTexts } from '../diary/labels/label-text.ts';
+import { readLabels, spansAround } from '../diary/labels/load-labels.ts';
+import { spanOf } from '../diary/labels/match-inputs.ts';
+import { type Ends, type Places, placesOf, readPlaceNames, staysOf } from '../diary/places.ts';
+import { everyDay, observedFigures } from '../diary/read-days.ts';
+import { readClues } from '../diary/read-flag-inputs.ts';
+import { meaningOf } from '../intake/converters/convert.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
+import { modeGroup, plainMode } from '../model/plain-mode.ts';
+import { isTimeZone, justAfter, type TimeRange } from '../model/time.ts';
+import type { Position, Section, Silence, Trip, TripRecord } from '../model/trip.ts';
+import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
+import { everyLink } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
+import type { Kind, Row } from './columns.ts';
+import { type Days, entryRows } from './entry-rows.ts';
+import { round } from './geometry.ts';
+import { localText } from './instants.ts';
+import type { Person } from './privacy.ts';
+
+/** What rows are made from. */
+export interface Source {
+  store: Store;
+  person: Person;
+  days: Days;
+  /** Only entries of these keys, for the kind `entries`. */
+  keys?: readonly string[];
+  /** m; stays are moved to the middle of cells of this size, and the ways around them are left out. */
+  coarse?: number;
+  /** Seconds since the epoch. */
+  now: number;
+}
+
+/** Rows of one kind for one person, in order of time. */
+export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
+  const who = personRow(source.person);
+  // How much of a length is estimated says how far the stay is from the first location; a silence may begin with it.
+  const exact = { ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }), flags: null };
+  const hidden = source.coarse !== undefined && kind !== 'points' && kind !== 'locations' ? exact : {};
+  for await (const row of makers[kind](source)) yield { ...who, ...row, ...hidden };
+}
+
+const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
+  trips: (source) =>
+    labelled(source, (record, said, flagged) => [{ ...tripRow(record), ...said, flags: flagNames(flagged).join(' ') }]),
+  sections: (source) =>
+    labelled(source, (record, { mode_confirmed }, flagged) =>
+      record.trip.sections.map((section, i) => {
+        const flags = flagNames(flagged.filter(({ id }) => id === section.id)).join(' ');
+        return { ...sectionRow(record, section, i), mode_confirmed, flags };
+      }),
+    ),
+  points: (source) => each(source, ({ trip }) => trip.sections.flatMap((section) => pointRows(trip, section))),
+  places: async function* places(source) {
+    const { of } = await placesIn(source);
+    for await (const row of placeRows(source)) yield { ...row, location_id: of(positionOf(row)).id };
+  },
+  locations: locationRows,
+  days: dayRows,
+  entries: entryTableRows,
+  labels: labelRows,
+};
+
+const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
+
+/** A trip as shown, and whether another one touches it without a stay between. */
+type KeptTrip = Omit<TripRecord, 'trip'> & { trip: ShownTrip; follows: boolean; isFollowed: boolean };
+
+async function* each(source: Source, rows: (record: KeptTrip) => Row[]): AsyncGenerator<Row> {
+  for await (const record of tripsOf(source)) yield* rows(record);
+}
+
+/** Trips whose labels are read at once. */
+const labelsAtOnce = 50;
+
+/** Rows of trips with what the participant named. */
+async function* labelled(
+  source: Source,
+  rows: (
+    record: KeptTrip,
+    said: { mode_confirmed: string | null; purpose_confirmed: string | null },
+    flagged: readonly Flagged[],
+  ) => Row[],
+): AsyncGenerator<Row> {
+  let batch: KeptTrip[] = [];
+  for await (const record of tripsOf(source)) {
+    batch.push(record);
+    if (batch.length < labelsAtOnce) continue;
+    yield* await rowsOfBatch();
+    batch = [];
+  }
+  yield* await rowsOfBatch();
+
+  async function rowsOfBatch(): Promise<Row[]> {
+    const [first, last] = [batch[0], batch.at(-1)];
+    if (!first || !last) return [];
+    const labels = await readLabels(source.store, source.person.uuid, { from: first.start_ts, to: last.end_ts });
+    const found: Row[] = [];
+    for (const record of batch) {
+      const { mode_confirm, purpose_confirm } = saidTexts(labels.ofTrip(record.start_ts));
+      const said = { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null };
+      const { start_ts: from, end_ts: to } = record;
+      found.push(
+        ...rows(record, said, await flagsIn(source, { from, to }, (clues) => flagsOfTrip(record.trip, clues, labels))),
+      );
+    }
+    return found;
+  }
+}
+
+/** Flags by what the entries of a time tell; none of a coarse export, which hides them. */
+async function flagsIn(
+  { store, person, coarse }: Source,
+  range: TimeRange,
+  flagsBy: (clues: Clues) => Flagged[],
+): Promise<Flagged[]> {
+  return coarse === undefined ? flagsBy(await readClues(store, person.uuid, range)) : [];
+}
+
+/** Trips that begin on the days asked for. */
+async function* tripsOf(source: Source): AsyncGenerator<KeptTrip> {
+  for await (const record of everyTrip(source)) if (isAmong(record.day, source.days)) yield record;
+}
+
+async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {
+  if (source.coarse === undefined) return yield* everyExactTrip(source);
+  const cells = await stayCells(tripsIn(everyExactTrip(source)), source.coarse);
+  let end = Number.NEGATIVE_INFINITY;
+  for await (const { untracked, ...record } of everyExactTrip(source)) {
+    const trip = coarseTrip(record.trip, cells, end);
+    // Untracked time begins with the arrival at the place, which is hidden.
+    yield { ...record, trip, untracked: untracked && { ...untracked, start_ts: end } };
+    end = trip.end_ts;
+  }
+}
+
+/** s; where two trips touch there is no place between them */
+const leastStay = 1;
+
+type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
+
+/** Each trip with the silences since the trip before it. */
+async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactTrip> {
+  let silences: Silence[] = [];
+  let held: ExactTrip | null = null;
+  for await (const record of everyLink(store, person.uuid)) {
+    silences.push(...(record.silences ?? []));
+    const { trip, untracked } = record;
+    if (trip === null) continue;
+    const follows: boolean = held !== null && untracked === null && trip.start_ts - held.trip.end_ts < leastStay;
+    if (held !== null) yield { ...held, isFollowed: follows };
+    held = { ...record, trip, silences, follows, isFollowed: false };
+    silences = [];
+  }
+  if (held !== null) yield held;
+}
+
+async function* tripsIn(records: AsyncIterable<{ trip: Trip }>): AsyncGenerator<Trip> {
+  for await (const { trip } of records) yield trip;
+}
+
+const isAmong = (day: string, { from, to }: Days): boolean =>
+  (from === undefined || day >= from) && (to === undefined || day <= to);
+
+/** Start and end in the forms of `times` of the columns. */
+function timesRow(started: number | null, finished: number | null, zone: string, endZone = zone): Row {
+  return {
+    started_at: started,
+    finished_at: finished,
+    started_local: localText(started, zone),
+    finished_local: localText(finished, endZone),
+    time_zone: zone,
+  };
+}
+
+function tripRow({ trip, day, follows, isFollowed }: KeptTrip): Row {
+  const line = trip.sections.flatMap(({ coordinates }) => coordinates);
+  const places = [trip.start_place.location, trip.end_place.location];
+  return {
+    trip_id: trip.id,
+    day,
+    ...timesRow(trip.start_ts, trip.end_ts, trip.start_zone, trip.end_zone),
+    duration_s: trip.duration,
+    distance_m: trip.distance,
+    estimated_m: estimatedOf(trip),
+    mode: mainMode(trip),
+    sections: trip.sections.length,
+    start_place_id: follows ? null : trip.start_place.id,
+    end_place_id: isFollowed ? null : trip.end_place.id,
+    corrected: trip.corrected ?? false,
+    geometry: { type: 'LineString', coordinates: line.length > 0 ? line : places },
+  };
+}
+
+/** The mode of the longest way; of two equally long the first. */
+function mainMode({ sections }: ShownTrip): string | null {
+  const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
+  return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
+}
+
+function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, i: number): Row {
+  const { start_ts, end_ts, mode_confidence } = section;
+  return {
+    section_id: section.id,
+    trip_id: trip.id,
+    number: i + 1,
+    ...timesRow(start_ts, end_ts, zoneWithin(trip, start_ts), zoneWithin(trip, end_ts)),
+    duration_s: section.duration,
+    distance_m: section.distance,
+    estimated_m: section.estimated ?? 0,
+    mode: plainMode(section.sensed_mode),
+    mode_confidence: mode_confidence ?? null,
+    sensed_mode: section.sensed_mode,
+    start_place_id: i === 0 && !follows ? trip.start_place.id : null,
+    end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
+    geometry: { type: 'LineString', coordinates: section.coordinates },
+  };
+}
+
+function pointRows(trip: ShownTrip, section: Section): Row[] {
+  const mode = plainMode(section.sensed_mode);
+  return section.coordinates.map((coordinates, i) => {
+    const ts = section.times[i]!;
+    const zone = zoneWithin(trip, ts);
+    return {
+      section_id: section.id,
+      trip_id: trip.id,
+      number: i + 1,
+      tracked_at: ts,
+      tracked_local: localText(ts, zone),
+      time_zone: zone,
+      longitude: round(coordinates[0]),
+      latitude: round(coordinates[1]),
+      altitude_m: section.altitudes[i] ?? null,
+      speed_ms: section.speeds[i] ?? null,
+      mode,
+      geometry: { type: 'Point', coordinates },
+    };
+  });
+}
+
+/** The locations of the places that are shown: of a coarse export those of cells. */
+async function placesIn(source: Source): Promise<Places> {
+  const ends: Ends[] = [];
+  for await (const { trip } of everyTrip(source)) {
+    const { start_ts, end_ts, start_zone, start_place, end_place } = trip;
+    ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
+  }
+  const { store, person } = source;
+  return placesOf(person.uuid, staysOf(ends), await readPlaceNames(store, person.uuid));
+}
+
+const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;
+
+async function* locationRows(source: Source): AsyncGenerator<Row> {
+  const { all, of } = await placesIn(source);
+  const stays = new Map<string, number>();
+  for await (const row of placeRows(source)) {
+    const { id } = of(positionOf(row));
+    stays.set(id, (stays.get(id) ?? 0) + 1);
+  }
+  for (const { id, name, home, at } of all) {
+    const geometry = { type: 'Point', coordinates: at } as const;
+    if (stays.has(id)) yield { location_id: id, location_name: name, stays: stays.get(id)!, home, geometry };
+  }
+}
+
+/**
+ * Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another.
+ */
+async function* placeRows(source: Source): AsyncGenerator<Row> {
+  let before: KeptTrip | null = null;
+  for await (const next of everyTrip(source)) {
+    if (before !== null && before.trip.end_place.id !== next.trip.start_place.id) {
+      yield* shownPlace(before, null, next.untracked?.start_ts ?? next.trip.start_ts, next);
+      before = null;
+    }
+    if (!next.follows) yield* shownPlace(before, next, next.trip.start_ts);
+    before = next;
+  }
+  if (before !== null) yield* shownPlace(before, null, null);
+
+  async function* shownPlace(
+    arriving: KeptTrip | null,
+    leaving: KeptTrip | null,
+    exit: number | null,
+    next = leaving,
+  ): AsyncGenerator<Row> {
+    if (!isAmong((arriving ?? leaving)!.day, source.days)) return;
+    const place = arriving?.trip.end_place ?? leaving!.trip.start_place;
+    const zone = place.enter_zone ?? leaving?.trip.start_zone ?? arriving!.trip.end_zone;
+    const stay = place.enter_ts === null || exit === null ? null : { id: place.id, from: place.enter_ts, to: exit };
+    const around = stay && { from: stay.from - besideStay, to: stay.to + besideStay };
+    const flagged = stay && (await flagsIn(source, around!, (clues) => flagsOfStay(stay, clues)));
+    const silent = stay && silentWithin([...(arriving?.silences ?? []), ...(next?.silences ?? [])], stay);
+    yield {
+      place_id: place.id,
+      ...timesRow(place.enter_ts, exit, zone),
+      duration_s: stay && stay.to - stay.from,
+      observed_s: stay && stay.to - stay.from - silent!,
+      flags: flagNames(flagged ?? []).join(' '),
+      ending_trip_id: place.ending_trip,
+      starting_trip_id: leaving?.trip.id ?? null,
+      geometry: { type: 'Point', coordinates: place.location },
+    };
+  }
+}
+
+/** s before and after a stay in which its flags look for locations */
+const besideStay = 300;
+
+function silentWithin(silences: readonly Silence[], { from, to }: TimeRange): number {
+  return silences.reduce((sum, one) => sum + Math.max(0, Math.min(one.to, to) - Math.max(one.from, from)), 0);
+}
+
+const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
+const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
+const notKnown = { observed_s: 0, silent_s: 0, off_s: 0, time_zone: null as string | null, flags: '' };
+
+/** s; in a coarse export the kinds of time of a day are rounded to this: silences may begin and end with stays */
+const coarseTime = 900;
+
+async function* dayRows(source: Source): AsyncGenerator<Row> {
+  const { store, person, days: bounds, coarse, now } = source;
+  const days = new Map<string, Row & typeof noTrips & typeof noMetres & typeof notKnown>();
+  const rowOf = (day: string) => {
+    const row = days.get(day) ?? { day, ...noTrips, ...noMetres, ...notKnown };
+    days.set(day, row);
+    return row;
+  };
+  for await (const { trip, day } of tripsOf(source)) {
+    const row = rowOf(day);
+    row.trips += 1;
+    row.duration_s += trip.duration;
+    row.distance_m += trip.distance;
+    row.estimated_m += estimatedOf(trip);
+    for (const section of trip.sections) row[modeGroup(plainMode(section.sensed_mode))] += section.distance;
+  }
+  const shown = (seconds: number): number =>
+    coarse === undefined ? seconds : Math.round(seconds / coarseTime) * coarseTime;
+  for await (const { day, observed, flagged } of everyDay(store, person, bounds, now)) {
+    const { observed_s, silent_s, off_s } = observedFigures(observed);
+    const times = { observed_s: shown(observed_s), silent_s: shown(silent_s), off_s: shown(off_s) };
+    Object.assign(rowOf(day), times, { time_zone: observed.zone, flags: flagNames(flagged).join(' ') });
+  }
+  yield* [...days.keys()].sort().map((day) => days.get(day)!);
+}
+
+async function* entryTableRows({ store, person, days, keys }: Source): AsyncGenerator<Row> {
+  for await (const entry of entryRows(store, person.uuid, days, keys)) {
+    const { metadata, data } = meaningOf(entry);
+    yield {
+      key: metadata.key,
+      written_at: metadata.write_ts,
+      occurred_at: dataTime(data),
+      time_zone: isTimeZone(metadata.time_zone) ? metadata.time_zone : null,
+      platform: typeof metadata.platform === 'string' ? metadata.platform : null,
+      data,
+    };
+  }
+}
+
+async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> {
+  let batch: Entry[] = [];
+  for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
+    batch.push(meaningOf(entry));
+    if (batch.length < labelsAtOnce) continue;
+    yield* await rowsOfLabels(store, person.uuid, batch);
+    batch = [];
+  }
+  yield* await rowsOfLabels(store, person.uuid, batch);
+}
+
+/** Labels, each with the trip that it is matched to. */
+async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[]): Promise<Row[]> {
+  const inputs = entries.map(inputOf);
+  const ofTrips = inputs.filter((input) => input !== null && input.of.about === 'trip') as Input[];
+  if (ofTrips.length === 0) return entries.map((entry) => labelRow(entry, null));
+  const spans = await spansAround(store, userId, ofTrips);
+  const ways = spans.map(({ start_ts, end_ts, chain_ts }) => ({ start: start_ts, end: end_ts, chain_ts }));
+  const ids = new Map<number, string | null>();
+  const rows: Row[] = [];
+  for (const [i, entry] of entries.entries()) {
+    const input = inputs[i]!;
+    const way = input !== null && input.of.about === 'trip' ? spanOf(input, ways) : null;
+    if (way !== null && !ids.has(way.chain_ts)) {
+      const range = { from: way.chain_ts, to: justAfter(way.chain_ts), limit: 1 };
+      const [record] = await store.trips.chain(userId, range);
+      ids.set(way.chain_ts, record?.trip?.id ?? null);
+    }
+    rows.push(labelRow(entry, way === null ? null : ids.get(way.chain_ts)!));
+  }
+  return rows;
+}
+
+function labelRow({ metadata, data }: Entry, tripId: string | null): Row {
+  const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';
+  const time = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  return {
+    trip_id: tripId,
+    key: metadata.key,
+    label: typeof data.label === 'string' ? data.label : null,
+    ...timesRow(time(data.start_ts), time(data.end_ts), zone),
+    written_at: metadata.write_ts,
+    data,
+  };
+}

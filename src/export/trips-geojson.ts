@@ -1,0 +1,91 @@
+// Trips -> one flat GeoJSON FeatureCollection, valid by RFC 7946, for maps and other programs.
+import type { Feature, FeatureCollection, Position as JsonPosition, LineString, Point } from 'geojson';
+import { saidTexts } from '../diary/labels/label-text.ts';
+import type { Said } from '../diary/labels/user-labels.ts';
+import type { SectionCollection, TripFeatureCollection } from '../diary/trip-features.ts';
+import { round } from './geometry.ts';
+
+/**
+ * Features of all trips, flat: places (shared ones once), stops and sections. A section that crosses the antimeridian
+ * is cut there. Coordinates are kept to 7 decimals (about a centimetre), properties as in the trip documents, ids as
+ * plain texts.
+ */
+export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureCollection {
+  const features: Feature[] = [];
+  const places = new Map<string, Feature>();
+  for (const trip of trips) {
+    for (const feature of trip.features) {
+      if (isSection(feature)) features.push(flatSection(feature.features[0], trip));
+      else if (isPlace(feature)) places.set(String(feature.id), mergePlace(places.get(String(feature.id)), feature));
+      else
+        features.push({
+          ...feature,
+          geometry: rounded(feature.geometry),
+          properties: plain({ ...feature.properties, trip_id: trip.id }),
+        });
+    }
+  }
+  return { type: 'FeatureCollection', features: [...places.values(), ...features] };
+}
+
+const isSection = (f: Feature<Point | LineString> | SectionCollection): f is SectionCollection =>
+  f.type === 'FeatureCollection';
+const isPlace = (f: Feature): boolean => String(f.properties?.feature_type).endsWith('_place');
+
+/** A place is the end of one trip and the start of the next: what both know of it is put together. */
+function mergePlace(known: Feature | undefined, feature: Feature<Point | LineString>): Feature {
+  const { user_input, additions, ...own } = feature.properties ?? {};
+  const said = saidAbout({ user_input, additions });
+  const properties = plain({ ...known?.properties, ...own, ...said, feature_type: 'place' });
+  return { ...feature, geometry: known?.geometry ?? rounded(feature.geometry), properties };
+}
+
+function flatSection(section: Feature<LineString>, trip: TripFeatureCollection): Feature {
+  const lines = cutAtAntimeridian(section.geometry.coordinates);
+  const geometry =
+    lines.length === 1
+      ? { type: 'LineString' as const, coordinates: lines[0]! }
+      : { type: 'MultiLineString' as const, coordinates: lines };
+  return {
+    ...section,
+    geometry: rounded(geometry),
+    properties: plain({ ...section.properties, trip_id: trip.id, ...saidAbout(trip.properties) }),
+  };
+}
+
+/** What the user said as plain texts (`mode_confirm`, `notes`, …): programs for maps know no nested properties. */
+function saidAbout({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
+  return saidTexts({ user_input, additions } as Said);
+}
+
+/** Pieces on either side of the 180th meridian (RFC 7946, 3.1.9). */
+function cutAtAntimeridian(coordinates: readonly JsonPosition[]): JsonPosition[][] {
+  const lines: JsonPosition[][] = [[]];
+  coordinates.forEach((here, i) => {
+    const before = coordinates[i - 1];
+    if (before && Math.abs(here[0]! - before[0]!) > 180) {
+      const east = before[0]! > 0;
+      const span = 360 - Math.abs(here[0]! - before[0]!);
+      const share = span > 0 ? (180 - Math.abs(before[0]!)) / span : 0; // 0: along the meridian, named by both its names
+      const latitude = before[1]! + share * (here[1]! - before[1]!);
+      lines.at(-1)!.push([east ? 180 : -180, latitude]);
+      lines.push([[east ? -180 : 180, latitude]]);
+    }
+    lines.at(-1)!.push(here);
+  });
+  return lines;
+}
+
+function rounded<T extends { coordinates: unknown }>(geometry: T): T {
+  const deep = (c: unknown): unknown => (typeof c === 'number' ? round(c) : (c as unknown[]).map(deep));
+  return { ...geometry, coordinates: deep(geometry.coordinates) };
+}
+
+/** `{"$oid": hex}` -> hex, one level down and in lists. */
+function plain(properties: Record<string, unknown>): Record<string, unknown> {
+  const unwrap = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(unwrap);
+    return typeof value === 'object' && value !== null && '$oid' in value ? value.$oid : value;
+  };
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, unwrap(value)]));
+}

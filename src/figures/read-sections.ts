@@ -1,0 +1,53 @@
+// Reads from the store the sections that start in a range of time.
+import { startOfDay, type TimeRange } from '../model/time.ts';
+import { everyLink } from '../store/paging.ts';
+import type { Trips } from '../store/store.ts';
+import { figuresOfTrip, type SectionFigures } from './metrics.ts';
+import { localDayOf } from './periods.ts';
+
+const pageSize = 200; // links of the chain held at once
+const day = 86_400; // s
+
+/**
+ * Sections of the user with `start_ts` in `range`, ascending. The trips are read in pages; only the figures are kept.
+ */
+export async function readSections(trips: Trips, userId: string, range: TimeRange): Promise<SectionFigures[]> {
+  if (!(range.from < range.to)) return [];
+  const found: SectionFigures[] = [];
+  // A trip may start, as shown, before the link's own time: look a day further than the range.
+  const to = range.to + day;
+  const from = await startOfChain(trips, userId, range.from);
+  for await (const { trip } of everyLink({ trips }, userId, { from, to, limit: pageSize })) {
+    if (trip === null) continue;
+    found.push(...figuresOfTrip(trip).filter(({ start_ts }) => start_ts >= range.from && start_ts < range.to));
+  }
+  return found.sort((a, b) => a.start_ts - b.start_ts);
+}
+
+/** Sections of the user whose local start day is one of `days`, both ends included, ascending. */
+export async function readSectionsOfDays(
+  trips: Trips,
+  userId: string,
+  days: { from: string; to: string },
+): Promise<SectionFigures[]> {
+  if (days.from > days.to) return [];
+  // No zone is more than a day from UTC.
+  const range = { from: startOfDay(days.from, 'UTC') - day, to: startOfDay(days.to, 'UTC') + 2 * day };
+  const sections = await readSections(trips, userId, range);
+  return sections.filter((section) => {
+    const start = localDayOf(section);
+    return start >= days.from && start <= days.to;
+  });
+}
+
+/**
+ * Where to begin reading so that a trip under way at `ts` is met: trips do not overlap, so it is the last link that
+ * begins before. Looks back in growing steps, as a link may be long.
+ */
+async function startOfChain(trips: Trips, userId: string, ts: number): Promise<number> {
+  for (let back = day; back <= 64 * day; back *= 8) {
+    const page = await trips.chain(userId, { from: ts - back, to: ts, limit: 1 });
+    if (page.length > 0) return page[0]!.chain_ts;
+  }
+  return ts;
+}

@@ -1,0 +1,41 @@
+// Overland: batches as it sends them, and GeoJSON of the same features. Uses the mapper of the endpoint.
+import { fromOverland } from '../../intake/apps/overland.ts';
+import type { JsonValue } from '../../model/json.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
+import { jsonRecords } from '../read/json-records.ts';
+import { readsHead } from '../recognise.ts';
+import type { SourceFile } from '../source.ts';
+import { mappedFound } from './owntracks-files.ts';
+
+/** The import format `overland`. */
+export const overland: FileFormat = {
+  name: 'overland',
+  // GeoJSON of any other program has other names of properties, and is read by them.
+  recognises: (file, reading) =>
+    /"(locations|horizontal_accuracy|motion|locations_in_payload)"\s*:/.test(file.head.toString('utf8')) &&
+    /"Feature"/.test(file.head.toString('utf8')) &&
+    readsHead(readOverland, file, reading),
+  read: readOverland,
+};
+
+/** Features mapped together, as many as the app sends at most: it repeats the battery in each of them. */
+const batchSize = 1000;
+
+/** Characters of features mapped together. */
+const batchLength = 1024 * 1024;
+
+async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
+  let batch: JsonValue[] = [];
+  let length = 0;
+  for await (const record of jsonRecords(file, onBytes)) {
+    if ('unread' in record) yield record;
+    else if (record.of === 'locations' || record.of === 'features') {
+      batch.push(record.value);
+      length += record.length;
+    }
+    if (batch.length < batchSize && length < batchLength) continue;
+    yield* mappedFound(fromOverland(batch));
+    [batch, length] = [[], 0];
+  }
+  yield* mappedFound(fromOverland(batch));
+}

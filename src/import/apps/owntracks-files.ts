@@ -1,0 +1,40 @@
+// OwnTracks: the `.rec` files of its recorder, and its messages as JSON. Uses the mapper of the endpoint.
+import type { Mapped } from '../../intake/apps/other-entry.ts';
+import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
+import type { JsonObject } from '../../model/json.ts';
+import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
+import { jsonRecords } from '../read/json-records.ts';
+import type { SourceFile } from '../source.ts';
+
+/** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, with any blanks between; other kinds of message tell no JSON. */
+const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
+
+/** The import format `owntracks`. */
+export const ownTracks: FileFormat = {
+  name: 'owntracks',
+  recognises: ({ head }) =>
+    /"_type"\s*:\s*"(location|transition|waypoint|steps|beacon|encrypted|lwt)"/.test(head.toString('utf8')),
+  read: readOwnTracks,
+};
+
+async function* readOwnTracks(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
+  const isMessage = ({ _type }: JsonObject): boolean => _type !== undefined;
+  for await (const record of jsonRecords(file, onBytes, isMessage, messageIn)) {
+    if ('unread' in record) yield record;
+    else yield* mappedFound(fromOwnTracks(record.value));
+  }
+}
+
+/** The JSON of a line; null for an empty one, and for a message that has none. */
+function messageIn(line: string): string | null {
+  const [, stamp, json] = recLine.exec(line) ?? [];
+  if (stamp !== undefined) return json ?? null;
+  return line.trim() === '' ? null : line;
+}
+
+/** What a mapper of an endpoint made of something. */
+export function* mappedFound({ entries, unusable, passedOver }: Mapped): Generator<Found> {
+  for (const entry of entries) yield { of: null, entry };
+  for (const one of unusable) yield { of: null, unusable: one };
+  for (let i = 0; i < passedOver; i++) yield { left: 'a message that tells nothing about travel' };
+}

@@ -1,0 +1,146 @@
+// Entries of the platform `other`: what apps beside e-mission, trackers and imports tell, each from what it says
+// itself.
+import { createHash } from 'node:crypto';
+import type { Entry, Origin } from '../../model/entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { keys } from '../../model/keys.ts';
+import type { BatteryStatus, MotionType } from '../../model/payloads.ts';
+import { firstMilliseconds } from '../../model/time.ts';
+import type { UnusableEntry } from '../../store/store.ts';
+
+/** Why something another app sent cannot become an entry: every code with a sentence. Codes stay. */
+export const formatReasons = {
+  format_not_an_object: 'What was sent is no JSON object.',
+  format_unknown: 'What was sent is none of the messages that the app is known to send.',
+  format_encrypted: 'The app encrypted the message with a key that this service does not have.',
+  format_no_time: 'What was sent names no time.',
+  format_bad_time:
+    'The time of what was sent is before 2010 or after 5138: the app counts from another year, or its clock is wrong.',
+} as const;
+
+/** A code of `formatReasons`. */
+export type FormatReason = keyof typeof formatReasons;
+
+/** What a message or file of another program comes to. Each of its parts is in one of the three. */
+export interface Mapped {
+  entries: Entry[];
+  /** Exactly as it came, with the reason. */
+  unusable: UnusableEntry[];
+  /** Parts that say nothing about travel, such as a friend's picture. */
+  passedOver: number;
+}
+
+/** A fix of another program; unknown values are left out. */
+export interface OtherFix {
+  /** Seconds since the epoch. */
+  ts: number;
+  /** Degrees WGS84; what is no number is judged by the converter. */
+  latitude: JsonValue | undefined;
+  longitude: JsonValue | undefined;
+  /** m above sea level. */
+  altitude?: number | undefined;
+  /** m, radius that holds the truth with 68 %. */
+  accuracy?: number | undefined;
+  /** m, vertical. */
+  vaccuracy?: number | undefined;
+  /** m/s */
+  sensed_speed?: number | undefined;
+  /** Degrees clockwise from north. */
+  bearing?: number | undefined;
+}
+
+/** Nothing that people carry recorded anything for this service before 2010, seconds since the epoch. */
+const firstTime = Date.UTC(2010, 0) / 1000;
+
+/** False for seconds since the epoch at which nothing was recorded, or that an entry could not tell from ms. */
+export const isPossible = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
+
+/** A location of another program. `reported`: its other values of the fix, stored beside it. */
+export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObject = {}): Entry {
+  const data = withoutUndefined(fix as unknown as JsonObject);
+  const entry = otherEntry(keys.location, fix.ts, data, origin);
+  return Object.keys(reported).length === 0 ? entry : { ...entry, data: { ...entry.data, reported } };
+}
+
+/** A motion reading of another program. `confidence` in percent, if given. */
+export function motionEntry(ts: number, type: MotionType, origin: Origin, confidence?: number): Entry {
+  return otherEntry(keys.motionActivity, ts, { ts, type, ...(confidence !== undefined && { confidence }) }, origin);
+}
+
+/** A battery reading of another program; the level in percent. */
+export function batteryEntry(ts: number, level: number, status: BatteryStatus, origin: Origin): Entry {
+  return otherEntry(keys.battery, ts, { ts, battery_level_pct: level, battery_status: status }, origin);
+}
+
+/** An entry of the platform `other`; `data` alone decides its identity within the second, see `writeTsOf`. */
+export function otherEntry(key: string, ts: number, data: JsonObject, origin: Origin): Entry {
+  const metadata = {
+    key,
+    write_ts: writeTsOf(ts, data),
+    type: 'sensor-data',
+    platform: 'other',
+    origin: { ...origin },
+  };
+  return { metadata, data };
+}
+
+/**
+ * When such an entry counts as written: its time, and within that second or millisecond a fraction that follows from
+ * the content. Many apps know whole seconds only; so two fixes of one time stay two, and each has the same identity
+ * however often it comes, in whatever company, and from whichever file of the same program.
+ */
+export function writeTsOf(ts: number, data: JsonObject): number {
+  const micros = Math.round(ts * 1e6);
+  const room = micros % 1e6 === 0 ? 1e6 : micros % 1000 === 0 ? 1000 : 0;
+  if (room === 0 || !Number.isSafeInteger(micros)) return ts;
+  const digest = createHash('sha256').update(canonicalText(data)).digest();
+  return (micros + (digest.readUInt32BE() % room)) / 1e6;
+}
+
+/** JSON with sorted names, so that the order in which an app writes them does not matter. */
+function canonicalText(value: JsonValue): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    isJsonObject(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      : part,
+  );
+}
+
+/** Something that cannot be an entry, as it came. `message` says what was expected and what was found. */
+export function unusable(entry: JsonValue, reason: FormatReason, message: string): UnusableEntry {
+  return { entry, reason, message };
+}
+
+/** A number, if it is one and, for fields where a negative means "unknown", not below `min`. */
+export function numberFrom(value: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;
+}
+
+/** Seconds since the epoch of an ISO 8601 time with its offset (`Z`, `+0100` or `+01:00`); null for anything else. */
+export function secondsFrom(value: JsonValue | undefined): number | null {
+  if (typeof value !== 'string') return null;
+  const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:Z|([+-]\d\d):?(\d\d))$/i.exec(value.trim());
+  if (parts === null) return null;
+  const [, day, time, hours, minutes] = parts;
+  const ms = Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
+  return Number.isFinite(ms) ? ms / 1000 : null;
+}
+
+/** The fields of `message` except `names`, which are stored elsewhere or not needed. */
+export function restOf(message: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(message).filter(([name, value]) => !names.has(name) && !isEmpty(value)));
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+function withoutUndefined(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** A name from a message as the last part of a key: letters, digits, `_` and `-`; null for anything else. */
+export function keyPart(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && /^[\w-]{1,40}$/.test(value) ? value : null;
+}

@@ -1,0 +1,126 @@
+// Overland: one batch of GeoJSON features -> entries.
+import type { Entry, Origin } from '../../model/entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
+import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
+import {
+  batteryEntry,
+  isPossible,
+  keyPart,
+  locationEntry,
+  type Mapped,
+  motionEntry,
+  numberFrom,
+  otherEntry,
+  restOf,
+  secondsFrom,
+  unusable,
+} from './other-entry.ts';
+import { oneMotion } from './owntracks.ts';
+
+const origin: Origin = { program: 'overland' };
+
+/** Told by other fields of the entry, or the name of a network, which nobody needs to know. */
+const notReported = new Set([
+  'timestamp',
+  'altitude',
+  'speed',
+  'course',
+  'horizontal_accuracy',
+  'vertical_accuracy',
+  'motion',
+  'battery_level',
+  'battery_state',
+  'locations_in_payload',
+  'wifi',
+]);
+const notKept = new Set(['timestamp', 'wifi']);
+
+const motions: Readonly<Record<string, MotionType>> = {
+  stationary: motionTypes.STILL,
+  walking: motionTypes.WALKING,
+  running: motionTypes.RUNNING,
+  cycling: motionTypes.BICYCLING,
+  driving: motionTypes.IN_VEHICLE,
+};
+
+const batteryStates: Readonly<Record<string, BatteryStatus>> = {
+  unplugged: batteryStatuses.DISCHARGING,
+  charging: batteryStatuses.CHARGING,
+  full: batteryStatuses.FULL,
+};
+
+/**
+ * The features of one batch, each on its own: fixes become locations with their motion and battery readings, events and
+ * trips are kept as they are, under `overland/<name>`. What stands beside the batch (`current`, `trip`) comes again in
+ * a batch of its own and is passed over. Never throws.
+ */
+export function fromOverland(features: readonly JsonValue[]): Mapped {
+  const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
+  let battery = '';
+  for (const feature of features) {
+    const properties = isJsonObject(feature) ? feature.properties : undefined;
+    if (!isJsonObject(feature) || !isJsonObject(properties)) {
+      const text = `expected a GeoJSON feature with properties, found ${kindOf(feature)}`;
+      mapped.unusable.push(unusable(feature, isJsonObject(feature) ? 'format_unknown' : 'format_not_an_object', text));
+      continue;
+    }
+    const ts = secondsFrom(properties.timestamp);
+    if (ts === null || !isPossible(ts)) {
+      mapped.unusable.push(badTime(feature, ts, properties.timestamp));
+      continue;
+    }
+    const event = keyPart(properties.action) ?? keyPart(properties.type);
+    if (event !== null) {
+      const at = isJsonObject(feature.geometry) ? { geometry: feature.geometry } : {};
+      const data = { ...restOf(properties, notKept), ...at, ts };
+      mapped.entries.push(otherEntry(`overland/${event}`, ts, data, origin));
+      continue;
+    }
+    mapped.entries.push(...fixOf(feature, properties, ts));
+    const reading = batteryOf(properties, ts);
+    const said = JSON.stringify([properties.battery_level, properties.battery_state]);
+    if (reading !== null && said !== battery) mapped.entries.push(reading);
+    battery = said;
+  }
+  return mapped;
+}
+
+function badTime(feature: JsonObject, ts: number | null, found: JsonValue | undefined): Mapped['unusable'][number] {
+  if (ts === null) {
+    const text = `expected properties.timestamp as ISO 8601 with an offset, found ${kindOf(found)}`;
+    return unusable(feature, 'format_no_time', text);
+  }
+  return unusable(feature, 'format_bad_time', 'expected properties.timestamp of the years 2010 to 5138, found another');
+}
+
+/** Negative numbers mean "unknown" in all fields but the altitude. */
+function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[] {
+  const geometry = isJsonObject(feature.geometry) ? feature.geometry : {};
+  const [longitude, latitude] = Array.isArray(geometry.coordinates) ? geometry.coordinates : [];
+  const vaccuracy = numberFrom(properties.vertical_accuracy, 0);
+  const fix = {
+    ts,
+    latitude,
+    longitude,
+    altitude:
+      vaccuracy === undefined && properties.vertical_accuracy !== undefined
+        ? undefined
+        : numberFrom(properties.altitude),
+    accuracy: numberFrom(properties.horizontal_accuracy, 0),
+    vaccuracy,
+    sensed_speed: numberFrom(properties.speed, 0),
+    bearing: numberFrom(properties.course, 0),
+  };
+  const entries = [locationEntry(fix, origin, restOf(properties, notReported))];
+  const type = Array.isArray(properties.motion) ? oneMotion(properties.motion, motions) : null;
+  if (type !== null) entries.push(motionEntry(ts, type, origin));
+  return entries;
+}
+
+/** The battery; null if the phone does not know its level. It changes seldom, so a batch contains each change once. */
+function batteryOf({ battery_level, battery_state: state }: JsonObject, ts: number): Entry | null {
+  const level = numberFrom(battery_level, 0);
+  if (level === undefined) return null;
+  const known = typeof state === 'string' && Object.hasOwn(batteryStates, state);
+  return batteryEntry(ts, Math.round(level * 100), known ? batteryStates[state]! : batteryStatuses.UNKNOWN, origin);
+}

@@ -1,0 +1,139 @@
+// OwnTracks (HTTP mode, and the files its recorder keeps): one message -> entries.
+import type { Origin } from '../../model/entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
+import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motionTypes } from '../../model/payloads.ts';
+import {
+  batteryEntry,
+  isPossible,
+  keyPart,
+  locationEntry,
+  type Mapped,
+  motionEntry,
+  numberFrom,
+  otherEntry,
+  restOf,
+  unusable,
+} from './other-entry.ts';
+
+const origin: Origin = { program: 'owntracks' };
+
+/** Told by other fields of the entry, or names of networks and regions at which somebody was, which nobody needs. */
+const told = new Set(['_type', '_id', 'lat', 'lon', 'tst', 'acc', 'alt', 'vac', 'vel', 'cog', 'batt', 'bs']);
+const hidden = ['SSID', 'BSSID', 'face', 'image', 'imagename'];
+const notReported = new Set([...told, ...hidden, 'motionactivities', 'topic']);
+const notKept = new Set(['_id', ...hidden]);
+
+/**
+ * Messages about the app itself, its regions or friends: they say nothing about the user's travel, and some contain
+ * passwords.
+ */
+const passedOver = new Set([
+  'card',
+  'cmd',
+  'configuration',
+  'dump',
+  'lwt',
+  'request',
+  'response',
+  'status',
+  'waypoints',
+]);
+
+/**
+ * One message of OwnTracks. A location becomes a location, with a motion reading and a battery reading where it tells
+ * them; other messages with a time are kept as they are, under `owntracks/<type>`. Never throws.
+ */
+export function fromOwnTracks(message: JsonValue): Mapped {
+  if (!isJsonObject(message)) {
+    const text = `expected a message of OwnTracks, an object with _type, found ${kindOf(message)}`;
+    return aside(unusable(message, 'format_not_an_object', text));
+  }
+  const type = keyPart(message._type);
+  if (type === null) {
+    return aside(
+      unusable(message, 'format_unknown', `expected _type to name a message, found ${kindOf(message._type)}`),
+    );
+  }
+  if (type === 'encrypted') {
+    const text =
+      'expected a message that is not encrypted; remove the encryption key in the app, TLS protects what it sends';
+    return aside(unusable(message, 'format_encrypted', text));
+  }
+  if (passedOver.has(type)) return { entries: [], unusable: [], passedOver: 1 };
+  const ts = numberFrom(message.tst);
+  if (ts === undefined) {
+    const text = `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`;
+    return aside(unusable(message, 'format_no_time', text));
+  }
+  if (!isPossible(ts)) {
+    const text =
+      'expected tst in seconds since 1970, found a time before 2010 or after 5138; Overland in its OwnTracks mode counts from 2001: ' +
+      'use its own mode with the address /overland';
+    return aside(unusable(message, 'format_bad_time', text));
+  }
+  if (type !== 'location') {
+    return {
+      entries: [otherEntry(`owntracks/${type}`, ts, { ...restOf(message, notKept), ts }, origin)],
+      unusable: [],
+      passedOver: 0,
+    };
+  }
+  return { entries: locationOf(message, ts), unusable: [], passedOver: 0 };
+}
+
+function aside(one: Mapped['unusable'][number]): Mapped {
+  return { entries: [], unusable: [one], passedOver: 0 };
+}
+
+/** Zeros are left out by the app in some fields and mean "unknown" in others: a speed of 0 is not told either way. */
+function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
+  const kmh = numberFrom(message.vel, 0);
+  const fix = {
+    ts,
+    latitude: message.lat,
+    longitude: message.lon,
+    altitude: numberFrom(message.alt),
+    accuracy: positive(message.acc),
+    vaccuracy: positive(message.vac),
+    sensed_speed: kmh === undefined ? undefined : kmh / 3.6,
+    bearing: numberFrom(message.cog, 0),
+  };
+  const entries = [locationEntry(fix, origin, restOf(message, notReported))];
+  // The app sends a ping at intervals, whatever happens: one without a speed says that the phone rests.
+  const isResting = message.t === 'p' && !kmh;
+  const type = motionOf(message.motionactivities) ?? (isResting ? motionTypes.STILL : null);
+  if (type !== null) entries.push(motionEntry(ts, type, origin));
+  const level = numberFrom(message.batt, 0);
+  if (level !== undefined) entries.push(batteryEntry(ts, level, statusOf(message.bs), origin));
+  return entries;
+}
+
+function positive(value: JsonValue | undefined): number | undefined {
+  const number = numberFrom(value, 0);
+  return number === 0 ? undefined : number;
+}
+
+/** One motion; several at the same time are used only if they mean "stationary" in a vehicle. */
+function motionOf(told: JsonValue | undefined): MotionType | null {
+  if (!Array.isArray(told)) return null;
+  return oneMotion(told, iosMotions);
+}
+
+/** The motion that a list of words means, by `names`; null for no motion, or several that do not go together. */
+export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
+  const found = new Set(
+    words.map((word) => (typeof word === 'string' && Object.hasOwn(names, word) ? names[word]! : null)),
+  );
+  found.delete(null);
+  const [first = null] = found;
+  if (found.size === 2 && found.has(motionTypes.STILL) && found.has(motionTypes.IN_VEHICLE)) {
+    return motionTypes.STOPPED_WHILE_IN_VEHICLE;
+  }
+  return found.size === 1 ? first : null;
+}
+
+function statusOf(bs: JsonValue | undefined): BatteryStatus {
+  if (bs === 1) return batteryStatuses.DISCHARGING;
+  if (bs === 2) return batteryStatuses.CHARGING;
+  return bs === 3 ? batteryStatuses.FULL : batteryStatuses.UNKNOWN;
+}

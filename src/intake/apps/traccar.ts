@@ -1,0 +1,137 @@
+// Traccar Client: its JSON since version 9, and OsmAnd's protocol, which it and many small trackers speak -> entries.
+import type { Origin } from '../../model/entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
+import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
+import { firstMilliseconds } from '../../model/time.ts';
+import {
+  batteryEntry,
+  isPossible,
+  locationEntry,
+  type Mapped,
+  motionEntry,
+  numberFrom,
+  restOf,
+  secondsFrom,
+  unusable,
+} from './other-entry.ts';
+
+const origin: Origin = { program: 'traccar' };
+
+/** Told by other fields of the entry; `_` repeats the token. */
+const notReported = new Set(['timestamp', 'coords', 'battery', 'activity', '_']);
+
+const motions: Readonly<Record<string, MotionType>> = {
+  still: motionTypes.STILL,
+  walking: motionTypes.WALKING,
+  on_foot: motionTypes.ON_FOOT,
+  running: motionTypes.RUNNING,
+  on_bicycle: motionTypes.BICYCLING,
+  in_vehicle: motionTypes.IN_VEHICLE,
+  unknown: motionTypes.UNKNOWN,
+};
+
+/** The locations of one message, each with its motion and battery reading, if any. Never throws. */
+export function fromTraccar(locations: readonly JsonValue[]): Mapped {
+  const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
+  for (const location of locations) {
+    if (!isJsonObject(location)) {
+      const text = `expected a location of Traccar Client, an object with coords, found ${kindOf(location)}`;
+      mapped.unusable.push(unusable(location, 'format_not_an_object', text));
+      continue;
+    }
+    const ts = secondsFrom(location.timestamp);
+    if (ts === null) {
+      const text = `expected timestamp as ISO 8601 with an offset, found ${kindOf(location.timestamp)}`;
+      mapped.unusable.push(unusable(shown(location), 'format_no_time', text));
+    } else if (!isPossible(ts)) {
+      const text = 'expected timestamp of the years 2010 to 5138, found another';
+      mapped.unusable.push(unusable(shown(location), 'format_bad_time', text));
+    } else if (!isJsonObject(location.coords)) {
+      const text = `expected coords to be an object, found ${kindOf(location.coords)}`;
+      mapped.unusable.push(unusable(shown(location), 'format_unknown', text));
+    } else {
+      mapped.entries.push(...entriesOf(location, location.coords, ts));
+    }
+  }
+  return mapped;
+}
+
+/** Told by other fields of the entry; `id` and `deviceid` are the token. */
+const notReportedOfQuery = new Set(
+  'id deviceid token timestamp lat lon location speed bearing heading altitude accuracy batt charge'.split(' '),
+);
+
+const knot = 1852 / 3600; // m/s
+
+/** One position in OsmAnd's protocol: the parameters of a query, the speed in knots. Never throws. */
+export function fromOsmAnd(query: Readonly<Record<string, string>>): Mapped {
+  const { timestamp, location = '', accuracy, altitude, speed, bearing, heading, batt, charge } = query;
+  const [north, east] = location.split(',');
+  const { lat = north, lon = east } = query;
+  const ts = timeOf(timestamp);
+  const rest = restOf(query, notReportedOfQuery);
+  if (ts === null || !isPossible(ts)) {
+    const [reason, found] =
+      ts === null ? (['format_no_time', 'none'] as const) : (['format_bad_time', 'another'] as const);
+    const text = `expected timestamp of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found ${found}`;
+    const sent = { ...rest, ...(timestamp !== undefined && { timestamp }), lat: lat ?? null, lon: lon ?? null };
+    return { entries: [], unusable: [unusable(sent, reason, text)], passedOver: 0 };
+  }
+  const number = (text: string | undefined, min?: number) => numberFrom(text ? Number(text) : undefined, min);
+  const knots = number(speed, 0);
+  const fix = {
+    ts,
+    latitude: number(lat) ?? lat,
+    longitude: number(lon) ?? lon,
+    altitude: number(altitude),
+    accuracy: number(accuracy, 0) || undefined,
+    sensed_speed: knots === undefined ? undefined : knots * knot,
+    bearing: number(bearing ?? heading, 0),
+  };
+  const entries = [locationEntry(fix, origin, rest)];
+  const level = number(batt, 0);
+  const status = statusOf(charge === undefined ? {} : { is_charging: charge === 'true' });
+  if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level), status, origin));
+  return { entries, unusable: [], passedOver: 0 };
+}
+
+/** Seconds since the epoch; an ISO time without an offset is UTC. */
+function timeOf(text = ''): number | null {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) >= firstMilliseconds ? Number(text) / 1000 : Number(text);
+  return secondsFrom(text) ?? secondsFrom(`${text}Z`);
+}
+
+/** A location without the field in which the app repeats the token. */
+const shown = (location: JsonObject): JsonObject => restOf(location, new Set(['_']));
+
+/** Negative numbers mean "unknown" in all fields but the altitude. */
+function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped['entries'] {
+  const fix = {
+    ts,
+    latitude: coords.latitude,
+    longitude: coords.longitude,
+    altitude: numberFrom(coords.altitude),
+    accuracy: numberFrom(coords.accuracy, 0),
+    sensed_speed: numberFrom(coords.speed, 0),
+    bearing: numberFrom(coords.heading, 0),
+  };
+  const entries = [locationEntry(fix, origin, restOf(location, notReported))];
+  const activity = isJsonObject(location.activity) ? location.activity : {};
+  const type =
+    typeof activity.type === 'string' && Object.hasOwn(motions, activity.type) ? motions[activity.type]! : null;
+  if (type !== null) entries.push(motionEntry(ts, type, origin, confidenceOf(activity)));
+  const battery = isJsonObject(location.battery) ? location.battery : {};
+  const level = numberFrom(battery.level, 0);
+  if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level * 100), statusOf(battery), origin));
+  return entries;
+}
+
+function confidenceOf({ confidence }: JsonObject): number | undefined {
+  const percent = numberFrom(confidence, 0);
+  return percent === undefined ? undefined : Math.min(percent, 100);
+}
+
+function statusOf({ is_charging: charging }: JsonObject): BatteryStatus {
+  if (typeof charging !== 'boolean') return batteryStatuses.UNKNOWN;
+  return charging ? batteryStatuses.CHARGING : batteryStatuses.DISCHARGING;
+}

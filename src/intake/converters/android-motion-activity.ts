@@ -1,0 +1,60 @@
+// Motion activity of Android phones, with the shapes of 2015 and 2016 that carry the names of an obfuscated library.
+import type { Entry } from '../../model/entry.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { motionTypes } from '../../model/payloads.ts';
+import { type Conversion, type Converter, codeOf, numberOf, shortText, timeOf, withTime } from './common.ts';
+import { ConversionError } from './conversion-error.ts';
+
+const percent = { min: 0, max: 100 };
+const codes = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
+
+type Names = readonly [type: string, confidence: string];
+
+const currentNames: Names = ['type', 'confidence'];
+
+/** What `type` and `confidence` were called: a new pair with each release of the library. */
+const legacyNames: readonly Names[] = [
+  ['agb', 'agc'],
+  ['zzaEg', 'zzaEh'],
+  ['zzbjA', 'zzbjB'],
+  ['ajO', 'ajP'],
+  ['zzaKM', 'zzaKN'],
+  ['zzbhB', 'zzbhC'],
+];
+
+/** Payload `MotionActivity`. The time is that of the reading, of entries without one that of writing. */
+export const convertAndroidMotionActivity: Converter = Object.assign(convert, { asPushed });
+
+function convert(entry: Entry): Conversion {
+  const { data } = entry;
+  const names = namesIn(data);
+  const [typeName, confidenceName] = names;
+  const type = codeOf(codes, data[typeName], `data.${typeName}`);
+  const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
+  // Without a time it is the library's own object: nothing else in it was meant to be sent.
+  const gone = names === currentNames || hasTime(data) ? names : Object.keys(data);
+  return withTime(entry, timeIn(entry), { type, confidence }, gone);
+}
+
+const kept = new Set(['ts', ...currentNames]);
+
+function asPushed({ data }: Entry): ReadonlySet<string> | null {
+  return data.type !== undefined && hasTime(data) ? kept : null;
+}
+
+const hasTime = ({ ts }: JsonObject): boolean => ts !== undefined && ts !== null;
+
+function timeIn({ metadata, data }: Entry): number {
+  return hasTime(data) ? timeOf(data.ts, 'data.ts') : timeOf(metadata.write_ts, 'metadata.write_ts');
+}
+
+function namesIn(data: JsonObject): Names {
+  if (data.type !== undefined) return currentNames;
+  const legacy = legacyNames.find(([type]) => data[type] !== undefined);
+  if (legacy !== undefined) return legacy;
+  const found = Object.keys(data).slice(0, 8).map(shortText).join(', ');
+  throw new ConversionError(
+    'missing_field',
+    `data.type: expected this field or one of its names in old entries, found the fields ${found || 'none'}`,
+  );
+}

@@ -1,0 +1,16 @@
+// Bluetooth beacons, alike on both platforms.
+import type { Entry } from '../../model/entry.ts';
+import { beaconEvents } from '../../model/payloads.ts';
+import { type Conversion, checkNumber, checkText, nameOrCode, timeOf, withTime } from './common.ts';
+
+const events = new Map<string, number>(Object.entries(beaconEvents));
+
+/** Payload `BluetoothBeacon`. -1 is a usual `accuracy` here: the distance to the beacon is not known. */
+export function convertBluetooth(entry: Entry): Conversion {
+  const { data } = entry;
+  const eventType = nameOrCode(events, data.eventType, 'data.eventType');
+  const ts = timeOf(data.ts, 'data.ts');
+  for (const name of ['uuid', 'proximity']) checkText(data[name], `data.${name}`);
+  for (const name of ['major', 'minor', 'accuracy', 'rssi']) checkNumber(data[name], `data.${name}`);
+  return withTime(entry, ts, { eventType });
+}

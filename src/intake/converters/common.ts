@@ -1,0 +1,254 @@
+// Local times and field checks that converters share.
+import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
+import { type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
+import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../../model/time.ts';
+import { ConversionError } from './conversion-error.ts';
+
+/**
+ * Checks an entry as pushed, and tells what it means: the payload as in `payloads.ts`, without local times. Pure; never
+ * changes its input. Throws a `ConversionError`.
+ */
+export interface Converter {
+  (entry: Entry): Conversion;
+  /**
+   * Fields of the payload that mean what they say, whether or not the converter takes the entry: who wants no others
+   * need not convert it. null: none for certain.
+   */
+  asPushed?: (entry: Entry) => ReadonlySet<string> | null;
+}
+
+/** What an entry that passed its checks means. Most are only kept: their payload is not made before it is asked for. */
+export interface Conversion {
+  /** The `dataTime` of the payload. */
+  ts: number | null;
+  /** The payload; may share parts with the entry. */
+  data(): JsonObject;
+}
+
+/** A payload that stays as pushed, such as a configuration or consent; checks the `write_ts` of the metadata. */
+export function unchanged(entry: Entry): Conversion {
+  return converted(entry, () => entry.data);
+}
+
+/** A payload with the data time of the one that was pushed; checks the `write_ts` of the metadata. */
+export function converted(entry: Entry, data: () => JsonObject): Conversion {
+  checkWriteTime(entry);
+  return { ts: dataTime(entry.data), data };
+}
+
+/**
+ * A copy of the payload without the fields `gone`, with those of `added` and `ts`; checks `ts` and the `write_ts` of
+ * the metadata. What the phone says about local time goes: `withLocalTimes` adds it again.
+ */
+export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): Conversion {
+  checkLocalTime(entry, ts, 'data.ts');
+  checkWriteTime(entry);
+  return { ts, data: () => Object.assign(copyWithout(entry.data, localTexts, gone), added, { ts }) };
+}
+
+const localTexts: readonly string[] = ['local_dt', 'fmt_time'];
+
+function checkWriteTime(entry: Entry): void {
+  checkLocalTime(entry, timeOf(entry.metadata.write_ts, 'metadata.write_ts'), 'metadata.write_ts');
+}
+
+/** s; no zone is farther from UTC. */
+const mostOffset = 86_400;
+
+/** Refuses a time that no calendar of the entry's own zone tells: at the edges of the years 1 and 9999. */
+export function checkLocalTime({ metadata }: Entry, ts: number, field: string): void {
+  if (ts > minTime + mostOffset && ts < maxTime - mostOffset) return;
+  const zone = metadata.time_zone;
+  if (!isTimeZone(zone)) return;
+  try {
+    localDateTime(ts, zone);
+  } catch (cause) {
+    const message = `${field}: expected a time in the years 1 to 9999 in ${zone}, found ${ts}`;
+    throw new ConversionError('bad_time', message, { cause });
+  }
+}
+
+/** A time of the payload, and its fields in local time. */
+type LocalFields = readonly [time: string, localName: string, textName: string];
+
+const metadataTime: LocalFields = ['write_ts', 'write_local_dt', 'write_fmt_time'];
+const oneTime: readonly LocalFields[] = [['ts', 'local_dt', 'fmt_time']];
+const timeRange: readonly LocalFields[] = [
+  ['start_ts', 'start_local_dt', 'start_fmt_time'],
+  ['end_ts', 'end_local_dt', 'end_fmt_time'],
+];
+
+/** Payloads by their times: over a range, at one time, or neither. */
+export type LocalTimes = 'range' | 'one' | 'none';
+
+/**
+ * The converted entry with local times in its own zone: `write_local_dt` and `write_fmt_time` in the metadata, and in
+ * the payload those of `times`. Without a known zone it has none: a zone is never guessed here, since the best guess
+ * depends on entries that may come later.
+ */
+export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
+  const zone = metadata.time_zone;
+  const fields = times === 'none' ? [] : times === 'one' ? oneTime : timeRange;
+  const told = copyWithout(metadata as JsonObject, metadataTime.slice(1));
+  setLocalTimes(told, zone, [metadataTime]);
+  if (fields.length === 0) return { metadata: told as Metadata, data };
+  const payload = copyWithout(
+    data,
+    fields.flatMap(([, local, text]) => [local, text]),
+  );
+  setLocalTimes(payload, zone, fields);
+  return { metadata: told as Metadata, data: payload };
+}
+
+function setLocalTimes(target: JsonObject, zone: string | undefined, fields: readonly LocalFields[]): void {
+  if (!isTimeZone(zone)) return;
+  for (const [time, localName, textName] of fields) {
+    const ts = target[time];
+    if (typeof ts !== 'number') continue;
+    try {
+      const local = localDateTime(ts, zone);
+      target[textName] = formatTime(ts, zone);
+      target[localName] = local;
+    } catch {
+      // Only for what an earlier version took: see `checkLocalTime`.
+    }
+  }
+}
+
+/** A copy without some fields. A loop: several times faster than rest and spread, with a dozen fields. */
+export function copyWithout(fields: JsonObject, gone: readonly string[], alsoGone: readonly string[] = []): JsonObject {
+  const copy: JsonObject = {};
+  for (const name of Object.keys(fields)) {
+    if (gone.includes(name) || alsoGone.includes(name)) continue;
+    if (name === '__proto__') Object.defineProperty(copy, name, { ...plainField, value: fields[name] });
+    else copy[name] = fields[name];
+  }
+  return copy;
+}
+
+const plainField = { enumerable: true, configurable: true, writable: true };
+
+/** A time that must be there: seconds since the epoch, in the years 1 to 9999. */
+export function timeOf(value: JsonValue | undefined, field: string): number {
+  if (typeof value === 'number' && value >= minTime && value < maxTime + 1) return value;
+  const ts = typed(value, 'number', field, 'seconds since the epoch');
+  throw new ConversionError('bad_time', `${field}: expected seconds of the years 1 to 9999, found ${ts}`);
+}
+
+/** Bounds of a number, both included; a missing one is open. */
+export interface NumberBounds {
+  min?: number;
+  max?: number;
+}
+
+const unbounded: NumberBounds = {}; // one for all: fields of every entry are checked with it
+
+/** A number that must be there. */
+export function numberOf(value: JsonValue | undefined, field: string, bounds = unbounded): number {
+  if (typeof value === 'number' && Number.isFinite(value) && isWithin(value, bounds)) return value;
+  const expected = `a number${boundsText(bounds)}`;
+  typed(value, 'number', field, expected);
+  throw new ConversionError('out_of_range', `${field}: expected ${expected}, found one outside`);
+}
+
+function isWithin(value: number, { min = -Infinity, max = Infinity }: NumberBounds): boolean {
+  return value >= min && value <= max;
+}
+
+function boundsText({ min, max }: NumberBounds): string {
+  if (min === undefined) return max === undefined ? '' : ` of at most ${max}`;
+  return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
+}
+
+/** Checks a number that may be missing or null, then unknown. */
+export function checkNumber(value: JsonValue | undefined, field: string, bounds?: NumberBounds): void {
+  if (value !== undefined && value !== null) numberOf(value, field, bounds);
+}
+
+/** Checks a text of at most `most` characters that may be missing or null. */
+export function checkText(value: JsonValue | undefined, field: string, most = Number.POSITIVE_INFINITY): void {
+  if (value !== undefined && value !== null) checkLength(typed(value, 'string', field, 'a text'), field, most);
+}
+
+/** Characters of JSON of what a person stated: no app writes a tenth of it. */
+const longestStatement = 64 * 1024;
+
+/** Refuses a payload of a person's own words that no reader could hold many of. */
+export const checkStatement = ({ data }: Entry): void =>
+  checkLength(JSON.stringify(data), 'data as JSON', longestStatement);
+
+/** Refuses a text that is longer than `most` characters. */
+export function checkLength({ length }: string, field: string, most: number): void {
+  if (length <= most) return;
+  throw new ConversionError('out_of_range', `${field}: expected at most ${most} characters, found ${length}`);
+}
+
+/** The code for a name or number of the phone. The names of `codes` are of one type. */
+export function codeOf(
+  codes: ReadonlyMap<string | number, number>,
+  value: JsonValue | undefined,
+  field: string,
+): number {
+  const code = codes.get(value as string | number);
+  if (code !== undefined) return code;
+  const type = typeof codes.keys().next().value === 'number' ? 'number' : 'string';
+  const raw = typed(value, type, field, type === 'number' ? 'a known number' : 'a known name');
+  throw new ConversionError(
+    'unknown_value',
+    `${field}: expected one of ${[...codes.keys()].join(', ')}, found ${shortText(raw)}`,
+  );
+}
+
+/**
+ * The code that a name of the phone stands for, or a code itself: scripts that push what they once read back send
+ * entries in the form in which they are kept.
+ */
+export function nameOrCode(
+  codes: ReadonlyMap<string, number>,
+  value: JsonValue | undefined,
+  field: string,
+  known: Iterable<number> = codes.values(),
+): number {
+  if (typeof value !== 'number') return codeOf(codes, value, field);
+  const numbers = [...new Set(known)].sort((a, b) => a - b);
+  if (numbers.includes(value)) return value;
+  throw new ConversionError(
+    'unknown_value',
+    `${field}: expected a known name or one of ${numbers.join(', ')}, found ${value}`,
+  );
+}
+
+/**
+ * True for an entry in the form in which the timeseries keeps it: converters add local times to metadata and data, and
+ * no phone sends them. Needed only where a value alone does not tell: the codes of a battery's status.
+ */
+export function isConverted({ metadata, data }: Entry): boolean {
+  return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some(
+    (mark) => mark !== undefined && mark !== null,
+  );
+}
+
+interface Types {
+  number: number;
+  string: string;
+  boolean: boolean;
+}
+
+/** A value that must be there, of one type. */
+export function typed<Type extends keyof Types>(
+  value: JsonValue | undefined,
+  type: Type,
+  field: string,
+  expected: string,
+): Types[Type] {
+  if (typeof value === type) return value as Types[Type];
+  throw new ConversionError(
+    value === undefined ? 'missing_field' : 'wrong_type',
+    `${field}: expected ${expected}, found ${kindOf(value)}`,
+  );
+}
+
+/** A code or name as found, fit for a message. */
+export function shortText(raw: string | number): string {
+  return JSON.stringify(typeof raw === 'string' && raw.length > 60 ? `${raw.slice(0, 60)}…` : raw);
+}

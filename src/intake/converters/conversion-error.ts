@@ -1,0 +1,31 @@
+// The error of an entry that cannot be converted, and the closed list of reasons.
+import { MobilityError } from '../../model/mobility-error.ts';
+
+/** Why an entry cannot be converted: every code with a sentence. Codes stay: operators and recovery select by them. */
+export const conversionReasons = {
+  no_converter: 'The key is known, but no phone of that platform pushes it.',
+  missing_field: 'A field is missing without which the entry means nothing.',
+  wrong_type: 'A field is there and of another type than expected.',
+  out_of_range: 'A number lies outside the range that it can have, or a text is too long.',
+  unknown_value: 'A code or name is none of those known.',
+  conflicting_flags: 'The phone says of itself that it moves in two ways at once.',
+  bad_time: 'A time lies outside the years 1 to 9999.',
+} as const;
+
+/** Why an entry could not be converted: the reason that stands in the error timeseries. */
+export type ConversionReason = keyof typeof conversionReasons;
+
+/**
+ * Thrown for an entry that cannot be converted. The message names the field, what was expected and what was found; it
+ * never holds a coordinate. Its code is `MOBILITY_NO_CONVERTER` for the reason `no_converter`, else
+ * `MOBILITY_CONVERSION`.
+ */
+export class ConversionError extends MobilityError {
+  readonly reason: ConversionReason;
+
+  constructor(reason: ConversionReason, message: string, options?: { cause?: unknown }) {
+    super(reason === 'no_converter' ? 'MOBILITY_NO_CONVERTER' : 'MOBILITY_CONVERSION', message, options);
+    this.name = 'ConversionError';
+    this.reason = reason;
+  }
+}

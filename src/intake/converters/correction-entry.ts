@@ -1,0 +1,61 @@
+// What somebody states about a day, alike on all platforms.
+import { correctionKinds, statedModes } from '../../model/correction.ts';
+import type { Entry } from '../../model/entry.ts';
+import { kindOf } from '../../model/json.ts';
+import { type Conversion, checkNumber, checkStatement, checkText, codeOf, timeOf, typed, unchanged } from './common.ts';
+import { ConversionError } from './conversion-error.ts';
+import { checkPosition } from './location.ts';
+
+const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
+const modes = new Map<string, number>(statedModes.map((mode, i) => [mode, i]));
+const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 100 };
+
+/** s; a day that is stated while it lasts may end so much later */
+const ahead = 86_400;
+
+/** Payload `Correction`, with `reason`, `author` and `seen`. */
+export function convertCorrection(entry: Entry): Conversion {
+  const { data } = entry;
+  codeOf(kinds, data.kind, 'data.kind');
+  checkStatement(entry);
+  const fields = correctionKinds[data.kind as keyof typeof correctionKinds];
+  for (const field of ['ts', 'start_ts', 'end_ts', 'of']) {
+    if (fields.includes(field)) timeOf(data[field], `data.${field}`);
+  }
+  if (fields.includes('end_ts') && !((data.end_ts as number) > (data.start_ts as number))) {
+    throw new ConversionError('out_of_range', 'data.end_ts: expected a time after data.start_ts, found one before');
+  }
+  const { end_ts } = data;
+  if (data.kind !== 'set_aside' && fields.includes('end_ts') && (end_ts as number) > entry.metadata.write_ts + ahead) {
+    throw new ConversionError(
+      'out_of_range',
+      'data.end_ts: expected a time that had come by metadata.write_ts, found a later one',
+    );
+  }
+  if (fields.includes('mode')) codeOf(modes, data.mode, 'data.mode');
+  if (fields.includes('name')) typed(data.name, 'string', 'data.name', 'a text');
+  for (const [field, most] of Object.entries(longest)) {
+    checkText(data[field], `data.${field}`, most);
+  }
+  // Nothing is set aside by chance: an empty source would mean every one.
+  for (const field of ['name', 'source', 'token_id']) {
+    if (data[field] === '')
+      throw new ConversionError('out_of_range', `data.${field}: expected a text, found an empty one`);
+  }
+  checkNumber(data.distance, 'data.distance', { min: 0, max: 40_000_000 });
+  const { end_loc: end = null, seen = [] } = data;
+  if (end !== null) {
+    if (!Array.isArray(end)) throw wrong('data.end_loc: expected [longitude, latitude]', kindOf(end));
+    checkPosition(end[0], end[1], 'data.end_loc[0]', 'data.end_loc[1]');
+  }
+  if (!Array.isArray(seen)) throw wrong('data.seen: expected a list of [start, end]', kindOf(seen));
+  for (const [i, pair] of seen.entries()) {
+    if (!Array.isArray(pair)) throw wrong(`data.seen[${i}]: expected [start, end]`, kindOf(pair));
+    for (const side of [0, 1]) timeOf(pair[side], `data.seen[${i}][${side}]`);
+  }
+  return unchanged(entry);
+}
+
+function wrong(expected: string, found: string): ConversionError {
+  return new ConversionError('wrong_type', `${expected}, found ${found}`);
+}

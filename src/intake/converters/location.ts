@@ -1,0 +1,56 @@
+// Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
+import type { Entry } from '../../model/entry.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { type Conversion, type Converter, checkNumber, checkText, numberOf, timeOf, withTime } from './common.ts';
+
+const notNegative = { min: 0 };
+const latitudes = { min: -90, max: 90 };
+const longitudes = { min: -180, max: 180 };
+
+/**
+ * Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015.
+ */
+export const convertLocation: Converter = Object.assign(convert, { asPushed });
+
+function convert(entry: Entry): Conversion {
+  const { data } = entry;
+  const ts = timeOf(data.ts, 'data.ts');
+  checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
+  checkNumber(data.accuracy, 'data.accuracy', notNegative);
+  // -1 for "unknown" is normal in all of these. Each by its name: a list of names takes several times longer.
+  checkNumber(data.altitude, 'data.altitude');
+  checkNumber(data.sensed_speed, 'data.sensed_speed');
+  checkNumber(data.bearing, 'data.bearing');
+  checkNumber(data.heading, 'data.heading');
+  checkNumber(data.vaccuracy, 'data.vaccuracy');
+  checkNumber(data.floor, 'data.floor');
+  checkNumber(data.elapsedRealtimeNanos, 'data.elapsedRealtimeNanos');
+  const added: JsonObject = { loc: { type: 'Point', coordinates: [data.longitude!, data.latitude!] } };
+  if (data.bearing !== undefined) added.heading = data.bearing;
+  const filter = filterOf(entry);
+  if (typeof filter === 'string') added.filter = filter;
+  return withTime(entry, ts, added, ['bearing']);
+}
+
+const kept = new Set(['ts', 'latitude', 'longitude', 'altitude', 'accuracy', 'sensed_speed', 'filter']);
+
+function asPushed({ metadata }: Entry): ReadonlySet<string> | null {
+  return metadata.filter === undefined ? kept : null;
+}
+
+function filterOf({ metadata, data }: Entry): JsonValue | undefined {
+  const filter = data.filter ?? metadata.filter;
+  checkText(filter, filter === data.filter ? 'data.filter' : 'metadata.filter');
+  return filter;
+}
+
+/** Checks a point in degrees WGS84. */
+export function checkPosition(
+  longitude: JsonValue | undefined,
+  latitude: JsonValue | undefined,
+  longitudeField: string,
+  latitudeField: string,
+): void {
+  numberOf(latitude, latitudeField, latitudes);
+  numberOf(longitude, longitudeField, longitudes);
+}

@@ -1,0 +1,84 @@
+// What users enter themselves, alike on both platforms: labels and surveys over a time, surveys once, incidents.
+import type { Entry } from '../../model/entry.ts';
+import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
+import {
+  type Conversion,
+  checkLength,
+  checkLocalTime,
+  checkNumber,
+  checkStatement,
+  checkText,
+  converted,
+  copyWithout,
+  numberOf,
+  timeOf,
+  withTime,
+} from './common.ts';
+import { ConversionError } from './conversion-error.ts';
+import { checkPosition } from './location.ts';
+
+const longestText = 1024; // characters that people read
+
+function checkLengths(entry: Entry): void {
+  const { label, name } = entry.data;
+  checkText(label, 'data.label', longestText);
+  if (typeof name === 'string') checkLength(name, 'data.name', longestText);
+  checkStatement(entry);
+}
+
+/** Payload `UserInput`: labels over the time of a trip. */
+export function convertUserInput(entry: Entry): Conversion {
+  timeOf(entry.data.start_ts, 'data.start_ts');
+  timeOf(entry.data.end_ts, 'data.end_ts');
+  return convertOpenUserInput(entry);
+}
+
+/**
+ * Payload `UserInput`: surveys and notes about a trip or a place. The first place of all has no start and the one where
+ * the user is has no end: one of the two times may be missing.
+ */
+export function convertOpenUserInput(entry: Entry): Conversion {
+  const { data } = entry;
+  if ((data.start_ts ?? null) === null && (data.end_ts ?? null) === null) timeOf(data.start_ts, 'data.start_ts');
+  if (data.ts !== undefined && data.ts !== null) timeOf(data.ts, 'data.ts');
+  checkLengths(entry);
+  for (const side of ['start', 'end'] as const) {
+    const field = `${side}_ts` as const;
+    if ((data[field] ?? null) === null) continue;
+    const ts = timeOf(data[field], `data.${field}`);
+    checkLocalTime(entry, ts, `data.${field}`);
+  }
+  return converted(entry, () =>
+    copyWithout(data, ['start_local_dt', 'start_fmt_time', 'end_local_dt', 'end_fmt_time']),
+  );
+}
+
+/** Payload `Survey`: answers at one time. */
+export function convertSurvey(entry: Entry): Conversion {
+  const ts = timeOf(entry.data.ts, 'data.ts');
+  checkLengths(entry);
+  return withTime(entry, ts);
+}
+
+/** Payload `Incident`. */
+export function convertIncident(entry: Entry): Conversion {
+  const ts = timeOf(entry.data.ts, 'data.ts');
+  checkPoint(entry.data.loc);
+  checkNumber(entry.data.stress, 'data.stress', { min: 0, max: 100 });
+  checkLengths(entry);
+  return withTime(entry, ts);
+}
+
+function checkPoint(loc: JsonValue | undefined): void {
+  if (loc === undefined)
+    throw new ConversionError('missing_field', 'data.loc: expected a GeoJSON point, found nothing');
+  const coordinates = isJsonObject(loc) && loc.type === 'Point' ? loc.coordinates : null;
+  if (!Array.isArray(coordinates) || coordinates.length < 2) {
+    throw new ConversionError(
+      'wrong_type',
+      `data.loc: expected a GeoJSON point, found ${kindOf(loc)} that is not a point`,
+    );
+  }
+  checkPosition(coordinates[0], coordinates[1], 'data.loc.coordinates[0]', 'data.loc.coordinates[1]');
+  for (const [i, more] of coordinates.slice(2).entries()) numberOf(more, `data.loc.coordinates[${i + 2}]`);
+}

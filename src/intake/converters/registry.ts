@@ -1,0 +1,102 @@
+// The table of converters: one row per key, one column per platform.
+import { keys } from '../../model/keys.ts';
+import { convertAndroidBattery } from './android-battery.ts';
+import { convertAndroidMotionActivity } from './android-motion-activity.ts';
+import { convertAndroidTransition } from './android-transition.ts';
+import { convertBluetooth } from './bluetooth.ts';
+import { type Converter, type LocalTimes, unchanged } from './common.ts';
+import { convertCorrection } from './correction-entry.ts';
+import { convertIosBattery } from './ios-battery.ts';
+import { convertIosMotionActivity } from './ios-motion-activity.ts';
+import { convertIosTransition } from './ios-transition.ts';
+import { convertLocation } from './location.ts';
+import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput } from './manual.ts';
+import { convertOtherBattery, convertOtherMotionActivity, convertOtherTransition } from './other-app.ts';
+import { convertStats } from './stats.ts';
+
+/**
+ * The platforms, as `metadata.platform` names them in any case of letters. `other`: apps beside e-mission, trackers,
+ * imports.
+ */
+export const platforms = ['android', 'ios', 'other'] as const;
+
+/** A key and its converters; `generic` fills the platforms that have none of their own. */
+export interface ConverterRow {
+  key: string;
+  android?: Converter;
+  ios?: Converter;
+  other?: Converter;
+  generic?: Converter;
+  /** The times of the payload that also get local fields; default: `data.ts`. */
+  localTimes?: LocalTimes;
+}
+
+/**
+ * Every key that phones push, sorted. Keys are compared whole. `common-trips` and `diary/trips-<day>` are documents
+ * that the server writes for phones to pull: no phone pushes them, so they have no converter.
+ */
+export const converterTable: readonly ConverterRow[] = [
+  { key: keys.activity, android: convertAndroidMotionActivity },
+  { key: keys.battery, android: convertAndroidBattery, ios: convertIosBattery, other: convertOtherBattery },
+  { key: 'background/bluetooth_ble', generic: convertBluetooth },
+  { key: keys.filteredLocation, generic: convertLocation },
+  { key: keys.location, generic: convertLocation },
+  {
+    key: keys.motionActivity,
+    android: convertAndroidMotionActivity,
+    ios: convertIosMotionActivity,
+    other: convertOtherMotionActivity,
+  },
+  { key: 'config/app_ui_config', generic: unchanged, localTimes: 'none' },
+  { key: keys.consent, generic: unchanged, localTimes: 'none' },
+  { key: keys.sensorConfig, generic: unchanged, localTimes: 'none' },
+  { key: keys.syncConfig, generic: unchanged, localTimes: 'none' },
+  { key: keys.correction, generic: convertCorrection, localTimes: 'none' },
+  { key: 'manual/demographic_survey', generic: convertSurvey },
+  { key: 'manual/destination_confirm', generic: convertUserInput, localTimes: 'range' },
+  { key: keys.incident, generic: convertIncident },
+  { key: keys.modeConfirm, generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/place_addition_input', generic: convertOpenUserInput, localTimes: 'range' },
+  { key: 'manual/place_user_input', generic: convertOpenUserInput, localTimes: 'range' },
+  { key: keys.purposeConfirm, generic: convertUserInput, localTimes: 'range' },
+  { key: keys.replacedMode, generic: convertUserInput, localTimes: 'range' },
+  { key: 'manual/survey', generic: convertSurvey },
+  { key: 'manual/trip_addition_input', generic: convertOpenUserInput, localTimes: 'range' },
+  { key: 'manual/trip_user_input', generic: convertOpenUserInput, localTimes: 'range' },
+  {
+    key: keys.transition,
+    android: convertAndroidTransition,
+    ios: convertIosTransition,
+    other: convertOtherTransition,
+  },
+  { key: 'stats/client_error', generic: convertStats, localTimes: 'none' },
+  { key: 'stats/client_nav_event', generic: convertStats, localTimes: 'none' },
+  { key: 'stats/client_time', generic: convertStats, localTimes: 'none' },
+];
+
+const rows = new Map(converterTable.map((row) => [row.key, row]));
+
+/** The times of a payload that also get local fields. */
+export function localTimesOf(key: string): LocalTimes {
+  return rows.get(key)?.localTimes ?? 'one';
+}
+
+/** The columns of the table: of each platform, converters by key. */
+const columns = new Map<string, ReadonlyMap<string, Converter | undefined>>(
+  platforms.map((platform) => [
+    platform,
+    new Map(converterTable.map((row) => [row.key, row[platform] ?? row.generic])),
+  ]),
+);
+
+/** The last cell that was looked up: entries come key by key. */
+let last: { platform: string; key: string; converter: Converter | null } = { platform: '', key: '', converter: null };
+
+/** The converter of one cell of the table; null for an unknown platform, an unknown key, and an empty cell. */
+export function converterFor(platform: string, key: string): Converter | null {
+  if (last.key === key && last.platform === platform) return last.converter;
+  const column = columns.get(platform) ?? columns.get(platform.toLowerCase());
+  const converter = column?.get(key) ?? null;
+  last = { platform, key, converter };
+  return converter;
+}

@@ -1,0 +1,48 @@
+// The errors with which every backend refuses a call, one text for each reason.
+import { MobilityError } from './mobility-error.ts';
+import type { Lease } from './pipeline-state.ts';
+
+/** The caller does not hold the user's lease; `found`: the present lease, or null. */
+export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
+  const holder = found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`;
+  return new MobilityError(
+    'MOBILITY_LEASE_LOST',
+    `expected the lease of ${lease.owner} (fence ${lease.fence}) on user ${userId}, found ${holder}; ` +
+      'nothing was written: leave the user to the new owner',
+  );
+}
+
+/** `found` names the user who already has the name or the UUID. */
+export function userExists(found: string): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USER_EXISTS',
+    `expected a name and a UUID that are free or belong together, found: ${found}; see \`mobility users list\``,
+  );
+}
+
+/** Rows are written about registered users only, and of those about none whose erasure has begun. */
+export function notAdmitted(): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USER_UNKNOWN',
+    'expected a registered user, found one who was erased or never registered; nothing was written. If an erasure was interrupted, ' +
+      'repeat `mobility erase`',
+  );
+}
+
+/** An erasure, or a copy from another store, has begun and not ended. */
+export function notFinished(): MobilityError {
+  return new MobilityError(
+    'MOBILITY_USER_EXISTS',
+    'expected a name and a UUID that are free or in use, found: an erasure or a copy of this user that has not ended; repeat it',
+  );
+}
+
+/** An address could have a store, and has none. */
+export class NoStore extends MobilityError {
+  constructor(place: string) {
+    super(
+      'MOBILITY_STORE_ADDRESS',
+      `expected a store in ${place}, found none: correct the address, or create it with \`mobility store init\``,
+    );
+  }
+}

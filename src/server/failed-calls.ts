@@ -1,0 +1,77 @@
+// Failed calls: the answer for the caller, and the details for the operator that the caller must not see.
+import { createStamp, hostZone } from '../log/line-format.ts';
+import { line } from '../log/messages.ts';
+import { errorText } from '../model/mobility-error.ts';
+import { userNameOf } from '../model/user.ts';
+import type { AppParts } from './app-parts.ts';
+import type { Call } from './call.ts';
+import { type CallerCounts, reportLimit } from './caller-limits.ts';
+import { causeOf, type Problem, problemOf } from './problem.ts';
+
+/** Answers a failed call, and logs why it failed. */
+export async function answerProblem(
+  error: unknown,
+  call: Call,
+  parts: AppParts,
+  counts: CallerCounts,
+): Promise<Response> {
+  const problem = problemOf(error);
+  const { status, options } = problem;
+  if ((status === 400 || status === 413) && call.caller !== null) counts.refused(call.caller.uuid);
+  if (status === 429) parts.metrics?.figures.limitMet(String(options.members?.limit ?? 'open_calls'));
+  if (status === 429 && call.caller !== null) {
+    reportLimit(problem, call.caller.uuid, { ...parts, counts, log: call.log });
+  }
+  call.failure = options.code ?? null;
+  call.cause = causeOf(problem);
+  if (status >= 500) reportFailure(problem, call, parts);
+  else if (!(await reportRefusal(problem, call, parts, counts))) call.reason = problem.message;
+  return call.refuse(problem, call.id);
+}
+
+/**
+ * Logs whose token was refused, and notes it in their profile once a minute: `mobility status` shows it. False if the
+ * token names nobody, nor the caller anybody who is registered.
+ */
+async function reportRefusal(
+  { options }: Problem,
+  { log }: Call,
+  { store, now }: AppParts,
+  counts: CallerCounts,
+): Promise<boolean> {
+  const { token, user: owner, why, since, claimed } = options.refusal ?? {};
+  if (token === undefined) return false;
+  const find = () => (owner === undefined ? store.users.byEmail(userNameOf(claimed ?? '')) : store.users.byUuid(owner));
+  const user = await find().catch(() => null); // the caller is refused, whatever the store says
+  if (user === null) return false;
+  const state = why === undefined ? 'not known' : `${why} on ${createStamp(hostZone())(since ?? now())}`;
+  log.write('WARNING', line.refusedToken(token, state, owner === undefined ? 'sent as' : 'of', user.user_email));
+  log.write('INFO', line.userUuid(user.uuid));
+  if (counts.mayNote(user.uuid, 'refused')) {
+    const fields = {
+      last_refusal: `token ${token}, ${state}`,
+      last_refusal_ts: now(),
+      last_refusal_why: why ?? 'unknown',
+    };
+    store.profiles.merge(user.uuid, fields).catch(() => {});
+  }
+  return true;
+}
+
+/**
+ * Writes a failure of the server to standard error: an unexpected exception with its stack, an expected one, such as a
+ * full disk that fails every call, in one line.
+ */
+export function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
+  call.failure = problem.options.code ?? 'EXCEPTION';
+  call.cause = causeOf(problem);
+  const output = parts.errorOutput ?? ((text) => process.stderr.write(`${text}\n`));
+  const cause = problem.options.cause ?? problem;
+  output(`${call.id} ${call.method} ${call.path}: ${problem.status === 500 ? stackOf(cause) : errorText(cause)}`);
+}
+
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.stack ?? error.message;
+  return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
+}

@@ -1,0 +1,22 @@
+// Every route of the server. What is not in these two lists does not answer.
+import { customLabelRoutes } from './custom-labels.ts';
+import { datastreamRoutes } from './datastreams.ts';
+import { otherAppRoutes } from './other-apps.ts';
+import { profileRoutes } from './profile.ts';
+import { resultRoutes } from './result.ts';
+import type { Route } from './route.ts';
+import { timelineRoutes } from './timeline.ts';
+import { usercacheRoutes } from './usercache-routes.ts';
+
+/** Routes for callers, each a POST. */
+export const routes: readonly Route[] = [
+  ...usercacheRoutes,
+  ...timelineRoutes,
+  ...profileRoutes,
+  ...customLabelRoutes,
+  ...resultRoutes,
+  ...datastreamRoutes,
+  ...otherAppRoutes,
+];
+
+export { openRoutes } from './open-routes.ts';

@@ -1,0 +1,93 @@
+// What phones push, and the documents they pull.
+
+import { withLabels } from '../../diary/labels/add-labels.ts';
+import type { TripFeatureCollection } from '../../diary/trip-features.ts';
+import { takeEntry } from '../../intake/check-entry.ts';
+import { putTaken } from '../../intake/put-batch.ts';
+import type { PutCounts } from '../../log/messages.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isNewerConfig } from '../../model/study-config.ts';
+import type { Document } from '../../store/store.ts';
+import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
+import type { Route, RouteCall } from './route.ts';
+
+const count = { type: 'integer', minimum: 0 };
+const counts = { inserted: count, updated: count, rejected: count };
+const document = objectOf({
+  metadata: objectOf({ key: { type: 'string' }, type: { const: 'document' }, write_ts: values.time }),
+  data: { type: ['object', 'array'], items: {} },
+});
+
+/** The routes under `/usercache`. */
+export const usercacheRoutes: readonly Route[] = [
+  {
+    path: '/usercache/put',
+    summary: 'Stores a batch of entries; 200 means that every entry is on disk',
+    answers: objectOf(counts),
+    body: schemas.put,
+    list: 'phone_to_server',
+    answer: put,
+  },
+  {
+    path: '/usercache/putone',
+    summary: 'Stores one entry',
+    answers: objectOf({ putone: { const: true }, ...counts }),
+    body: schemas.putOne,
+    large: true,
+    answer: putOne,
+  },
+  {
+    path: '/usercache/get',
+    summary: 'Returns the documents for the phone: the diary of the last days, and configuration',
+    answers: objectOf({ server_to_phone: arrayOf(document) }),
+    fetches: true,
+    answer: get,
+  },
+];
+
+async function put(call: RouteCall): Promise<object> {
+  const { caller, list, store, now, log, sentWith } = call;
+  const stored: PutCounts = await putTaken(caller.uuid, list, { store, now, log, sentWith });
+  return { ...stored, ...(await newerConfig(call)) };
+}
+
+/** The configuration of the caller's study, where their phone has an older one: the app takes it from the answer. */
+async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deployment_config?: JsonObject }> {
+  const { deployment_config_version: version, app_version: app } = body;
+  if (caller.study === undefined || version === undefined) return {};
+  const config = (await store.studies.byName(caller.study))?.config ?? null;
+  return config !== null && isNewerConfig(config, version, app) ? { deployment_config: config } : {};
+}
+
+async function putOne({ caller, body, store, now, log, sentWith }: RouteCall): Promise<object> {
+  const taken = [takeEntry(body.the_entry!)];
+  return { putone: true, ...(await putTaken(caller.uuid, taken, { store, now, log, sentWith })) };
+}
+
+/** The documents as stored, and in the trips of a day what the user said about them. */
+async function get({ caller, store }: RouteCall): Promise<object> {
+  const documents = await store.documents.list(caller.uuid);
+  const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn));
+  let next = 0;
+  const labelled = documents.map((document): Document => {
+    const { length } = tripsIn(document);
+    if (length === 0) return document;
+    next += length;
+    return { ...document, data: trips.slice(next - length, next) as unknown as JsonValue };
+  });
+  return { server_to_phone: labelled.map(forPhone) };
+}
+
+/** The trips that a document of a day holds; none of any other document. */
+function tripsIn({ key, data }: Document): TripFeatureCollection[] {
+  const isDay = key.startsWith('diary/trips-') && Array.isArray(data);
+  return isDay &&
+    data.every((trip) => isJsonObject(trip) && Array.isArray(trip.features) && isJsonObject(trip.properties))
+    ? (data as unknown as TripFeatureCollection[])
+    : [];
+}
+
+/** A document as phones take it. An iOS phone crashes over any name in the metadata but the seven it knows. */
+function forPhone({ key, write_ts, data }: Document): object {
+  return { metadata: { key, type: 'document', write_ts }, data };
+}

@@ -1,0 +1,76 @@
+// The engine of a store in MongoDB: rows in transactions, the server's clock, its disk.
+import type { Engine } from '../rows/rows.ts';
+import { type Connection, connect, type MongoOptions } from './connect.ts';
+import { aboutOf, ensureStore } from './layout.ts';
+import { onRows, SecondStatement } from './mongodb-rows.ts';
+import { inTransaction, retry, userQueue } from './mongodb-transactions.ts';
+
+/**
+ * Opens the engine on a MongoDB deployment. Throws `MOBILITY_STORE_ADDRESS` (also for a database without a store if
+ * `make` is false), `MOBILITY_STORE_UNAVAILABLE`, `MOBILITY_STORE_VERSION` (another format, or rows of another program)
+ * and `MOBILITY_UNSUPPORTED` (a server before 6.0, or without transactions).
+ */
+export async function openMongoEngine(address: string, options: MongoOptions = {}): Promise<Engine> {
+  const connection = await connect(address, options);
+  try {
+    await ensureStore(connection, options);
+  } catch (error) {
+    await connection.client.close();
+    throw error;
+  }
+  return engineOn(connection);
+}
+
+function engineOn(connection: Connection): Engine {
+  const { address, client, db } = connection;
+  const inTurn = userQueue(connection.retryMs);
+  const about = aboutOf(connection);
+  return {
+    address,
+    read: async (work) => {
+      try {
+        // Most reads are one statement, which takes one command without a transaction.
+        return await retry(connection, () => onRows({ db, session: null, user: null }, work));
+      } catch (error) {
+        if (!(error instanceof SecondStatement)) throw error;
+        return inTransaction(connection, (session) => onRows({ db, session, user: null }, work));
+      }
+    },
+    write: (user, work) => {
+      const write = () => inTransaction(connection, (session) => onRows({ db, session, user }, work));
+      return user === null ? write() : inTurn(user, write);
+    },
+    now: serverClock(connection),
+    forget: async () => {}, // MongoDB reuses the space of removed documents
+    check: async () => [], // the server checks its own files
+    ping: async () => {
+      await retry(connection, () => about.updateOne({ _id: 'ping' }, { $inc: { count: 1 } }, { upsert: true }));
+      await retry(connection, () => about.findOne({ _id: 'ping' }));
+    },
+    disk: () => retry(connection, () => diskOf(connection)),
+    close: () => client.close(),
+  };
+}
+
+const clockTerm = 60; // s
+
+/** The clock of the server, asked once a minute; in between the clock of this process continues it. */
+function serverClock(connection: Connection): () => Promise<number> {
+  const elapsed = (): number => performance.now() / 1000;
+  let [began, asked] = [connection.clock, elapsed()];
+  return async () => {
+    if (elapsed() > asked + clockTerm) {
+      const { localTime } = await retry(connection, () => connection.db.command({ hello: 1 }));
+      asked = elapsed();
+      began = localTime.getTime() / 1000 - asked;
+    }
+    return began + elapsed();
+  };
+}
+
+/** Compressed, with indexes, as the server says. */
+async function diskOf({ db }: Connection): Promise<{ bytes: number; free: number | null }> {
+  const { storageSize = 0, indexSize = 0, totalSize, fsTotalSize, fsUsedSize } = await db.command({ dbStats: 1 });
+  const free = fsTotalSize - fsUsedSize;
+  return { bytes: totalSize ?? storageSize + indexSize, free: Number.isFinite(free) ? free : null };
+}

@@ -1,0 +1,112 @@
+// Errors of the MongoDB driver: which may pass, and what the caller of the store gets instead.
+import {
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoOperationTimeoutError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoWriteConcernError,
+} from 'mongodb';
+import { errorText, MobilityError } from '../../model/mobility-error.ts';
+
+/** Codes of the server after which the same statement may succeed later: it, or its primary, is not there just now. */
+const passingCodes = new Set([
+  ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
+  ...[91, 11600, 11601, 11602], // ShutdownInProgress, InterruptedAtShutdown, Interrupted, InterruptedDueToReplStateChange
+  ...[189, 10107, 13435, 13436], // PrimarySteppedDown, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary
+  ...[64, 134, 239, 246], // WriteConcernFailed, ReadConcernMajorityNotAvailableYet, SnapshotTooOld, SnapshotUnavailable
+  ...[225, 251, 290, 262], // TransactionTooOld, NoSuchTransaction, and two limits of time
+  13388, // StaleConfig
+]);
+
+/** Codes of the server for a conflict with another writer: LockTimeout, WriteConflict, DuplicateKey. */
+const conflictCodes = new Set([24, 112, 11000]);
+
+const outOfDiskSpace = 14031;
+
+/** Codes with which the server refuses a client: missing rights, wrong credentials (the last: of Atlas). */
+const refusalCodes = new Set([13, 18, 8000]);
+
+const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
+
+/** The command that turns a server that was started with `--replSet` into a replica set of one member. */
+export const initiation = "mongosh --eval 'rs.initiate()'";
+
+/** A bulk write wraps an error of the connection in an error without its class and labels: returns the inner error. */
+function innerError(error: unknown): unknown {
+  const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : null;
+  return inner instanceof Error ? inner : error;
+}
+
+function codeOf(error: unknown): number | null {
+  const inner = innerError(error);
+  return inner instanceof MongoError && typeof inner.code === 'number' ? inner.code : null;
+}
+
+/** True if the transaction conflicts with another writer, or violates a unique index. */
+export function isConflict(error: unknown): boolean {
+  return conflictCodes.has(codeOf(error)!);
+}
+
+/** True if it is unknown whether a commit took effect. The same commit may be sent again. */
+export function isUnknownCommit(error: unknown): boolean {
+  return (error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')) || isUnreachable(error);
+}
+
+/** True if the server was unreachable, or the connection was lost. */
+export function isUnreachable(error: unknown): boolean {
+  const inner = innerError(error);
+  return unreachableKinds.some((kind) => inner instanceof kind) || isSocketError(inner);
+}
+
+const unreachableKinds = [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError];
+const socketCodes = /^(EPIPE|ECONN|ETIMEDOUT|EHOST|ENET|ERR_STREAM_|ERR_SOCKET_)/;
+
+/** True for errors of sockets and of the lookup of hosts: the driver passes some on as they are. */
+function isSocketError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+  return socketCodes.test(code) || /^(query|getaddrinfo)/.test(syscall);
+}
+
+/** True if another try may succeed. */
+export function isPassing(error: unknown): boolean {
+  const inner = innerError(error);
+  if (isUnreachable(inner)) return true;
+  if (!(inner instanceof MongoError) || codeOf(inner) === outOfDiskSpace) return false;
+  if (isConflict(inner) || inner instanceof MongoWriteConcernError) return true;
+  return passingCodes.has(codeOf(inner)!) || passingLabels.some((label) => inner.hasErrorLabel(label));
+}
+
+/** The error for the caller of the store. An error that is no failure of the server is returned as it is. */
+export function toStoreError(error: unknown, address: string): unknown {
+  if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
+  const cause = { cause: error };
+  if (codeOf(error) === outOfDiskSpace) {
+    const message = `expected space on the disk of ${address}, found none; nothing was written: free space and try again`;
+    return new MobilityError('MOBILITY_STORE_FULL', message, cause);
+  }
+  if (isConflict(error)) {
+    const message = `expected to write to ${address}, found other writers in the way: ${errorText(error)}; nothing was written: try again`;
+    return new MobilityError('MOBILITY_STORE_BUSY', message, cause);
+  }
+  const isRefusal = error instanceof MongoServerError && refusalCodes.has(codeOf(error)!);
+  return isPassing(error) || isRefusal ? unavailable(error, address) : error;
+}
+
+function unavailable(error: unknown, address: string): MobilityError {
+  const message =
+    `expected an answer from ${address}, found: ${errorText(error)}${selectionHint(innerError(error))}; ` +
+    'nothing was acknowledged: try again';
+  return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
+}
+
+/** What to check if the driver finds no server; it does not say that it reached a server without a replica set. */
+function selectionHint(error: unknown): string {
+  if (!(error instanceof MongoServerSelectionError)) return '';
+  const servers = [...(error.reason?.servers.values() ?? [])];
+  return servers.some(({ type }) => type === 'RSGhost')
+    ? ` (the server belongs to no replica set yet: run once \`${initiation}\`)`
+    : ' (are host, port, tls and replicaSet right?)';
+}

@@ -1,0 +1,97 @@
+// Generators over all rows of a kind: the store answers in pages, and these follow the pages to the end.
+import type { Entry } from '../model/entry.ts';
+import { justAfter } from '../model/time.ts';
+import type { TripRecord } from '../model/trip.ts';
+import type { UserRecord } from '../model/user.ts';
+import { withFields } from '../model/with-fields.ts';
+import { startSlices } from '../util/slices.ts';
+import type { EntryPage, EntryQuery, ErrorRow, Store } from './store.ts';
+
+/** Rows asked for at a time, unless the caller says otherwise. A link holds the whole line of its trip. */
+const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
+
+/** A place that holds entries by time: the usercache or the timeseries. */
+export interface EntryPart {
+  find(userId: string, query: EntryQuery): Promise<EntryPage>;
+}
+
+/** A query of all its pages: which entries, in which order. `limit`: how many are held at once. */
+export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
+
+/** Every registered user, by UUID; only those after `after` where it is given. */
+export async function* everyUser(
+  { users }: Pick<Store, 'users'>,
+  { after, limit = pageSizes.users }: { after?: string; limit?: number } = {},
+): AsyncGenerator<UserRecord, undefined> {
+  for (let last = after; ; ) {
+    const page = await users.list({ ...(last !== undefined && { after: last }), limit });
+    yield* page;
+    if (page.length < limit) return;
+    last = page.at(-1)!.uuid;
+  }
+}
+
+/** The pages of a query, each with its entries and where the next one begins. */
+export async function* entryPages(
+  part: EntryPart,
+  userId: string,
+  selection: EntrySelection,
+): AsyncGenerator<EntryPage, undefined> {
+  const query: EntryQuery = withFields(selection, { limit: selection.limit ?? pageSizes.entries });
+  const slices = startSlices();
+  let page = await part.find(userId, query);
+  for (;;) {
+    yield page;
+    if (page.next === null) return;
+    // An embedded store answers at once: without a pause a long history would hold up everything else.
+    if (slices.isOver()) await slices.next();
+    page = await part.find(userId, withFields(query, { after: page.next }));
+  }
+}
+
+/** Every entry of a query, in its order. */
+export async function* everyEntry(
+  part: EntryPart,
+  userId: string,
+  selection: EntrySelection,
+): AsyncGenerator<Entry, undefined> {
+  for await (const { entries } of entryPages(part, userId, selection)) yield* entries;
+}
+
+/** The pages of a user's errors, by id. */
+export async function* errorPages(
+  { errors }: Pick<Store, 'errors'>,
+  userId: string,
+  { limit = pageSizes.errors, ...which }: { key?: string; reason?: string; limit?: number } = {},
+): AsyncGenerator<ErrorRow[], undefined> {
+  for (let after: string | undefined; ; ) {
+    const page = await errors.list(userId, { ...which, ...(after !== undefined && { after }), limit });
+    // A page of large errors may be short without being the last.
+    if (page.length === 0) return;
+    yield page;
+    after = page.at(-1)!.id;
+  }
+}
+
+/** Every error of a user, by id; only those with the given key or reason. */
+export async function* everyError(
+  store: Pick<Store, 'errors'>,
+  userId: string,
+  which: { key?: string; reason?: string; limit?: number } = {},
+): AsyncGenerator<ErrorRow, undefined> {
+  for await (const page of errorPages(store, userId, which)) yield* page;
+}
+
+/** Every link of the chain of trips, by `chain_ts`; only those in `[from, to)` where it is given. */
+export async function* everyLink(
+  { trips }: Pick<Store, 'trips'>,
+  userId: string,
+  { from = Number.NEGATIVE_INFINITY, to, limit = pageSizes.links }: { from?: number; to?: number; limit?: number } = {},
+): AsyncGenerator<TripRecord, undefined> {
+  for (let start = from; ; ) {
+    const page = await trips.chain(userId, { from: start, ...(to !== undefined && { to }), limit });
+    yield* page;
+    if (page.length < limit) return;
+    start = justAfter(page.at(-1)!.chain_ts);
+  }
+}

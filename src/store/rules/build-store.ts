@@ -1,0 +1,47 @@
+// The store over an engine: every rule once, for SQLite and MongoDB alike.
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
+import { doorOf } from '../closing-guard.ts';
+import type { Engine } from '../rows/rows.ts';
+import type { Erasure, Store, UserRegistry } from '../store.ts';
+import { leases, pipelineStates } from './accounts.ts';
+import { ChunkCache } from './chunk-cache.ts';
+import { documents } from './documents.ts';
+import { countsOf, erase, unfinished } from './erase-rows.ts';
+import { errorTimeseries } from './error-timeseries.ts';
+import { figuresOf } from './figures.ts';
+import { managers, studies, tokens, users } from './people.ts';
+import { profiles } from './profiles.ts';
+import { timeseries } from './timeseries.ts';
+import { trips } from './trips.ts';
+import { usercache } from './usercache.ts';
+
+/** The store over an engine, which it closes. */
+export function storeOver(engine: Engine): Store {
+  const cache = new ChunkCache();
+  const series = timeseries(engine, cache);
+  const door = doorOf(engine.address);
+  let closed: Promise<void> | null = null;
+  return {
+    address: engine.address,
+    users: door.guard({ ...users(engine), figures: (which) => figuresOf(engine, which) } satisfies UserRegistry),
+    tokens: door.guard(tokens(engine)),
+    studies: door.guard(studies(engine)),
+    managers: door.guard(managers(engine)),
+    profiles: door.guard(profiles(engine)),
+    usercache: door.guard(usercache(engine, cache)),
+    documents: door.guard(documents(engine)),
+    errors: door.guard(errorTimeseries(engine, cache)),
+    timeseries: door.guard(series),
+    trips: door.guard(correctedTrips(trips(engine), series)),
+    pipeline: door.guard(pipelineStates(engine)),
+    leases: door.guard(leases(engine)),
+    ...door.guard({
+      counts: (userId: string) => countsOf(engine, userId),
+      erase: (userId: string, how?: Erasure) => erase(engine, cache, userId, how),
+      unfinished: () => engine.read(unfinished),
+      ping: () => engine.ping(),
+      disk: () => engine.disk(),
+    }),
+    close: () => (closed ??= door.close().then(() => engine.close())),
+  };
+}

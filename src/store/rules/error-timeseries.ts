@@ -1,0 +1,122 @@
+// The error timeseries: what was set aside, and its way back.
+import { type Entry, type Identity, identityText } from '../../model/entry.ts';
+import { compareTexts } from '../../model/text-order.ts';
+import type { WaitingEntry } from '../chunks/batch.ts';
+import type { Engine, WritableRows } from '../rows/rows.ts';
+import { errors } from '../rows/tables.ts';
+import type { ErrorRow, ErrorTimeseries } from '../store.ts';
+import { admitted } from './accounts.ts';
+import type { ChunkCache } from './chunk-cache.ts';
+import { errorOf, rowOf } from './error-rows.ts';
+import { knownOf } from './identities.ts';
+import { addWaiting } from './usercache.ts';
+
+/** Characters of JSON that a page holds, but for its first error. */
+const pageSize = 16 * 2 ** 20;
+
+/** The error timeseries of a store. */
+export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeseries {
+  return {
+    list: (userId, { id, key, reason, after, limit }) =>
+      engine.read(async (rows) => {
+        const chosen = {
+          ...(id && { id }),
+          ...(key !== undefined && { key }),
+          ...(reason !== undefined && { reason }),
+        };
+        const where = { user: userId, ...chosen, ...(after !== undefined && { id: { gt: after } }) };
+        const found: ErrorRow[] = [];
+        let total = 0;
+        // In small steps: entries may be large.
+        for (let from = where; found.length < limit; ) {
+          const some = { where: from, order: ['id'] as const, limit: Math.min(limit - found.length, 100) };
+          const page = await rows.find(errors, some);
+          for (const row of page) {
+            const { error, size } = errorOf(row);
+            total += size;
+            if (total > pageSize && found.length > 0) return found;
+            found.push(error);
+          }
+          if (page.length < some.limit) break;
+          from = { ...where, id: { gt: page.at(-1)!.id } };
+        }
+        return found;
+      }),
+    summary: (userId) =>
+      engine.read(async (rows) => {
+        const counts = new Map<string, Awaited<ReturnType<ErrorTimeseries['summary']>>[number]>();
+        for (const { key, reason } of await rows.find(errors, { where: { user: userId } }, ['key', 'reason'])) {
+          const name = JSON.stringify([key, reason]);
+          const before = counts.get(name);
+          if (before === undefined) counts.set(name, { key, reason, count: 1 });
+          else before.count += 1;
+        }
+        const isNamed = ({ key }: { key: string | null }): number => Number(key !== null);
+        return [...counts.values()].sort(
+          (a, b) =>
+            isNamed(a) - isNamed(b) || compareTexts(a.key ?? '', b.key ?? '') || compareTexts(a.reason, b.reason),
+        );
+      }),
+    count: (userId) => engine.read((rows) => rows.total(errors, { user: userId })),
+    takeBack: async (userId, back) => {
+      if (back.length === 0) return 0;
+      return engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        return takeBack(rows, cache, userId, back);
+      });
+    },
+    put: async (userId, list) => {
+      const made = list.map((error) => ({ ...error, row: rowOf(userId, error) }));
+      const identities = list.flatMap(({ identity }) => identity ?? []);
+      await engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        const known = await knownOf(rows, cache, userId, identities);
+        const wanted = made.filter(({ identity }) => identity === null || !known.get(identity)?.waits);
+        await rows.put(
+          errors,
+          wanted.map(({ row }) => row),
+        );
+      });
+    },
+    remove: (userId, ids) =>
+      engine.write(userId, async (rows) => {
+        await admitted(rows, userId);
+        return rows.remove(errors, { user: userId, id: { in: ids } });
+      }),
+  };
+}
+
+/** See `ErrorTimeseries.takeBack`. */
+async function takeBack(
+  rows: WritableRows,
+  cache: ChunkCache,
+  user: string,
+  taken: readonly { id: string; entry: Entry }[],
+): Promise<number> {
+  const identities = taken.map(({ entry }): Identity => entry.metadata);
+  const known = await knownOf(rows, cache, user, identities);
+  const where = { user, id: { in: taken.map(({ id }) => id) } };
+  const columns = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts'] as const;
+  const found = new Map((await rows.find(errors, { where }, columns)).map((row) => [row.id, row]));
+  const waiting = new Map<string, WaitingEntry>();
+  const gone: string[] = [];
+  for (const { id, entry } of taken) {
+    const error = found.get(id);
+    if (error === undefined) continue;
+    found.delete(id);
+    const before = known.get(entry.metadata);
+    if (error.write_ts === null && before !== undefined) {
+      // Nobody can tell which is newer, unless the identity was first received after this one failed.
+      if (before.received_ts > error.last_ts) gone.push(id);
+      continue;
+    }
+    gone.push(id);
+    const name = identityText(entry.metadata);
+    if (before?.waits || waiting.has(name)) continue;
+    const { first_ts, tries, received_ts } = error;
+    waiting.set(name, { entry, received_ts, failed: { first_ts, tries } });
+  }
+  if (gone.length > 0) await rows.remove(errors, { user, id: { in: gone } });
+  await addWaiting(rows, user, [...waiting.values()]);
+  return waiting.size;
+}

@@ -1,0 +1,260 @@
+// Transactions on the file of the store: writes one after another on one connection, reads on another.
+import { accessSync, constants, statSync } from 'node:fs';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { MobilityError } from '../../model/mobility-error.ts';
+import type { Rows, WritableRows } from '../rows/rows.ts';
+import { type Connection, connect, type Statement } from './driver.ts';
+import { endsTransaction, isBusy, storeError } from './sqlite-errors.ts';
+import { rowsIn } from './sqlite-rows.ts';
+
+const busyLimit = 10; // s
+
+const longGroup = 20; // ms after which a group of writes is committed
+/** ms of pause after a long transaction, in which other processes that wait for the file come first. */
+export const makeWay = 5;
+
+const cachePages = 4_000; // 16 MB a connection
+const largestLog = 64 * 2 ** 20; // bytes of log that stay on disk for later writes
+
+/** The file of the store, open. */
+export interface Transactions {
+  /** Runs `work` in one snapshot, after the reads before it. */
+  read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` in a transaction, together with what else wants to write in this turn of the event loop: one that fails
+   * does not fail the others. Resolves when the commit is on disk. `work` may wait for rows only.
+   */
+  write<T>(work: (rows: WritableRows) => Promise<T>): Promise<T>;
+  /**
+   * Runs statements outside of a transaction, after the writes before it, again while other processes are in the way.
+   */
+  alone<T>(work: (connection: Connection) => T): Promise<T>;
+  /** Runs statements that change nothing, after the reads before them. */
+  look<T>(work: (connection: Connection) => T): Promise<T>;
+  /** Waits for what runs, and closes the file. */
+  close(): Promise<void>;
+}
+
+/** What every connection needs: the engine keeps none of it in the file. */
+export function setUp(connection: Connection): void {
+  connection.exec('PRAGMA synchronous = FULL');
+  connection.exec('PRAGMA secure_delete = ON'); // what is removed is overwritten with zeros
+  connection.exec(`PRAGMA cache_size = ${cachePages}`);
+  connection.exec(`PRAGMA journal_size_limit = ${largestLog}`);
+}
+
+/** Tries until no other connection is in the way, with short pauses that leave the event loop free. */
+export async function whenFree<T>(attempt: () => T | Promise<T>, limit = busyLimit): Promise<T> {
+  const deadline = performance.now() + limit * 1000;
+  for (let tries = 0; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+    }
+    // A random pause, so that waiting processes do not collide again.
+    await pause(Math.random() * Math.min(1 + tries / 4, 3));
+  }
+}
+
+/** A connection with its prepared statements and its rows. */
+interface Line {
+  connection: Connection;
+  rows: WritableRows;
+  sql(text: string): Statement;
+}
+
+/** A connection that is set up, and `begin` run on it. */
+async function lineTo(path: string, limit: number, begin = (_: Connection): void => {}): Promise<Line> {
+  const connection = connect(path);
+  const attempt = (): void => {
+    setUp(connection);
+    begin(connection);
+  };
+  await whenFree(attempt, limit).catch((error) => {
+    connection.close();
+    throw error;
+  });
+  const statements = new Map<string, Statement>();
+  const sql = (text: string): Statement => {
+    const statement = statements.get(text) ?? connection.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
+  return { connection, sql, rows: rowsIn(sql) };
+}
+
+interface Job {
+  work: (rows: WritableRows) => Promise<unknown>;
+  resolve: (value: never) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Opens a file that `folder.ts` made and checked. Nothing is written before the first `write`. A call waits for other
+ * processes for `busySeconds` at most, then it fails with `MOBILITY_STORE_BUSY`.
+ */
+export async function openTransactions(path: string, busySeconds = busyLimit): Promise<Transactions> {
+  const free = <T>(attempt: () => T | Promise<T>): Promise<T> => whenFree(attempt, busySeconds);
+  /** Runs `task`; what it throws becomes the error of a store. */
+  const named = <T>(task: () => Promise<T>): Promise<T> =>
+    task().catch((error) => {
+      throw storeError(error, path);
+    });
+  const opened = new Map([[path, identityOf(path)]]); // which must stay in place: the database and its log
+  const reader = await named(() => lineTo(path, busySeconds));
+  let writer: Line | null = null;
+  const jobs: Job[] = [];
+  const reads = queue();
+  const writes = queue();
+
+  /** The connection for writes. Write-ahead logging begins with the first of them. */
+  const writing = async (): Promise<Line> => {
+    expectInPlace();
+    if (writer !== null) return writer;
+    writer = await lineTo(path, busySeconds, (connection) => beginLog(connection, path));
+    opened.set(`${path}-wal`, identityOf(`${path}-wal`));
+    return writer;
+  };
+  const expectInPlace = (): void => {
+    for (const [file, identity] of opened) {
+      const found = identityOf(file);
+      if (found !== identity) throw outOfPlace(file, found);
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    while (jobs.length > 0) {
+      const began = performance.now();
+      await commit(jobs.splice(0)).catch(() => {});
+      const wasLong = performance.now() - began > longGroup;
+      if (jobs.length > 0) await (wasLong ? pause(makeWay) : nextTurn());
+    }
+  };
+  /** Commits a group; if that fails as a whole, each job alone: what is too much together may fit alone. */
+  const commit = async (group: readonly Job[]): Promise<void> => {
+    try {
+      const line = await writing();
+      await free(() => line.sql('BEGIN IMMEDIATE').run());
+      const { outcomes, rest } = await inTransaction(line, group, expectInPlace);
+      for (const settle of outcomes) settle();
+      jobs.unshift(...rest);
+    } catch (error) {
+      if (group.length > 1 && !isBusy(error)) for (const job of group) await commit([job]);
+      else for (const job of group) job.reject(storeError(error, path));
+    }
+  };
+
+  return {
+    read: (work) => reads(() => named(() => free(() => inSnapshot(reader, work)))),
+    write: (work) =>
+      new Promise((resolve, reject) => {
+        const isFirst = jobs.push({ work, resolve, reject }) === 1;
+        if (isFirst) setImmediate(() => void writes(drain));
+      }),
+    alone: (work) =>
+      writes(() =>
+        named(async () => {
+          const { connection } = await writing();
+          return free(() => work(connection));
+        }),
+      ),
+    look: (work) => reads(() => named(() => free(() => work(reader.connection)))),
+    close: async () => {
+      await Promise.all([reads(async () => {}), writes(async () => {})]);
+      reader.connection.close();
+      if (writer === null) return;
+      try {
+        writer.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      } catch {
+        // Others use the file, or the disk is full: the log stays, which loses nothing.
+      }
+      writer.connection.close();
+    },
+  };
+}
+
+/** Runs tasks one after another. */
+function queue(): <T>(task: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (task) => {
+    const next = last.then(task);
+    last = next.catch(() => {});
+    return next;
+  };
+}
+
+async function inSnapshot<T>(line: Line, work: (rows: Rows) => Promise<T>): Promise<T> {
+  line.sql('BEGIN').run();
+  try {
+    return await work(line.rows);
+  } finally {
+    if (line.connection.inTransaction) line.sql('COMMIT').run();
+  }
+}
+
+/**
+ * Runs jobs in the transaction that has begun, until it has taken long, and commits it. Returns how to settle those
+ * that ran, after the commit, and those that did not. Throws if nothing was stored.
+ */
+async function inTransaction(
+  line: Line,
+  group: readonly Job[],
+  expectInPlace: () => void,
+): Promise<{ outcomes: (() => void)[]; rest: Job[] }> {
+  const end = performance.now() + longGroup;
+  const outcomes: (() => void)[] = [];
+  try {
+    for (const job of group) {
+      if (outcomes.length > 0 && performance.now() > end) break;
+      outcomes.push(await inSavepoint(line, job));
+    }
+    expectInPlace();
+    line.sql('COMMIT').run();
+  } catch (error) {
+    if (line.connection.inTransaction) line.sql('ROLLBACK').run();
+    throw error;
+  }
+  return { outcomes, rest: group.slice(outcomes.length) };
+}
+
+async function inSavepoint(line: Line, job: Job): Promise<() => void> {
+  line.sql('SAVEPOINT job').run();
+  try {
+    const value = await job.work(line.rows);
+    line.sql('RELEASE job').run();
+    return () => job.resolve(value as never);
+  } catch (error) {
+    if (endsTransaction(error) || !line.connection.inTransaction) throw error;
+    line.sql('ROLLBACK TO job').run();
+    line.sql('RELEASE job').run();
+    return () => job.reject(error);
+  }
+}
+
+/** Which file is at a path; null: none. A process goes on with the file that it has open, wherever that was moved. */
+function identityOf(path: string): string | null {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
+}
+
+function outOfPlace(path: string, found: string | null): MobilityError {
+  return new MobilityError(
+    'MOBILITY_STORE_UNAVAILABLE',
+    `${path}: expected the file that this process has open, found ${found === null ? 'none' : 'another one'}; nothing was ` +
+      'stored. The folder of the store, or a file in it, was moved, removed or replaced: stop all programs that use it before you do that, ' +
+      'and start them again afterwards',
+  );
+}
+
+/** Turns write-ahead logging on. */
+function beginLog(connection: Connection, path: string): void {
+  accessSync(path, constants.W_OK);
+  const { journal_mode: found } = connection.prepare('PRAGMA journal_mode = WAL').get<{ journal_mode: string }>()!;
+  connection.exec('SELECT count(*) FROM sqlite_schema'); // opens the log
+  if (found === 'wal') return;
+  throw new MobilityError(
+    'MOBILITY_STORE_UNAVAILABLE',
+    `${path}: expected a local file system that allows write-ahead logging, found journal mode ${found}`,
+  );
+}

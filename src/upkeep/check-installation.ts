@@ -1,0 +1,201 @@
+// What an installation needs, checked one by one: rights, disk, clock, zones, leases, proxy, backup, log.
+import { accessSync, constants, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { CommandContext } from '../cli/context.ts';
+import { agoText, minuteText } from '../cli/wording.ts';
+import { readActs } from '../log/audit-log.ts';
+import { folderIn, isMongoAddress } from '../model/address.ts';
+import { errorText } from '../model/mobility-error.ts';
+import type { Lease, Store } from '../store/store.ts';
+
+/** One thing that was checked; `next` mends it. */
+export interface Check {
+  name: string;
+  ok: boolean;
+  text: string;
+  next?: string;
+}
+
+const day = 86_400; // s
+/** s that clocks of servers may be apart. */
+const clockSlack = 30;
+/** Days after which a backup is missing. */
+const backupDays = 7;
+
+/** Checks the installation. `url`: the address at which phones reach the server, through its proxy. */
+export async function checkInstallation(context: CommandContext, store: Store, url?: string): Promise<Check[]> {
+  const config = context.config();
+  const checks = [
+    await checkStore(store),
+    checkRights(context, config.logDir),
+    await checkDisk(store, config.readyDiskMiB),
+  ];
+  checks.push(checkZones(context), ...(await checkActs(context)));
+  return url === undefined ? checks : [...checks, ...(await checkServer(url, context.now()))];
+}
+
+const sound = (name: string, text: string): Check => ({ name, ok: true, text });
+const wrong = (name: string, text: string, next: string): Check => ({ name, ok: false, text, next });
+
+async function checkStore(store: Store): Promise<Check> {
+  try {
+    await store.ping();
+    return sound('store', `${store.address}: a small write and a small read work`);
+  } catch (error) {
+    return wrong('store', errorText(error), 'docs/errors.md says what each code means');
+  }
+}
+
+/** The folders can be written, and belong to the account that runs this: files of another one stop the service. */
+function checkRights({ config }: CommandContext, logDir: string): Check {
+  const { store } = config();
+  for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {
+    const stat = statSync(folder, { throwIfNoEntry: false });
+    if (stat === undefined) continue; // made when something is written
+    try {
+      accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    } catch {
+      return wrong(
+        'rights',
+        `${folder} cannot be written by this account`,
+        'run commands as the account of the service',
+      );
+    }
+    if (process.getuid !== undefined && stat.uid !== process.getuid())
+      return wrong(
+        'rights',
+        `${folder} belongs to another account (uid ${stat.uid})`,
+        'run commands as the account of the service',
+      );
+  }
+  return sound('rights', 'the folders of store and log can be written');
+}
+
+async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
+  const { free } = await store.disk();
+  if (free === null) return sound('disk', 'the server of the store does not tell');
+  const text = `${Math.floor(free / 2 ** 20).toLocaleString('en-US')} MiB free`;
+  if (free >= leastMiB * 2 ** 20) return sound('disk', text);
+  return wrong(
+    'disk',
+    `${text}, expected ${leastMiB.toLocaleString('en-US')} (MOBILITY_READY_DISK)`,
+    'free space on the disk of the store',
+  );
+}
+
+function checkZones({ env, zone }: CommandContext): Check {
+  const knowsZones = new Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata', hour: '2-digit' }).format(0) !== '';
+  if (env.TZ !== undefined && env.TZ !== '' && zone === 'UTC' && !/^(Etc\/)?(UTC|GMT)$/i.test(env.TZ))
+    return wrong(
+      'zones',
+      `TZ names no time zone that Node knows: ${JSON.stringify(env.TZ)}`,
+      'set TZ to a name such as Europe/Berlin',
+    );
+  return knowsZones
+    ? sound('zones', `host time ${zone}`)
+    : wrong('zones', 'Node has no time zones', 'install a complete Node');
+}
+
+/** What the audit log says of the last backup and the last check of all rows. */
+async function checkActs(context: CommandContext): Promise<Check[]> {
+  const { store, logDir } = context.config();
+  const now = context.now();
+  try {
+    const acts = await readActs(logDir);
+    const check = acts.findLast(({ action }) => action === 'store check');
+    const said = check === undefined ? 'never all read' : `all read ${agoText(check.ts, now)}`;
+    const rows =
+      check?.outcome === 'partly' || check?.outcome === 'failed'
+        ? wrong('rows', `${said}, and the check did not end well`, 'mobility store check')
+        : sound('rows', `${said}; mobility store check finds damaged ones`);
+    if (isMongoAddress(store))
+      return [rows, sound('backup', 'by the tools of MongoDB; this program does not see them')];
+    const last = acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');
+    if (last !== undefined && last.ts > now - backupDays * day)
+      return [rows, sound('backup', `made ${agoText(last.ts, now)}`)];
+    const found = last === undefined ? 'the audit log shows none' : `the last one was made ${agoText(last.ts, now)}`;
+    return [rows, wrong('backup', found, 'mobility backup FOLDER, each day by cron: docs/operations.md')];
+  } catch (error) {
+    const text = `the audit log cannot be read: ${errorText(error)}`;
+    return [wrong('log', text, 'run commands as the account of the service')];
+  }
+}
+
+/** True for a lease of a process of this host that no longer runs. */
+export function isDead({ owner }: Lease): boolean {
+  const [, pid, host] = /^\w+ (\d+) on (.+)$/.exec(owner) ?? [];
+  if (pid === undefined || host !== hostname()) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
+
+/** Leases of killed runs, and whether the host's clock went back. `newest`: when the last put arrived. */
+export function checkRuns(dead: readonly Lease[], newest: number | null, { now, zone }: CommandContext): Check[] {
+  const clock =
+    newest !== null && newest > now() + clockSlack
+      ? wrong(
+          'clock',
+          `a put came ${minuteText(newest, zone)}, later than now`,
+          'set the clock of the host, and keep it by NTP',
+        )
+      : sound('clock', minuteText(now(), zone));
+  const [first] = dead;
+  if (first === undefined) return [clock, sound('leases', 'no run was killed')];
+  const text = `${first.owner} no longer runs and holds ${dead.length}, until ${minuteText(first.expires_ts, zone)} at most`;
+  return [clock, wrong('leases', text, 'nothing to do: the next run after that takes over')];
+}
+
+const patience = 10_000; // ms
+const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes some MiB
+
+/** What phones meet at an address: the server itself, its clock, and a body of some MiB. */
+async function checkServer(url: string, now: number): Promise<Check[]> {
+  const ask = (path: string, init: RequestInit = {}) =>
+    fetch(new URL(path, url), { ...init, redirect: 'manual', signal: AbortSignal.timeout(patience) });
+  const isOurs = (answer: Response): boolean => answer.headers.has('X-Request-Id');
+  try {
+    const ready = await ask('/readyz');
+    if (!isOurs(ready))
+      return [
+        wrong(
+          'proxy',
+          `${url} answers ${ready.status}, and not this server`,
+          'correct the address, or what the proxy passes on',
+        ),
+      ];
+    if (ready.status !== 200)
+      return [wrong('server', `GET /readyz answers ${ready.status}: ${await ready.text()}`, 'docs/operations.md')];
+    const date = Date.parse(ready.headers.get('Date') ?? '') / 1000;
+    const apart = Number.isNaN(date) ? 0 : Math.abs(date - now);
+    const clock =
+      apart > clockSlack
+        ? [wrong('clock', `the server's clock is ${Math.round(apart)} s apart from this one`, 'keep both by NTP')]
+        : [];
+    const body = JSON.stringify({ user: '', phone_to_server: ['x'.repeat(largeBody)] });
+    const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
+    // Without a token the server refuses it in any case: what matters is who answers.
+    if (!isOurs(put)) {
+      const text = `a body of ${largeBody / 2 ** 20} MiB is answered with ${put.status} before it comes to the server`;
+      return [
+        ...clock,
+        wrong('proxy', text, 'let the proxy take 64 MiB: `client_max_body_size 64m` of nginx; docs/operations.md'),
+      ];
+    }
+    return [
+      ...clock,
+      sound('proxy', `${url}: the server is ready, and bodies of ${largeBody / 2 ** 20} MiB come to it`),
+    ];
+  } catch (error) {
+    return [
+      wrong(
+        'server',
+        `${url} does not answer: ${errorText(error)}`,
+        'start `mobility serve`, or correct address, proxy or firewall',
+      ),
+    ];
+  }
+}

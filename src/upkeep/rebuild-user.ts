@@ -1,0 +1,55 @@
+// Derives a user's trips again, or says what that would change.
+import { shippedSegmenter } from '../analysis/segment.ts';
+import { silentLog } from '../log/log.ts';
+import { analyseTrips } from '../pipeline/analyse-trips.ts';
+import { type PipelineOptions, runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
+import type { TripChange } from '../pipeline/stage.ts';
+import type { Store } from '../store/store.ts';
+
+/** What a rebuild did for a user, with the trips that changed. */
+export interface RebuildReport extends UserReport {
+  changes: TripChange[];
+}
+
+/**
+ * Runs the pipeline with every trip from data time `from` on (without it, every trip) derived again. Stretches are
+ * replaced one by one, so an interrupted rebuild leaves a complete diary, and the next run continues it.
+ */
+export async function rebuild(
+  store: Store,
+  userId: string,
+  options: PipelineOptions & { from?: number },
+): Promise<RebuildReport> {
+  const { from, ...rest } = options;
+  const report = await runPipeline(store, userId, { ...rest, reanalyseFrom: from ?? -Number.MAX_VALUE });
+  return { ...report, changes: report.stages.flatMap((stage) => stage.changes ?? []) };
+}
+
+/**
+ * The changes that `rebuild` with the same options would report if it ran now and no entry were waiting. Writes
+ * nothing and takes no lease.
+ */
+export async function previewRebuild(
+  store: Store,
+  userId: string,
+  {
+    now,
+    segmenter = shippedSegmenter,
+    from = -Number.MAX_VALUE,
+  }: Pick<PipelineOptions, 'now' | 'segmenter'> & { from?: number },
+): Promise<TripChange[]> {
+  const apply: Store['trips']['apply'] = async () => {};
+  const { changes = [] } = await analyseTrips.run({
+    store: { ...store, trips: { ...store.trips, apply } },
+    userId,
+    lease: () => ({ user_id: userId, owner: '', fence: 0, expires_ts: 0, seconds: 0 }), // `apply` ignores it
+    state: await store.pipeline.get(userId),
+    changedTrips: null,
+    segmenter,
+    log: silentLog,
+    now,
+    started: now(),
+    reanalyseFrom: from,
+  });
+  return changes;
+}

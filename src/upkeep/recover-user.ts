@@ -1,0 +1,131 @@
+// Recovery: moves errors back to the usercache and through the move, until a round changes nothing.
+import { shippedSegmenter } from '../analysis/segment.ts';
+import { isEntry, takeEntry, tooManyKeys } from '../intake/check-entry.ts';
+import { convert } from '../intake/converters/convert.ts';
+import type { Entry } from '../model/entry.ts';
+import { isJsonObject } from '../model/json.ts';
+import { type HeldLease, withLease } from '../pipeline/lease.ts';
+import { moveToLongTerm } from '../pipeline/move-to-long-term.ts';
+import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
+import { runStage } from '../pipeline/stage.ts';
+import { errorPages } from '../store/paging.ts';
+import type { ErrorRow, Store } from '../store/store.ts';
+
+/** Which errors are tried again. */
+export interface RecoverOptions extends PipelineOptions {
+  /** Only errors with this key, or this reason, or of this platform. */
+  key?: string;
+  reason?: string;
+  platform?: string;
+  /** Change nothing. */
+  dryRun?: boolean;
+}
+
+/** Which errors are removed. */
+export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> {
+  /** Only errors that failed last before this time, seconds since the epoch. */
+  before: number;
+}
+
+/** What a recovery did for a user. */
+export interface RecoverReport {
+  user_id: string;
+  /** Errors that were checked. */
+  tried: number;
+  /** Errors that the converters accept now (and that went back, unless it was a dry run). */
+  recovered: number;
+  rounds: number;
+  /** What stays, by key and reason. */
+  remaining: { key: string | null; reason: string; count: number }[];
+}
+
+const pageSize = 1000;
+
+/**
+ * Takes back every error of the user that intake and converters accept now, and moves it to the timeseries. An error
+ * that would fail again stays where it is. Interrupted at any moment an entry is in one place at least, and the next
+ * run goes on. Throws `MOBILITY_LEASE_HELD` when a pipeline run has the user.
+ */
+export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
+  const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };
+  const recoverAll = async ({ current: lease }: HeldLease): Promise<void> => {
+    const { log, now } = options;
+    for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
+      const state = await store.pipeline.get(userId);
+      const rest = { changedTrips: null, segmenter: shippedSegmenter, reanalyseFrom: null }; // the move finds no trips
+      await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
+    }
+  };
+  if (options.dryRun) await takeRound(store, userId, options, report);
+  else await withLease(store, userId, options, recoverAll);
+  report.remaining = await store.errors.summary(userId);
+  return report;
+}
+
+/** Removes errors for good; returns how many (in a dry run: would). */
+export async function removeErrors(
+  store: Store,
+  userId: string,
+  { before, dryRun, platform, ...which }: RemoveOptions,
+): Promise<number> {
+  let removed = 0;
+  for await (const rows of errorPages(store, userId, { ...which, limit: pageSize })) {
+    const old = rows.filter((row) => row.last_ts < before && isOf(row, platform)).map(({ id }) => id);
+    removed += dryRun || old.length === 0 ? old.length : await store.errors.remove(userId, old);
+  }
+  return removed;
+}
+
+/** One pass over the errors; returns how many went back to the usercache (in a dry run: could). */
+async function takeRound(
+  store: Store,
+  userId: string,
+  options: RecoverOptions,
+  report: RecoverReport,
+): Promise<number> {
+  const { key, reason } = options;
+  const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }), limit: pageSize };
+  let recovered = 0;
+  for await (const page of errorPages(store, userId, which)) {
+    const rows = page.filter((row) => isOf(row, options.platform));
+    // Of several contents of one identity the store takes the first.
+    const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
+    const usable = newestFirst.flatMap((row) => {
+      const entry = acceptedEntry(row);
+      return entry ? [{ id: row.id, entry }] : [];
+    });
+    if (report.rounds <= 1) report.tried += rows.length;
+    recovered += options.dryRun ? usable.length : await store.errors.takeBack(userId, usable);
+  }
+  report.recovered += recovered;
+  return recovered;
+}
+
+/** The entry, when intake and the converters accept it now; else null. */
+function acceptedEntry(row: ErrorRow): Entry | null {
+  const entry = usableEntry(row);
+  if (entry === null) return null;
+  try {
+    convert(entry);
+    return entry;
+  } catch {
+    return null;
+  }
+}
+
+/** What passed the intake before is not changed by it again: times that are seconds by now would become others. */
+function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
+  if (identity !== null) return entry as unknown as Entry;
+  const taken = takeEntry(entry);
+  if (!isEntry(taken)) return null;
+  return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
+}
+
+/** The platform that an entry names; null: none. */
+export function platformOf({ entry }: Pick<ErrorRow, 'entry'>): string | null {
+  const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
+  return typeof metadata.platform === 'string' ? metadata.platform : null;
+}
+
+const isOf = (row: ErrorRow, platform: string | undefined): boolean =>
+  platform === undefined || platformOf(row) === platform;

@@ -1,0 +1,129 @@
+// Removes what is older than a study keeps it: what phones sensed, the diary, or both. Days that stay are not derived
+// again from what is left.
+import { lookAround } from '../analysis/segmenter.ts';
+import { keys } from '../model/keys.ts';
+import { MobilityError } from '../model/mobility-error.ts';
+import type { PipelineState, Retained } from '../model/pipeline-state.ts';
+import { justAfter } from '../model/time.ts';
+import type { TripRecord } from '../model/trip.ts';
+import { withLease } from '../pipeline/lease.ts';
+import { type PipelineOptions, runPipeline } from '../pipeline/run-pipeline.ts';
+import { everyLink } from '../store/paging.ts';
+import type { Lease, Store } from '../store/store.ts';
+import { removeErrors } from './recover-user.ts';
+
+/** Which old data go: what phones sensed, the trips and what people said of them, or both. */
+export const retentions = ['raw', 'days', 'both'] as const;
+
+/** What goes, and how the pipeline runs before. */
+export interface RetainOptions extends PipelineOptions {
+  /** What was sensed before goes, as far as later days do not need it; s since the epoch. */
+  before: number;
+  what: (typeof retentions)[number];
+}
+
+/** What was removed of a user. */
+export interface RetainReport {
+  /** Rows removed. */
+  entries: number;
+  errors: number;
+  links: number;
+  /** Data times below which nothing of what was to go is left, s since the epoch; null: the user has no old trips. */
+  raw_before: number | null;
+  days_before: number | null;
+}
+
+/** Keys of what phones sense and report. */
+const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\//.test(key);
+/** Keys of what people say about their days. Names of places are among them, and stay as corrections: see `retain`. */
+const isSaid = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
+
+/**
+ * Runs the pipeline for the user and removes what is old: up to the last trip that no later data can change, with the
+ * entries that later trips need left; all of it if nothing came since. First it notes in the state of the pipeline from
+ * where on trips may still be derived, so that a run that was killed loses no day, and the next one goes on. Entries
+ * that come late for a removed time change no day; the next call removes them. Corrections stay, because later days are
+ * read with them.
+ *
+ * Throws `MOBILITY_LEASE_HELD` while another process has the user.
+ */
+export async function retain(
+  store: Store,
+  userId: string,
+  { before, what, ...options }: RetainOptions,
+): Promise<RetainReport> {
+  const run = await runPipeline(store, userId, options);
+  if (run.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', run.message ?? 'another run has the user');
+  if (run.status === 'failed') throw new Error(run.message);
+  return withLease(store, userId, options, async (held) => {
+    const { observed } = held.state;
+    const isOver = observed !== null && observed.seen.ts < before; // nothing came since
+    const last = isOver ? await lastLink(store, userId) : await store.trips.lastSettledBefore(userId, before);
+    const retained = retainedAt(held.state, last, what, isOver ? before : null);
+    const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, { before }) };
+    if (retained === null) return { ...report, raw_before: null, days_before: null };
+    await store.pipeline.merge(userId, { retained }, held.current());
+    const { raw_before, days_before } = retained;
+    if (days_before !== null) report.links = await removeLinks(store, userId, retained, held.current);
+    const found = (await store.timeseries.summary(userId)).map(({ key }) => key);
+    for (const [until, isMeant] of [
+      [raw_before, isSensed],
+      [days_before, isSaid],
+    ] as const) {
+      const old = { keys: found.filter(isMeant), before: until ?? 0 };
+      if (until !== null) report.entries += await store.timeseries.remove(userId, old, held.current());
+    }
+    return { ...report, raw_before, days_before };
+  });
+}
+
+/** The last link of all, final or not. */
+async function lastLink(store: Store, userId: string): Promise<TripRecord | null> {
+  let last: TripRecord | null = null;
+  for await (const link of everyLink(analysedOf(store), userId)) last = link;
+  return last;
+}
+
+const analysedOf = (store: Store): Pick<Store, 'trips'> => ({
+  trips: { ...store.trips, chain: store.trips.analysed },
+});
+
+/**
+ * What is noted: what was removed before, and what goes now. null: nothing does. `end`: all data lie before this time.
+ */
+function retainedAt(
+  { retained: earlier, analysis_version: version }: PipelineState,
+  last: TripRecord | null,
+  what: RetainOptions['what'],
+  end: number | null,
+): Retained | null {
+  if (last === null) return earlier;
+  const { resume_ts, needs_from = resume_ts, raw_place } = last.carry;
+  const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
+  const later = (a: number | null, b: number, isMeant: boolean): number | null =>
+    isMeant ? Math.max(a ?? -Infinity, b) : a;
+  const { chain_ts, carry } = earlier !== null && earlier.chain_ts > last.chain_ts ? earlier : last;
+  const versions = earlier?.versions ?? [];
+  const others = versions.at(-1)?.version === version ? versions.slice(0, -1) : versions;
+  return {
+    chain_ts,
+    carry,
+    versions: version === null ? versions : [...others, { until: chain_ts, version }],
+    raw_before: later(earlier?.raw_before ?? null, end ?? needed, what !== 'days'),
+    days_before: later(earlier?.days_before ?? null, end ?? last.end_ts, what !== 'raw'),
+  };
+}
+
+/** Removes the links that end before the removed days do. */
+async function removeLinks(
+  store: Store,
+  userId: string,
+  { chain_ts, days_before }: Retained,
+  lease: () => Lease,
+): Promise<number> {
+  const remove: number[] = [];
+  for await (const link of everyLink(analysedOf(store), userId, { to: justAfter(chain_ts) }))
+    if (link.end_ts <= days_before!) remove.push(link.chain_ts);
+  await store.trips.apply(userId, { put: [], remove }, {}, lease());
+  return remove.length;
+}

@@ -1,0 +1,89 @@
+// The 24 hours of a local day as one line: places are bands, trips stand out of it, what is not known is empty.
+import { localDateTime } from '../../model/time.ts';
+import { type DayItem, mainMode, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
+import { html } from './html.ts';
+import { Markup } from './markup.ts';
+import { modeFill, styleOf } from './mode-styles.ts';
+import type { Texts } from './texts/texts.ts';
+
+/**
+ * The bar of a day, as long as the day is; positions are in per cent, so that no text is stretched. `isRow`: without
+ * hours and words, which stand beside it.
+ */
+export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow = false): Markup {
+  const { from, to } = day.observed;
+  const x = (ts: number): number => Math.round(((ts - from) / (to - from)) * 10_000) / 100;
+  const bands: string[] = [];
+  const trips: string[] = [];
+  for (const item of items) {
+    const [left, wide] = [x(item.from), x(item.to) - x(item.from)];
+    const at = `x="${left}%" width="${wide.toFixed(2)}%"`;
+    if (item.kind === 'gap') {
+      const outside = t.me.inBar.outside[item.reason];
+      if (outside === undefined) bands.push(`<rect class="hole" ${at} y="8.5" height="19"/>`);
+      if (wide > 50) bands.push(nameAt(left + wide / 2, outside ?? t.me.inBar.not));
+    }
+    if (item.kind === 'stay') {
+      bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
+      const name = wide > Math.max(8, item.place.name.length * 2) ? item.place.name : wide > 4 ? item.place.mark : '';
+      if (name !== '') bands.push(nameAt(left + wide / 2, name));
+    }
+    if (item.kind !== 'trip') continue;
+    for (const { start_ts, end_ts, sensed_mode } of item.trip.sections) {
+      const [begin, end] = [x(Math.max(from, start_ts)), x(Math.min(to, end_ts))];
+      const style = styleOf(sensed_mode);
+      if (end > begin)
+        trips.push(
+          `<rect class="on ${style.name}" fill="${modeFill(style)}" x="${begin}%" y="4" width="${(end - begin).toFixed(2)}%" height="28"/>`,
+        );
+    }
+  }
+  const last = items.at(-1)?.to ?? from;
+  const settled = Math.min(settledUntil(day), last);
+  const draft =
+    settled < last
+      ? `<rect fill="url(#draft)" x="${x(settled)}%" y="4" width="${(x(last) - x(settled)).toFixed(2)}%" height="28"/>`
+      : '';
+  const drawn = `${bands.join('')}${trips.join('')}${draft}`;
+  if (isRow) return new Markup(`<svg width="100%" height="36" aria-hidden="true">${drawn}</svg>`);
+  return new Markup(
+    `<svg width="100%" height="54" role="img" aria-label="${html(t.me.bar(words(day, items, t)))}">${drawn}${hours(day, x)}</svg>`,
+  );
+}
+
+const nameAt = (x: number, name: string): string =>
+  `<text x="${x.toFixed(2)}%" y="22" text-anchor="middle">${html(name)}</text>`;
+
+/** Ticks every three hours, numbers every six, by the clock of the place where the user was. */
+function hours(day: ShownDay, x: (ts: number) => number): string {
+  const { from, to } = day.observed;
+  return [0, 3, 6, 9, 12, 15, 18, 21, 24]
+    .map((hour) => {
+      const ts =
+        hour === 24
+          ? to
+          : [from, to - 86_400]
+              .map((start) => start + hour * 3600)
+              .find((one) => localDateTime(one, zoneOfDay(day, one)).hour === hour);
+      if (ts === undefined || ts < from) return '';
+      const at = x(ts);
+      const anchor = hour === 0 ? 'start' : hour === 24 ? 'end' : 'middle';
+      const number = hour % 6 === 0 ? `<text class="t2" x="${at}%" y="52" text-anchor="${anchor}">${hour}</text>` : '';
+      return `<line class="tick" x1="${at}%" x2="${at}%" y1="34" y2="${hour % 6 === 0 ? 40 : 37}"/>${number}`;
+    })
+    .join('');
+}
+
+function words(day: ShownDay, items: readonly DayItem[], t: Texts): string {
+  return items
+    .map((item) => {
+      const what =
+        item.kind === 'stay'
+          ? item.place.name
+          : item.kind === 'gap'
+            ? t.me.inBar.not
+            : t.me.inBar.trip(t.me.mode(mainMode(item.trip)));
+      return `${t.clock(item.from, zoneOfDay(day, item.from))} ${what}`;
+    })
+    .join(', ');
+}

@@ -1,0 +1,128 @@
+// What a day consists of, in order: stays, trips, and time of which nothing is known. Pages list and draw these.
+import type { Flagged } from '../../diary/flags.ts';
+import type { Labels } from '../../diary/labels/load-labels.ts';
+import type { ObservedDay, UnobservedReason } from '../../diary/observed-time.ts';
+import type { Places } from '../../diary/places.ts';
+import type { Position, Trip } from '../../model/trip.ts';
+import type { Texts } from './texts/texts.ts';
+
+/** A place as pages show it. */
+export interface ShownPlace {
+  name: string;
+  /** What stands beside its ring on the map. */
+  mark: string;
+  /** True: somebody named it. */
+  isNamed: boolean;
+  look: 'home' | 'work' | 'place';
+}
+
+/** What a page of a day is made from. */
+export interface ShownDay {
+  observed: ObservedDay;
+  /** Trips that touch the day, in order, and the ones right before and after it. */
+  trips: readonly Trip[];
+  /** Those of them that began on the day. */
+  began: readonly Trip[];
+  before: Trip | null;
+  after: Trip | null;
+  /** Data time up to which the diary is final; null: nothing is yet. */
+  completeUntil: number | null;
+  labels: Labels;
+  flagged: readonly Flagged[];
+  placeAt: (position: Position) => ShownPlace;
+  /** Seconds since the epoch: nothing is shown that is still to come. */
+  now: number;
+}
+
+/** A part of the day. Times are within the day. */
+export type DayItem = { from: number; to: number } & (
+  | { kind: 'trip'; trip: Trip }
+  /** `since`: before the day; null: within it. */
+  | { kind: 'stay'; place: ShownPlace; since: number | null }
+  /** `place`: before and after. */
+  | { kind: 'gap'; reason: UnobservedReason; place: ShownPlace | null }
+);
+
+/** The parts of a day, in order of time. */
+export function dayItems({ observed, trips, before, after, placeAt, now }: ShownDay): DayItem[] {
+  const around = [...(before ? [before] : []), ...trips, ...(after ? [after] : [])];
+  const lastBefore = (ts: number): Trip | undefined => around.findLast((trip) => trip.end_ts <= ts + 1);
+  const place = (from: number): ShownPlace | null => {
+    const last = lastBefore(from);
+    const position = last?.end_loc ?? around.find((trip) => trip.start_ts >= from)?.start_loc;
+    return position === undefined ? null : placeAt(position);
+  };
+  const items: DayItem[] = [];
+  const shown = new Set<Trip>();
+  for (const { kind, from, to: end, reason } of observed.spans) {
+    const to = Math.min(end, now);
+    if (to <= from) break;
+    for (const trip of trips) {
+      if (trip.start_ts >= to || trip.end_ts <= from || shown.has(trip)) continue;
+      shown.add(trip);
+      items.push({
+        kind: 'trip',
+        from: Math.max(trip.start_ts, observed.from),
+        to: Math.min(trip.end_ts, observed.to),
+        trip,
+      });
+    }
+    if (kind === 'unobserved') {
+      // A hole may reach into a trip, of which it is a part then.
+      const cut = trips.find((trip) => trip.start_ts > from && trip.start_ts < to && trip.end_ts > to)?.start_ts ?? to;
+      const isWithin = trips.some((trip) => trip.start_ts <= from && trip.end_ts >= to);
+      const next = around.find((trip) => trip.start_ts >= cut - 1);
+      const [here, there] = [place(from), next === undefined ? null : placeAt(next.start_loc)];
+      const same = here?.name === there?.name ? here : null;
+      if (!isWithin && cut - from >= shortest) items.push({ kind: 'gap', from, to: cut, reason: reason!, place: same });
+    }
+    const at = kind === 'staying' ? place(from) : null;
+    if (at === null || to - from < (from === observed.from ? shortest : 1)) continue;
+    const since = from === observed.from ? (lastBefore(from)?.end_ts ?? null) : null;
+    items.push({ kind: 'stay', from, to, place: at, since: since !== null && since < from - shortest ? since : null });
+  }
+  return items.sort((a, b) => a.from - b.from);
+}
+
+/** s; less of a hole, or of a stay that began the day before, is not told. */
+const shortest = 60;
+
+/** The zone of a time of the day. */
+export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
+  const last = [...(before ? [before] : []), ...trips].findLast((trip) => trip.start_ts <= ts);
+  if (last !== undefined) return ts < (last.start_ts + last.end_ts) / 2 ? last.start_zone : last.end_zone;
+  return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
+}
+
+/** Places by name, else by letter. `isOwn`: to their own person where they are at night looks like a home. */
+export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
+  return (position) => {
+    const { letter, name, home } = places.of(position);
+    const guess = isOwn && (home ?? 0) >= surelyHome ? 'home' : 'place';
+    if (name === null) return { name: t.me.place(letter), mark: letter, isNamed: false, look: guess };
+    const shown = name === 'home' ? t.me.home : name;
+    const look = t.me.looks[name.toLowerCase()] ?? guess;
+    return { name: shown, mark: shown.slice(0, 16), isNamed: true, look };
+  };
+}
+
+/** A place is shown as a home from this chance on. */
+const surelyHome = 0.8;
+
+/** How much of the day was recorded, 0 to 1; of today: of the time until now. */
+export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: ObservedDay, now: number): number => {
+  const ahead = Math.max(0, to - now);
+  const past = moving_s + staying_s + Math.max(0, unobserved_s - ahead);
+  return past <= 0 ? 0 : Math.min(1, (moving_s + staying_s) / past);
+};
+
+/** Up to when the day is final; its start where nothing of it is. */
+export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
+  completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
+
+/** The mode of most of a trip's length. */
+export const mainMode = ({ sections }: Trip): string =>
+  sections.reduce(
+    (most, one) => (one.distance > most.distance ? one : most),
+    sections[0] ?? { distance: 0, sensed_mode: 'UNKNOWN' },
+  ).sensed_mode;

@@ -1,0 +1,236 @@
+// A map drawn from the day's own geometry: no tiles, no network. Equirectangular at the middle latitude, north up.
+import type { Position, Section, Trip } from '../../model/trip.ts';
+import { html } from './html.ts';
+import { modeLine, styleOf } from './mode-styles.ts';
+
+/** A place on the map. */
+export interface MapPlace {
+  position: Position;
+  /** What stands beside its ring. */
+  mark: string;
+}
+
+/** The words of a map. */
+export interface MapWords {
+  title: string;
+  north: string;
+  length: (metres: number) => string;
+}
+
+/** Tiles behind the map, see `Tiles` of `geo/pmtiles.ts`. */
+export interface BaseMap {
+  minZoom: number;
+  maxZoom: number;
+  attribution: string;
+  href: (z: number, x: number, y: number) => string;
+}
+
+const [width, tallest, least, margin] = [400, 316, 190, 34];
+const metresPerDegree = 111_195;
+
+/** Units; a vertex nearer than this to the one before is not drawn. */
+const visible = 0.8;
+
+/**
+ * The map of trips and places as SVG; empty where there is nothing to draw. Rings count from the first place. `base`:
+ * what is drawn behind it.
+ */
+export function dayMap(
+  trips: readonly Trip[],
+  places: readonly MapPlace[],
+  words: MapWords,
+  base: BaseMap | null = null,
+): string {
+  const sections = trips.flatMap((trip) => trip.sections);
+  const all = [
+    ...sections.flatMap(({ coordinates }) => unwrapped(coordinates)),
+    ...places.map(({ position }) => position),
+  ];
+  if (all.length === 0) return '';
+  const view = viewOf(all);
+  const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
+  // Walks lie above rides: they are short.
+  const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
+  const drawn = [...sections.filter((one) => !isWalk(one)), ...sections.filter(isWalk)];
+  const ways = drawn.map(
+    (one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`,
+  );
+  const stops = trips
+    .flatMap((trip) => trip.stops)
+    .map(({ enter_loc }) => {
+      const [x, y] = view.project(enter_loc);
+      return `<circle class="stop" cx="${x}" cy="${y}" r="3.6"/>`;
+    });
+  const points = sections.flatMap(({ coordinates }) => unwrapped(coordinates).map(view.project));
+  return (
+    `<svg class="map" viewBox="0 0 ${width} ${view.height}" role="img" aria-label="${html(words.title)}">` +
+    `${base === null ? '' : tilesBehind(view, base)}${rings(view, places[0], words)}${ways.join('')}${stops.join('')}${names(places, points, view)}${scaleBar(view, words)}` +
+    `<g transform="translate(378 ${view.height - 40})"><path class="north" d="M0-14 5 3 0 0-5 3z"/><text y="17" text-anchor="middle">${html(words.north)}</text></g></svg>`
+  );
+}
+
+/** Longitudes that go on beyond 180 instead of jumping. */
+function unwrapped(line: readonly Position[]): Position[] {
+  let turn = 0;
+  return line.map(([longitude, latitude], i) => {
+    const before = line[i - 1]?.[0] ?? longitude;
+    if (longitude - before > 180) turn -= 360;
+    if (before - longitude > 180) turn += 360;
+    return [longitude + turn, latitude];
+  });
+}
+
+type Point = [x: number, y: number];
+
+interface View {
+  project: (position: Position) => Point;
+  height: number;
+  /** m of one unit of the drawing. */
+  metres: number;
+  /** Units of a degree of longitude, and what the edges of the drawing lie at. */
+  degree: number;
+  west: number;
+  north: number;
+  south: number;
+}
+
+function viewOf(positions: readonly Position[]): View {
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const [longitude, latitude] of positions) {
+    west = Math.min(west, longitude);
+    east = Math.max(east, longitude);
+    south = Math.min(south, latitude);
+    north = Math.max(north, latitude);
+  }
+  const squeeze = Math.max(0.01, Math.cos((((south + north) / 2) * Math.PI) / 180));
+  const wide = Math.max((east - west) * squeeze, 0.003);
+  const high = Math.max(north - south, 0.0015);
+  const scale = Math.min((width - 2 * margin) / wide, (tallest - 2 * margin) / high);
+  const height = Math.max(least, Math.ceil(high * scale + 2 * margin));
+  const left = (width - (east - west) * squeeze * scale) / 2;
+  const top = (height - (north - south) * scale) / 2;
+  const tenth = (x: number): number => Math.round(x * 10) / 10;
+  return {
+    height,
+    metres: metresPerDegree / scale,
+    ...{ degree: squeeze * scale, west: west - left / (squeeze * scale) },
+    ...{ north: north + top / scale, south: north + (top - height) / scale },
+    project: ([longitude, latitude]) => [
+      tenth(left + (longitude - west) * squeeze * scale),
+      tenth(top + (north - latitude) * scale),
+    ],
+  };
+}
+
+/** Units; a tile is drawn at most so wide. */
+const widestTile = 256;
+/** A file without small zooms would need more for a long way: then none is drawn. */
+const mostTiles = 36;
+
+/** The tiles that the drawing touches, each between its corners: within one, web mercator is all but linear. */
+function tilesBehind(
+  { project, height, degree, west, north, south }: View,
+  { minZoom, maxZoom, href }: BaseMap,
+): string {
+  const fitting = Math.ceil(Math.log2((360 * degree) / widestTile));
+  const z = Math.min(Math.max(fitting, minZoom), maxZoom);
+  const count = 2 ** z;
+  const column = (longitude: number): number => ((longitude + 180) / 360) * count;
+  const row = (latitude: number): number =>
+    ((1 - Math.asinh(Math.tan((Math.max(-85, Math.min(85, latitude)) * Math.PI) / 180)) / Math.PI) / 2) * count;
+  const corner = (x: number, y: number): Point =>
+    project([(x / count) * 360 - 180, (Math.atan(Math.sinh(Math.PI * (1 - (2 * y) / count))) * 180) / Math.PI]);
+  const [left, right] = [west, west + width / degree].map((longitude) => Math.floor(column(longitude))) as [
+    number,
+    number,
+  ];
+  const [top, bottom] = [north, south].map((latitude) => Math.floor(row(latitude))) as [number, number];
+  if ((right - left + 1) * (bottom - top + 1) > mostTiles) return '';
+  let images = '';
+  for (let y = Math.max(0, top); y <= Math.min(bottom, count - 1); y += 1)
+    for (let x = left; x <= right; x += 1) {
+      const [from, to] = [corner(x, y), corner(x + 1, y + 1)];
+      const size = `width="${(to[0] - from[0]).toFixed(1)}" height="${(to[1] - from[1]).toFixed(1)}"`;
+      const source = html(href(z, ((x % count) + count) % count, y));
+      images += `<image href="${source}" x="${from[0]}" y="${from[1]}" ${size} preserveAspectRatio="none"/>`;
+    }
+  return `<svg class="base" aria-hidden="true" width="${width}" height="${height}">${images}</svg>`;
+}
+
+function pathOf(line: readonly Position[], project: View['project']): string {
+  let d = '';
+  let last: Point | null = null;
+  for (const [i, position] of line.entries()) {
+    const at = project(position);
+    const near = last !== null && Math.hypot(at[0] - last[0], at[1] - last[1]) < visible;
+    if (near && i < line.length - 1) continue;
+    d += `${last === null ? 'M' : 'L'}${at[0]} ${at[1]}`;
+    last = at;
+  }
+  return d;
+}
+
+/** A round length, 1, 2 or 5 times a power of ten, at most `most` m. */
+function roundLength(most: number): number {
+  const power = 10 ** Math.floor(Math.log10(most));
+  return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
+}
+
+/** Rings of distance around a place, each labelled due east, or west where there is no room. */
+function rings({ project, metres, height }: View, around: MapPlace | undefined, { length }: MapWords): string {
+  if (around === undefined) return '';
+  const [x, y] = project(around.position);
+  const farthest = Math.max(...[0, width].flatMap((cx) => [0, height].map((cy) => Math.hypot(cx - x, cy - y))));
+  const step = roundLength((farthest * metres) / 2);
+  const drawn = [1, 2, 3]
+    .map((n) => ({ n, r: Math.round((n * step * 10) / metres) / 10 }))
+    .filter(({ r }) => r < farthest);
+  const circles = drawn.map(({ r }) => `<circle class="ring" cx="${x}" cy="${y}" r="${r}"/>`);
+  const labels = drawn.map(({ n, r }) => {
+    const at = x + r < width - 24 ? x + r : x - r;
+    return at > 24
+      ? `<text class="t2 rt" x="${at.toFixed(1)}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`
+      : '';
+  });
+  return `<svg width="${width}" height="${height}">${circles.join('')}${labels.join('')}</svg>`;
+}
+
+/** Places with their names, each on the side where it hides least. */
+function names(places: readonly MapPlace[], points: readonly Point[], { project, height }: View): string {
+  // The scale, and the arrow.
+  const taken = [{ x: 8, y: 6, w: 130 }, ...[60, 45, 30].map((up) => ({ x: 362, y: height - up, w: 34 }))];
+  return places
+    .map(({ position, mark }) => {
+      const [x, y] = project(position);
+      const w = mark.length * 8 + 4;
+      const sides = [
+        { x: x - w / 2, y: y - 22, anchor: 'middle', tx: x, ty: y - 12 },
+        { x: x - w / 2, y: y + 9, anchor: 'middle', tx: x, ty: y + 22 },
+        { x: x + 10, y: y - 8, anchor: 'start', tx: x + 11, ty: y + 5 },
+        { x: x - 10 - w, y: y - 8, anchor: 'end', tx: x - 11, ty: y + 5 },
+      ].map((side) => {
+        const hidden = points.filter(
+          ([px, py]) => px > side.x && px < side.x + w && py > side.y && py < side.y + 16,
+        ).length;
+        const clash = taken.filter(
+          (one) => side.x < one.x + one.w && one.x < side.x + w && Math.abs(one.y - side.y) < 16,
+        ).length;
+        const outside = side.x < 2 || side.x + w > width - 2 || side.y < 2 || side.y + 16 > height - 2 ? 500 : 0;
+        return { ...side, cost: hidden + 200 * clash + outside };
+      });
+      const best = sides.reduce((least, side) => (side.cost < least.cost ? side : least));
+      taken.push({ x: best.x, y: best.y, w }, { x: x - 8, y: y - 8, w: 16 });
+      return (
+        `<circle class="spot" cx="${x}" cy="${y}" r="6.5"/>` +
+        `<text class="pn" x="${best.tx}" y="${best.ty}" text-anchor="${best.anchor}">${html(mark)}</text>`
+      );
+    })
+    .join('');
+}
+
+/** A bar of a round length, at most a quarter of the map. */
+function scaleBar({ metres }: View, { length }: MapWords): string {
+  const long = roundLength((width / 4) * metres);
+  const units = Math.round((long / metres) * 10) / 10;
+  return `<g transform="translate(14 18)"><path class="scale" d="M0-4v5h${units}v-5"/><text class="rt" x="${units + 7}" y="3">${html(length(long))}</text></g>`;
+}

@@ -1,0 +1,207 @@
+// One day as people see it: what it came to, its bar, a map, and a list of stays, trips and what is not known.
+import { modeTotals, zonesText } from '../../diary/day-summary.ts';
+import type { Flag, Flagged } from '../../diary/flags.ts';
+import { shownTexts } from '../../diary/labels/label-text.ts';
+import { formatTime } from '../../model/time.ts';
+import type { Position, Section, Trip } from '../../model/trip.ts';
+import { estimatedOf } from '../../model/trip-fields.ts';
+import { dayBar } from './day-bar.ts';
+import { type DayItem, dayItems, recordedShare, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
+import { type BaseMap, dayMap, type MapPlace } from './day-map.ts';
+import { html } from './html.ts';
+import { icon } from './icons.ts';
+import { Markup, type MarkupValue, markup } from './markup.ts';
+import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
+import { type Texts, wordOf } from './texts/texts.ts';
+
+/** What a page adds to the list of a day. */
+export interface DayActions {
+  /** The last row of a trip. */
+  ofTrip?: (trip: Trip) => MarkupValue;
+  /** The last row of a stay. */
+  ofStay?: (stay: Extract<DayItem, { kind: 'stay' }>) => MarkupValue;
+  /** What is drawn behind the map. */
+  base?: BaseMap | null;
+  /** What answers the question of a flag. */
+  ofFlag?: (flag: Flagged) => MarkupValue;
+}
+
+/** The day. `id`: how the ids of its headings begin, where a page shows several. */
+export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = ''): Markup {
+  const items = dayItems(day);
+  const own = items.flatMap((item) => (item.kind === 'trip' ? [item.trip] : []));
+  const legend = modeTotals(own).map(({ sensed_mode, metres }) => {
+    const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
+    return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
+  });
+  const map = mapOf(day, own, t, actions.base ?? null);
+  const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
+  return markup`<p class="lead">${summary(own, items, t)}</p>
+${legend.length > 0 && markup`<ul class="legend">${legend}</ul>`}${items.length > 0 && dayBar(day, items, t)}
+<p class="small soft">${observedText(day, own, t)}</p>${asked(day, ({ of }) => of === 'day', t, actions)}
+<div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
+<section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
+${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t)))}
+</ol></section></div>`;
+}
+
+/** Flags of stretches of time are asked once, of the day, and not of all that they touch. */
+const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
+
+/** What is doubtful, each with its question and what answers it. */
+function asked(day: ShownDay, isMeant: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
+  return day.flagged
+    .filter((one) => isMeant(one) && (one.of === 'day' || !ofTime.has(one.flag)))
+    .map((one) => {
+      const [fact, question] = t.me.flags[one.flag];
+      return markup`<div class="note"><b>${fact}</b> ${question}${ofFlag?.(one)}</div>`;
+    });
+}
+
+/** The patterns of the bars of these trips, once a page; null: of any. */
+export function barPatterns(trips: readonly Trip[] | null): Markup {
+  const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
+  return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
+}
+
+function summary(trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
+  if (trips.length === 0) {
+    const places = new Set(items.flatMap((item) => (item.kind === 'stay' ? [item.place.name] : [])));
+    const [place] = places;
+    return markup`<b>${places.size === 1 ? t.me.atAllDay(place!) : t.me.noTrips}</b>`;
+  }
+  const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
+  const total = t.me.onTheWay(t.trips(trips.length), t.length(sum(({ distance }) => distance)));
+  return markup`<b>${total}</b>${t.me.spentOnTheWay(t.span(sum(({ duration }) => duration)))}`;
+}
+
+function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
+  const { observed, now } = day;
+  if (observed.from > now) return t.me.future;
+  const past = Math.min(observed.to, now) - observed.from;
+  const seen = recordedShare(observed, now) * past;
+  const until = settledUntil(day);
+  return [
+    t.me.recorded(t.span(seen), t.span(past), t.share(seen / past)),
+    ...(trips.length > 0 ? [t.me.zone(zonesText(trips))] : []),
+    until >= observed.to
+      ? t.me.final
+      : t.me.draft(until > observed.from ? t.clock(until, zoneOfDay(day, until)) : null),
+  ].join(' ');
+}
+
+// ---------------------------------------------------------------- map
+
+function mapOf(day: ShownDay, trips: readonly Trip[], t: Texts, base: BaseMap | null): string {
+  const places: (MapPlace & { name: string })[] = [];
+  for (const position of trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc])) {
+    const { mark, name } = day.placeAt(position);
+    if (!places.some((one) => one.name === name)) places.push({ position, mark, name });
+  }
+  const [first, ...others] = places;
+  if (first === undefined) return '';
+  const told = others.map(({ name, position }) => {
+    const { metres, bearing } = wayBetween(first.position, position);
+    return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, first.name);
+  });
+  const title = t.me.mapInWords(told.join(' '));
+  const words = [t.me.ringsOf(first.name), base?.attribution ?? ''].join(' ').trim();
+  return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base)}<p class="small soft">${html(words)}</p>`;
+}
+
+/** m and degrees from north; good for a town. */
+function wayBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
+  const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
+  return {
+    metres: Math.hypot(east, latB - latA) * 111_195,
+    bearing: ((Math.atan2(east, latB - latA) * 180) / Math.PI + 360) % 360,
+  };
+}
+
+// ---------------------------------------------------------------- list
+
+function row(kind: string, time: Markup | null, line: string, content: MarkupValue): Markup {
+  return markup`<div class="row ${kind}"><span class="t">${time}</span><span class="ln ${line}" aria-hidden="true"></span><div class="c">${content}</div></div>`;
+}
+
+function timeTag(ts: number, zone: string, t: Texts): Markup {
+  return markup`<time datetime="${formatTime(Math.round(ts), zone)}">${t.clock(ts, zone)}</time>`;
+}
+
+type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
+
+function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayActions): Markup {
+  const { from, to, place, since } = item;
+  const isHere = (flag: Flagged): boolean => flag.of === 'place' && flag.from < to && flag.to > from;
+  const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
+  const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
+  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${asked(day, isHere, t, actions)}${actions.ofStay?.(item)}`;
+  return markup`<li>${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
+}
+
+function gapItem(day: ShownDay, { from, to, reason, place }: ItemOf<'gap'>, t: Texts): Markup {
+  const before = place === null || reason === 'nothing received' ? '' : ` ${t.me.between(place.name)}`;
+  const content = markup`<h3>${t.me.notRecorded}</h3><span class="d">${t.span(to - from)}</span><p class="small">${t.me.reasons[reason]}${before}</p>`;
+  return markup`<li>${row('gap', timeTag(from, zoneOfDay(day, from), t), '', content)}</li>`;
+}
+
+function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: DayActions): Markup {
+  const { start_ts, end_ts, start_zone, start_loc, end_loc, sections, stops, duration, distance } = trip;
+  const [from, to] = [day.placeAt(start_loc).name, day.placeAt(end_loc).name];
+  const figures = (seconds: number, metres: number): string => `${t.span(seconds)} · ${t.length(metres)}`;
+  const name = from === to ? t.me.roundTrip(to) : t.me.trip(to);
+  const said = Object.values(shownTexts(day.labels.ofTrip(start_ts))).map(
+    (one) => wordOf(t.labelModes, one) ?? wordOf(t.labelPurposes, one) ?? one,
+  );
+  const estimated = estimatedOf(trip);
+  const notes = [
+    start_ts < day.observed.from && t.me.beganOn(t.weekdayAndClock(start_ts, start_zone)),
+    said.length > 0 && t.me.yourLabel(said.join(', ')),
+    estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
+  ].filter((one) => one !== false);
+  // What somebody stated ends the questions.
+  const asks = (id: string): MarkupValue => trip.corrected !== true && asked(day, (one) => one.id === id, t, actions);
+  const note = markup`${notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`}${asks(trip.id)}`;
+  const last = actions.ofTrip?.(trip);
+  const foot = row(last ? 'foot' : 'foot bare', null, 'thin', last);
+  const id = markup`${`trip-${trip.id}`}`;
+  const [only] = sections;
+  if (sections.length === 1 && only !== undefined) {
+    const { name: look } = styleOf(only.sensed_mode);
+    const words = from === to ? name : t.me.byMode(t.me.section(only.sensed_mode), to);
+    const head = row(
+      'head sec',
+      timeTag(start_ts, start_zone, t),
+      look,
+      markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${note}${asks(only.id)}`,
+    );
+    return markup`<li class="trip" id="${id}" tabindex="-1">${head}${foot}</li>`;
+  }
+  const parts = sections.flatMap((section: Section, i) => {
+    const { name: look } = styleOf(section.sensed_mode);
+    const part = row(
+      'sec',
+      timeTag(section.start_ts, start_zone, t),
+      look,
+      markup`<span class="m">${icon(look)}${t.me.section(section.sensed_mode)}</span><span class="d">${figures(section.end_ts - section.start_ts, section.distance)}</span>${asks(section.id)}`,
+    );
+    const stop = stops[i];
+    if (stop === undefined || stop.duration < 60) return [part];
+    return [
+      part,
+      row(
+        'sec',
+        timeTag(stop.enter_ts, start_zone, t),
+        'thin',
+        markup`<span class="m soft">${icon('waiting')}${t.me.waited}</span><span class="d">${t.span(stop.duration)}</span>`,
+      ),
+    ];
+  });
+  const head = row(
+    'head',
+    null,
+    'thin',
+    markup`<h3>${name}</h3><span class="d">${figures(end_ts - start_ts, distance)}</span>${note}`,
+  );
+  return markup`<li class="trip" id="${id}" tabindex="-1">${head}${parts}${foot}</li>`;
+}

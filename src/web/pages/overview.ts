@@ -1,0 +1,124 @@
+// Days beside each other: the heading that leads to the ones before and after, a week as a strip, and rows of days.
+import type { ObservedDay } from '../../diary/observed-time.ts';
+import { addDays, localDateTime, startOfDay } from '../../model/time.ts';
+import { dayBar } from './day-bar.ts';
+import { dayItems, recordedShare, type ShownDay, settledUntil } from './day-items.ts';
+import { Markup, type MarkupValue, markup } from './markup.ts';
+import type { Texts } from './texts/texts.ts';
+
+/** Where a step leads, and what it is called. */
+export interface Step {
+  href: string;
+  words: string;
+}
+
+/** The month before (-1) or after (31) another one. */
+export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
+
+/** The steps to the pages below `href` of the months before and after, from the first to the last that there are. */
+export function monthSteps(
+  month: string,
+  href: string,
+  { first = '', last }: { first?: string; last: string },
+  t: Texts,
+): [Step | null, Step | null] {
+  const step = (other: string): Step | null =>
+    other < first || other > last ? null : { href: `${href}/${other}`, words: t.me.monthOf(`${other}-01`) };
+  return [step(monthBeside(month, -1)), step(monthBeside(month, 31))];
+}
+
+/** A heading between the steps to what is before and after; null: nothing is. */
+export function stepHeading(
+  content: MarkupValue,
+  [before, after]: readonly [Step | null, Step | null],
+  level: 'h1' | 'h2' = 'h1',
+): Markup {
+  const tag = new Markup(level);
+  const beside = (step: Step | null, sign: string, rel: string): Markup =>
+    step === null
+      ? markup`<span class="step"></span>`
+      : markup`<a class="step" rel="${rel}" href="${step.href}" aria-label="${step.words}">${sign}</a>`;
+  return markup`<div class="hd">${beside(before, '‹', 'prev')}<${tag}>${content}</${tag}>${beside(after, '›', 'next')}</div>`;
+}
+
+/** A day in words, for a heading. */
+export const dayTitle = (day: string, t: Texts): Markup =>
+  markup`<time datetime="${day}">${t.day(day)} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
+
+/** A day of the strip. */
+export interface StripDay {
+  observed: ObservedDay;
+  metres: number;
+  isFinal: boolean;
+}
+
+/** What the strip marks, and where it leads. */
+export interface StripOptions {
+  /** The chosen day, and today: later ones are no links. */
+  day: string;
+  today: string;
+  href: (day: string) => string;
+  now: number;
+}
+
+/** The seven days of a week as links: how far, and how much of each was recorded. A draft is hatched. */
+export function weekStrip(days: readonly StripDay[], { day, today, href, now }: StripOptions, t: Texts): Markup {
+  const items = days.map(({ observed, metres, isFinal }) => {
+    const own = observed.day;
+    const number = String(Number(own.slice(8)));
+    if (own > today) return markup`<li><span><i>${t.weekday(own)}</i><b>${number}</b></span></li>`;
+    const share = recordedShare(observed, now);
+    const long = Math.round(share * 28);
+    const meter = new Markup(
+      `<svg width="28" height="6" viewBox="0 0 28 6"><path class="o0" d="M.5 .5h27v5h-27z"/><path class="o1" d="M0 0h${long}v6H0z"/>` +
+        `${isFinal || long === 0 ? '' : `<path fill="url(#draft)" d="M0 0h${long}v6H0z"/>`}</svg>`,
+    );
+    const current = own === day && new Markup(' aria-current="date"');
+    return markup`<li><a href="${href(own)}"${current}><span class="vh">${t.me.dayInWords(own, t.length(metres), t.share(share))}</span><span aria-hidden="true"><i>${t.weekday(own)}</i><b>${number}</b>${meter}<em>${t.km(metres)}</em></span></a></li>`;
+  });
+  return markup`<nav aria-label="${t.me.week}"><ul class="week">${items}</ul></nav>`;
+}
+
+/** The row of a day. */
+export interface DayRow {
+  day: string;
+  metres: number;
+  row: Markup;
+}
+
+/** What a row says of a day: its bar, its length and, where it is not all, how much was recorded. */
+export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
+  const { observed, began, flagged, now } = shown;
+  const { day } = observed;
+  const metres = began.reduce((sum, { distance }) => sum + distance, 0);
+  if (observed.from > now) return { day, metres, row: markup`` };
+  const share = t.share(recordedShare(observed, now));
+  const isDraft = settledUntil(shown) < Math.min(observed.to, now) - 1;
+  const words = [t.me.dayInWords(day, t.length(metres), share), t.trips(began.length)];
+  if (flagged.length > 0) words.push(t.me.toCheck(flagged.length));
+  const mark = flagged.length > 0 && markup`<b class="mk">!</b>`;
+  const note = isDraft ? t.me.draftMark : share === t.share(1) ? '' : share;
+  const row = markup`<li><a href="${href}"><span class="vh">${words.join(', ')}</span><span aria-hidden="true">${t.shortDay(day)} ${mark}</span>${dayBar(shown, dayItems(shown), t, true)}<span class="n" aria-hidden="true">${t.km(metres)}</span><span class="n soft" aria-hidden="true">${note}</span></a></li>`;
+  return { day, metres, row };
+}
+
+const mondayOf = (day: string): string => addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
+
+/** Rows of days, the newest first, by week with the length of each. */
+export function dayRows(rows: readonly DayRow[], t: Texts): Markup {
+  const weeks = new Map<string, DayRow[]>();
+  for (const one of [...rows].sort((a, b) => (a.day < b.day ? 1 : -1))) {
+    const monday = mondayOf(one.day);
+    weeks.set(monday, [...(weeks.get(monday) ?? []), one]);
+  }
+  const hours = [0, 6, 12, 18, 24].map((hour) => {
+    const anchor = hour === 0 ? 'start' : hour === 24 ? 'end' : 'middle';
+    return `<text class="t2" x="${(hour / 24) * 100}%" y="13" text-anchor="${anchor}">${hour}</text>`;
+  });
+  const scale = markup`<div class="hours" aria-hidden="true"><span></span><svg width="100%" height="18">${new Markup(hours.join(''))}</svg><span class="n">${t.me.kmHead}</span><span class="n">${t.me.recordedHead}</span></div>`;
+  const sections = [...weeks].map(([monday, own]) => {
+    const total = own.reduce((sum, { metres }) => sum + metres, 0);
+    return markup`<h2>${t.me.weekOf(monday)} <span class="soft">${t.length(total)}</span></h2><ul>${own.map(({ row }) => row)}</ul>`;
+  });
+  return markup`<div class="rows">${scale}${sections}</div>`;
+}

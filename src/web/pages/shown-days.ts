@@ -1,0 +1,42 @@
+// Reads the days of a person as pages show them.
+
+import { readPlaces } from '../../diary/places.ts';
+import { type DayBounds, type DayStore, everyDay } from '../../diary/read-days.ts';
+import type { UserRecord } from '../../model/user.ts';
+import { namedPlaces, type ShownDay } from './day-items.ts';
+import type { Texts } from './texts/texts.ts';
+
+/** For whom days are shown, and when. */
+export interface Reader {
+  t: Texts;
+  /** Seconds since the epoch. */
+  now: number;
+  /** True: for the person themselves. */
+  isOwn?: boolean;
+}
+
+/**
+ * Local days in order. `beyond`: all of both bounds, else only those from the first to the last of which something is
+ * known.
+ */
+export async function* shownDays(
+  store: DayStore,
+  user: UserRecord,
+  bounds: DayBounds,
+  { t, now, isOwn = false }: Reader,
+  beyond = true,
+): AsyncGenerator<ShownDay, undefined> {
+  const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
+  const placeAt = namedPlaces(await readPlaces(store, user.uuid), t, isOwn);
+  for await (const { observed, records, labels, flagged } of everyDay(store, user, bounds, now, beyond)) {
+    const began = records.flatMap(({ trip }) => trip ?? []);
+    const [earlier, later] = await Promise.all([
+      store.trips.previous(user.uuid, records[0]?.chain_ts ?? observed.to).then((link) => link?.trip ?? null),
+      store.trips.next(user.uuid, records.at(-1)?.chain_ts ?? observed.to).then((link) => link?.trip ?? null),
+    ]);
+    const reaches = earlier !== null && earlier.end_ts > observed.from;
+    const before = reaches ? ((await store.trips.previous(user.uuid, earlier.start_ts))?.trip ?? null) : earlier;
+    const trips = reaches ? [earlier, ...began] : began;
+    yield { observed, trips, began, before, after: later, completeUntil, labels, flagged, placeAt, now };
+  }
+}

@@ -1,0 +1,207 @@
+// The pages of managers: who needs a word, a list to write to them, and one person with their chain and days.
+
+import { type Chain, isTrouble } from '../diary/status/person-status.ts';
+import { csvLine } from '../export/formats/csv.ts';
+import { studyTexts } from '../model/study-texts.ts';
+import { readDay } from './me-days.ts';
+import { barPatterns, dayView } from './pages/day-view.ts';
+import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { shell } from './pages/shell.ts';
+import type { Texts } from './pages/texts/texts.ts';
+import {
+  type Filter,
+  type Fortnight,
+  filters,
+  isShown,
+  needsWord,
+  peopleOf,
+  type StudyPerson,
+  turnLinks,
+  turnOf,
+} from './study-people.ts';
+import { baseMapOf } from './tiles.ts';
+import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
+
+const parts = { people: '', flagged: '/flagged', figures: '/figures' } as const;
+
+/** A page of a study. */
+export function studyPage(
+  call: StudyCall,
+  title: string,
+  body: MarkupValue,
+  { current, foot }: { current?: keyof typeof parts; foot: MarkupValue },
+): WebAnswer {
+  const { t, study, manager } = call;
+  const links = [
+    ...Object.entries(parts).map(([name, path]) => ({
+      ...{
+        href: `/study/${study.name}${path}`,
+        words: t.study[name as keyof typeof parts],
+        isCurrent: name === current,
+      },
+    })),
+    ...(manager.studies.length > 1 || manager.operator ? [{ href: '/study', words: t.study.studies }] : []),
+  ];
+  const signOut = formButton(call, '/sign-out/study', t.signOut);
+  return answerOf(shell({ t, title, brand: studyTexts(study, t.language).name, links, signOut, foot, body }));
+}
+
+const filterOf = (text: string | undefined): Filter => filters.find((one) => one === text) ?? 'joined';
+
+async function people(call: StudyCall): Promise<WebAnswer> {
+  const { t, store, study, now, zone, query, fortnights } = call;
+  const words = t.study;
+  const all = await peopleOf(store, study, now);
+  const filter = filterOf(query.show);
+  const here = `/study/${study.name}`;
+  const numbers = filters.map((one) => {
+    const count = all.filter((person) => isShown(person, one, now)).length;
+    const current = one === filter && new Markup(' aria-current="true"');
+    return markup`<li><a href="${here}?show=${one}"${current}><b>${count.toLocaleString(t.language)}</b><span>${words.numbers[one].name}</span><i>${words.numbers[one].text}</i></a></li>`;
+  });
+  const chosen = sorted(
+    all.filter((person) => isShown(person, filter, now)),
+    query.sort,
+  );
+  const rows: Markup[] = [];
+  const onPage = turnOf(chosen, query.page).chosen;
+  await call.note(
+    'list of people',
+    onPage.map(({ figures }) => figures.audit_key),
+  );
+  for (const person of onPage) rows.push(personRow(person, await fortnights.of(store, person, now), call));
+  const needed = all.filter(needsWord).length;
+  const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
+  const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;
+  const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
+<ul class="nums">${numbers}</ul>
+<div class="above"><p><b>${t.people(needed)}</b> ${needed === 1 ? words.needsOne : words.needMany}</p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
+${chosen.length === 0 ? markup`<p class="note quiet">${words.nobody}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
+${turnLinks(chosen.length, query.page, page, t)}`;
+  const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
+  return studyPage(call, words.people, body, { current: 'people', foot });
+}
+
+const columns = ['person', 'silence', 'contact', 'location', 'days', 'trips', 'labelled', 'joined'] as const;
+type Column = (typeof columns)[number];
+const sortable: readonly Column[] = ['person', 'silence', 'contact', 'location', 'joined'];
+
+function head(name: Column, { here, filter, sort }: { here: string; filter: Filter; sort: string }, t: Texts): Markup {
+  const words = t.study.columns[name];
+  const side = ['contact', 'location', 'trips', 'labelled', 'joined'].includes(name) ? ' n' : '';
+  if (!sortable.includes(name)) return markup`<th scope="col" role="columnheader" class="ns${side}">${words}</th>`;
+  const isBy = sort === name && new Markup(' aria-sort="ascending"');
+  return markup`<th scope="col" role="columnheader" class="s${side}"${isBy}><a href="${here}?show=${filter}&sort=${name}">${words}</a></th>`;
+}
+
+/** By silence they come as they are: those who need somebody first. */
+function sorted(people: readonly StudyPerson[], by = 'silence'): readonly StudyPerson[] {
+  const keys: Record<string, (person: StudyPerson) => number | string> = {
+    person: ({ shown }) => shown,
+    contact: ({ chain }) => chain.called.ts ?? 0,
+    location: ({ chain }) => chain.located.ts ?? 0,
+    joined: joinedOf,
+  };
+  const key = Object.hasOwn(keys, by) ? keys[by]! : null;
+  if (key === null) return people;
+  return [...people].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+}
+
+const joinedOf = ({ chain }: StudyPerson): number => chain.joined.ts ?? chain.registered.ts ?? 0;
+
+function personRow(
+  person: StudyPerson,
+  { shares, trips, labelled }: Fortnight,
+  { t, study, now, zone }: StudyCall,
+): Markup {
+  const { state, chain, user, app, shown, id, figures } = person;
+  const words = t.study;
+  const lately = (ts: number | null): string => (ts === null ? '–' : t.lately(ts, now, zone));
+  const isQuiet = !isTrouble(state);
+  const asked =
+    typeof figures.profile.erasure_asked_ts === 'number' && markup`<span class="sm flag">${words.asksErasure}</span>`;
+  const cell = (kind: string, content: MarkupValue): Markup => markup`<td role="cell" class="${kind}">${content}</td>`;
+  return markup`<tr role="row"${isQuiet && new Markup(' class="quiet"')}><th scope="row" role="rowheader"><a href="/study/${study.name}/p/${id}">${shown}</a><span class="sm">${[user.subgroup, app].filter(Boolean).join(' · ')}</span></th>
+${cell('w', markup`<span class="mk ${state}" aria-hidden="true">${isQuiet ? '' : '!'}</span>${stateText(person, now, t)}${!isQuiet && markup`<span class="sm">${words.advice[person.broken?.code ?? 'silent'] ?? ''}</span>`}${asked}`)}
+${cell('n x', lately(chain.called.ts))}${cell('n loc', markup`<span class="lab">${words.columns.location} </span>${lately(chain.located.ts)}`)}${cell('c', fortnightStrip(shares, t))}
+${cell('n x', trips)}${cell('n x', trips === 0 ? '–' : t.share(labelled / trips))}${cell('n x', t.lately(joinedOf(person), now, zone))}</tr>
+`;
+}
+
+function stateText({ state, since }: StudyPerson, now: number, t: Texts): string {
+  const days = since === null ? 0 : Math.floor((now - since) / 86_400);
+  return t.study.states[state](days === 0 ? null : t.days(days));
+}
+
+/** A column a day, as high as the share of it that was recorded; a line at the bottom: nothing was. */
+function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
+  const bars = shares.map((share, i) => {
+    if (share === null || share === 0) return '';
+    const height = Math.max(2, Math.round(share * 16));
+    return `M${i * 8} ${16 - height}h6v${height}h-6z`;
+  });
+  const none = shares.map((share, i) => (share === 0 ? `M${i * 8} 15h6` : ''));
+  const there = shares.filter((share) => share !== null);
+  const label = t.study.recordedOn(there.filter((share) => share! > 0).length, there.length);
+  return markup`<svg class="st" width="110" height="16" role="img" aria-label="${label}"><path class="sa" d="${bars.join('')}"/><path class="se" d="${none.join('')}"/></svg>`;
+}
+
+/** Those who need a word, for a mail merge. */
+async function reminders(call: StudyCall): Promise<WebAnswer> {
+  const { t, store, study, now, note } = call;
+  const needed = (await peopleOf(store, study, now)).filter(needsWord);
+  const iso = (ts: number | null): string => (ts === null ? '' : new Date(ts * 1000).toISOString());
+  const lines = needed.map((person) => {
+    const { shown, user, app, state, since, chain, broken } = person;
+    const cells = [shown, user.subgroup ?? '', app, state, iso(since), iso(chain.called.ts), iso(chain.located.ts)];
+    return csvLine([...cells, t.study.advice[broken?.code ?? 'silent'] ?? '']);
+  });
+  await note(
+    'reminder list',
+    needed.map(({ figures }) => figures.audit_key),
+  );
+  const header = csvLine('person subgroup app state since last_contact last_location what_to_do'.split(' '));
+  const headers = {
+    'Content-Type': 'text/csv; charset=utf-8',
+    'Content-Disposition': `attachment; filename="${study.name}-reminders.csv"`,
+  };
+  return { status: 200, body: `${header}${lines.join('')}`, headers };
+}
+
+async function person(call: StudyCall): Promise<WebAnswer> {
+  const { t, store, study, now, zone, params, note } = call;
+  const found = (await peopleOf(store, study, now)).find(({ id }) => id === params.id);
+  if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, t);
+  const href = (other: string): string => `/study/${study.name}/p/${found.id}/${other}`;
+  const { shown, heading, strip } = await readDay(call, found.user, { day: params.day, isOwn: false, href });
+  await note(`look at ${shown.observed.day}`, [found.figures.audit_key]);
+  const advice = found.broken === null ? null : (t.study.advice[found.broken.code] ?? null);
+  const facts = [found.user.subgroup, found.app, `${t.study.columns.joined} ${t.date(joinedOf(found), zone)}`].filter(
+    Boolean,
+  );
+  const body = markup`${barPatterns(shown.trips)}<p><a href="/study/${study.name}">${t.study.back}</a></p><h1>${found.shown}</h1><p class="soft">${facts.join(' · ')}</p>
+<p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}
+<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
+<h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t, { base: baseMapOf(call, `/study/${study.name}`) })}`;
+  return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });
+}
+
+function chainItems(of: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
+  const { broken } = of;
+  const chain: Chain = { ...of.chain, joined: { ts: joinedOf(of) } };
+  const names = Object.keys(chain) as (keyof Chain)[];
+  const at = broken === null ? names.length : names.indexOf(broken.link);
+  return names.map((name, i) => {
+    const ts = chain[name].ts ?? chain[name].phone_ts ?? null;
+    const when = ts === null ? '–' : t.lately(ts, now, zone);
+    return markup`<li class="${i < at ? '' : i === at ? 'broken' : 'after'}"><span>${t.study.links[name]}</span> <span class="soft">${when}</span></li>`;
+  });
+}
+
+/** The pages of a study. */
+export const studyRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/study/:study', who: 'study', answer: people },
+  { method: 'GET', path: '/study/:study/reminders.csv', who: 'study', answer: reminders },
+  { method: 'GET', path: '/study/:study/p/:id', who: 'study', answer: person },
+  { method: 'GET', path: '/study/:study/p/:id/:day', who: 'study', answer: person },
+];
