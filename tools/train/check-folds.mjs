@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readJointModel } from '../../dist/analysis/sequence/joint.js';
-import { readModel } from '../../dist/analysis/sequence/model.js';
+import { readJointModel } from '../../dist/analysis/modes/mode-crf.js';
+import { readModel } from '../../dist/analysis/states/boosted-trees.js';
 import { evaluate } from '../../dist/evaluate/evaluate.js';
 import { summarise } from '../../dist/evaluate/score.js';
 

@@ -27,24 +27,16 @@ export interface ModelFile {
   origin?: Record<string, unknown>;
 }
 
-/** A model ready for use: all trees flat. What a node holds lies side by side, as whole numbers. */
+/** A model ready for use: the nodes and leaves of all trees in three flat arrays. */
 export interface Model {
   id: string;
   /** First node of each tree; a tree that is one leaf has `-leaf - 1`. */
   roots: Int32Array;
-  /**
-   * Of each node: its feature, left and right child, and its bit in its tree; a child below 0 is leaf `-child - 1`. The
-   * nodes of a tree beyond the 31st share a bit.
-   */
+  /** `nodeSize` numbers per node: feature, left child, right child; a child below 0 is leaf `-child - 1`. */
   nodes: Int32Array;
-  /** Of the node whose numbers begin at `i`: at `i / 4`. */
+  /** The threshold of the node at `i` of `nodes` is at `i / nodeSize`. */
   thresholds: Float64Array;
   leaf: Float64Array;
-  /** The nodes by feature, with ascending thresholds; those of feature `f` begin at `stepsFrom[f]`. */
-  steps: Float64Array;
-  stepsFrom: Int32Array;
-  /** Of the step at `i`: its tree at `2 * i`, and behind it its bit there. */
-  stepNodes: Int32Array;
 }
 
 /** Reads a model's data file; throws an Error that says what is wrong with it. */
@@ -74,10 +66,8 @@ export function modelOf(file: Partial<ModelFile>): Model {
   return flat(id, trees);
 }
 
-/** Numbers of a node. */
+/** Numbers per node, the fourth unused: a power of two, so that an index divides by a shift. */
 const nodeSize = 4;
-
-const bitOf = (node: number): number => 1 << Math.min(node, 31);
 
 function flat(id: string, trees: readonly TreeFile[]): Model {
   const roots: number[] = [];
@@ -91,7 +81,7 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
     const child = (c: number): number => (c < 0 ? c - firstLeaf : nodeSize * c + first);
     roots.push(tree.f.length === 0 ? -1 - firstLeaf : first);
     for (const [i, f] of tree.f.entries()) {
-      nodes.push(f, child(tree.l[i]!), child(tree.r[i]!), bitOf(i));
+      nodes.push(f, child(tree.l[i]!), child(tree.r[i]!), 0);
       thresholds.push(tree.t[i]!);
     }
     leaf.push(...tree.v);
@@ -102,19 +92,6 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
     nodes: Int32Array.from(nodes),
     thresholds: Float64Array.from(thresholds),
     leaf: Float64Array.from(leaf),
-    ...stepsOf(trees),
-  };
-}
-
-function stepsOf(trees: readonly TreeFile[]): Pick<Model, 'steps' | 'stepsFrom' | 'stepNodes'> {
-  const steps = trees
-    .flatMap((tree, k) => tree.f.map((feature, i) => ({ feature, threshold: tree.t[i]!, tree: k, bit: bitOf(i) })))
-    .sort((a, b) => a.feature - b.feature || a.threshold - b.threshold || a.tree - b.tree);
-  const before = (feature: number): number => steps.filter((step) => step.feature < feature).length;
-  return {
-    steps: Float64Array.from(steps, ({ threshold }) => threshold),
-    stepsFrom: Int32Array.from({ length: featureNames.length + 1 }, (_, feature) => before(feature)),
-    stepNodes: Int32Array.from(steps.flatMap(({ tree, bit }) => [tree, bit])),
   };
 }
 
@@ -132,87 +109,24 @@ function problemOf(tree: TreeFile): string | null {
 }
 
 /**
- * Probabilities of the states, for cells that are asked for one after the other. Neighbours differ little: a tree is
- * walked again only when a feature crossed the threshold of a node on its last way. The answers do not depend on what
- * was asked before.
+ * Writes the four state probabilities of one cell to `into[at]` and the three numbers after it. `rows[row]` is the
+ * cell's first feature. Adds one leaf of every tree to the score of its class, then takes the softmax of the scores.
  */
-export class StateOdds {
-  private readonly model: Model;
-  /** Of each feature: where its first step is that the value does not exceed. */
-  private readonly place: Int32Array;
-  // Of each tree: its leaf's value, and the nodes on the way there; none if it has to be walked again.
-  private readonly value: Float64Array;
-  private readonly way: Int32Array;
-  private readonly stale: Int32Array;
-  private staleCount: number;
-  private readonly found = new Float64Array(stateNames.length);
-
-  constructor(model: Model) {
-    const { roots, stepsFrom } = model;
-    this.model = model;
-    this.place = stepsFrom.slice(0, -1);
-    this.value = new Float64Array(roots.length);
-    this.way = new Int32Array(roots.length);
-    this.stale = Int32Array.from(roots.keys());
-    this.staleCount = roots.length;
+export function writeProbabilities(
+  { roots, nodes, thresholds, leaf }: Model,
+  rows: Float64Array,
+  row: number,
+  into: Float64Array,
+  at: number,
+): void {
+  for (let s = 0; s < 4; s += 1) into[at + s] = 0;
+  for (let k = 0; k < roots.length; k += 1) {
+    let node = roots[k]!;
+    while (node >= 0) node = nodes[rows[row + nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
+    into[at + (k & 3)]! += leaf[-node - 1]!;
   }
-
-  /** Writes the four probabilities of the cell whose features begin at `row` in `rows` to `into`, from `at` on. */
-  write(rows: Float64Array, row: number, into: Float64Array, at: number): void {
-    const { place, found } = this;
-    for (let f = 0; f < place.length; f += 1) this.move(f, rows[row + f]!);
-    if (this.staleCount > 0) {
-      this.walk(rows, row);
-      this.score();
-    }
-    for (let s = 0; s < 4; s += 1) into[at + s] = found[s]!;
-  }
-
-  /** Moves a feature over the steps to its new value. */
-  private move(f: number, x: number): void {
-    const { steps, stepsFrom } = this.model;
-    const start = stepsFrom[f]!;
-    const end = stepsFrom[f + 1]!;
-    let i = this.place[f]!;
-    for (; i < end && !(x <= steps[i]!); i += 1) this.cross(i);
-    for (; i > start && x <= steps[i - 1]!; i -= 1) this.cross(i - 1);
-    this.place[f] = i;
-  }
-
-  /** The tree of a step has to be walked again if the step is on its way. */
-  private cross(step: number): void {
-    const { stepNodes } = this.model;
-    const tree = stepNodes[2 * step]!;
-    if ((this.way[tree]! & stepNodes[2 * step + 1]!) === 0) return;
-    this.way[tree] = 0;
-    this.stale[this.staleCount] = tree;
-    this.staleCount += 1;
-  }
-
-  private walk(rows: Float64Array, row: number): void {
-    const { roots, nodes, thresholds, leaf } = this.model;
-    const { stale, staleCount, way, value } = this;
-    for (let i = 0; i < staleCount; i += 1) {
-      const tree = stale[i]!;
-      let node = roots[tree]!;
-      let passed = 0;
-      while (node >= 0) {
-        passed |= nodes[node + 3]!;
-        node = nodes[rows[row + nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
-      }
-      way[tree] = passed;
-      value[tree] = leaf[-node - 1]!;
-    }
-    this.staleCount = 0;
-  }
-
-  private score(): void {
-    const { value, found } = this;
-    found.fill(0);
-    for (let k = 0; k < value.length; k += 1) found[k & 3]! += value[k]!;
-    const most = Math.max(found[0]!, found[1]!, found[2]!, found[3]!);
-    let sum = 0;
-    for (let s = 0; s < 4; s += 1) sum += found[s] = Math.exp(found[s]! - most);
-    for (let s = 0; s < 4; s += 1) found[s]! /= sum;
-  }
+  const most = Math.max(into[at]!, into[at + 1]!, into[at + 2]!, into[at + 3]!);
+  let sum = 0;
+  for (let s = 0; s < 4; s += 1) sum += into[at + s] = Math.exp(into[at + s]! - most);
+  for (let s = 0; s < 4; s += 1) into[at + s]! /= sum;
 }

@@ -1,7 +1,7 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
 
 import { weighSaid } from './android-readings.ts';
-import { type Model, StateOdds } from './boosted-trees.ts';
+import { type Model, writeProbabilities } from './boosted-trees.ts';
 import { type CellInput, cellSeconds, cellWidth, featureLimits, featureNames, forEachBlock } from './features.ts';
 import { cellStates } from './states.ts';
 
@@ -35,7 +35,7 @@ export interface Cells {
 
 /** Cells with their states. */
 export function decodeCells(input: CellInput, model: Model): Cells {
-  const cells = judgedCells(input, new StateOdds(model));
+  const cells = judgedCells(input, model);
   const { ts, probability, state } = cells;
   if (input.sampling === 'time') weighSaid(cells, input.motions);
   for (let from = 0, i = 1; i <= ts.length; i += 1) {
@@ -50,7 +50,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
 const walkingFeature = featureNames.indexOf('awalk30');
 
 /** The cells with what the model says of each; their states are not known yet. */
-function judgedCells(input: CellInput, odds: StateOdds): Cells {
+function judgedCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perFix = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
   const room = Math.max(0, Math.min(most, input.track.ts.length * perFix));
@@ -67,7 +67,7 @@ function judgedCells(input: CellInput, odds: StateOdds): Cells {
       if (known >= 0 && isSilenceOf(asked, rows, row)) {
         probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
       } else {
-        odds.write(rows, row, probability, 4 * n);
+        writeProbabilities(model, rows, row, probability, 4 * n);
         known = n;
         for (let f = 0; f < cellWidth; f += 1) asked[f] = rows[row + f]!;
       }

@@ -5,7 +5,7 @@ import { trackLimits, trackOf } from '../../../src/analysis/clean/track.ts';
 import { jointOdds, pairShares } from '../../../src/analysis/modes/mode-crf.ts';
 import { legFeatures, modes, type Ride } from '../../../src/analysis/modes/segment-evidence.ts';
 import { shippedModels } from '../../../src/analysis/segment.ts';
-import { modelOf, StateOdds, type TreeFile } from '../../../src/analysis/states/boosted-trees.ts';
+import { modelOf, type TreeFile, writeProbabilities } from '../../../src/analysis/states/boosted-trees.ts';
 import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/states/features.ts';
 import { cellStates, stateNames } from '../../../src/analysis/states/states.ts';
 import { decodeWeights, viterbi } from '../../../src/analysis/states/viterbi.ts';
@@ -271,29 +271,7 @@ it('a silence has no turn and no change of speed, wherever on earth it is', () =
 describe('the trees', () => {
   const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
 
-  it('give a cell the same odds whatever cells were asked for before it', () => {
-    const figure = fc.oneof(fc.integer({ min: -1, max: 40 }), fc.double({ min: 0, max: 30 }), fc.constant(Number.NaN));
-    const change = fc.record({ feature: fc.nat(featureNames.length - 1), to: figure });
-    fc.assert(
-      fc.property(fc.array(change, { minLength: 5, maxLength: 60 }), (changes) => {
-        const odds = new StateOdds(shippedModels.full);
-        const [features, found, alone] = [
-          new Float64Array(featureNames.length),
-          new Float64Array(4),
-          new Float64Array(4),
-        ];
-        for (const { feature, to } of changes) {
-          features[feature] = to;
-          odds.write(features, 0, found, 0);
-          new StateOdds(shippedModels.full).write(features, 0, alone, 0);
-          expect(found).toEqual(alone);
-        }
-      }),
-      runs(40),
-    );
-  });
-
-  it('go left up to a threshold and right above it, and give odds that are the sum of their leaves', () => {
+  it('go left up to a threshold and right above it, and give the softmax of the sums of their leaves', () => {
     const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
     const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
     const model = modelOf({
@@ -303,13 +281,12 @@ describe('the trees', () => {
       missing: -1,
       trees: [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)],
     });
-    const asked = new StateOdds(model);
-    const odds = (gapv: number, last: number): number[] => {
+    const probabilities = (gapv: number, last: number): number[] => {
       const features = new Float64Array(featureNames.length);
       features[3] = gapv;
       features[45] = last;
       const into = new Float64Array(6);
-      asked.write(features, 0, into, 2);
+      writeProbabilities(model, features, 0, into, 2);
       return [...into.slice(2)];
     };
     const softmax = (scores: number[]): number[] => {
@@ -317,9 +294,9 @@ describe('the trees', () => {
       return scores.map((s) => Math.exp(s) / sum);
     };
     const close = (scores: number[]) => softmax(scores).map((p) => expect.closeTo(p, 12));
-    expect(odds(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
-    expect(odds(1.5, 0)).toEqual(close([0.5, 1, 1, -1]));
-    expect(odds(1.6, -1)).toEqual(close([0.5, 4, 1, -1]));
-    expect(odds(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
+    expect(probabilities(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
+    expect(probabilities(1.5, 0)).toEqual(close([0.5, 1, 1, -1]));
+    expect(probabilities(1.6, -1)).toEqual(close([0.5, 4, 1, -1]));
+    expect(probabilities(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
   });
 });
