@@ -2,6 +2,7 @@
 export type { Segmented, SegmentedTrip, Segmenter, Stretch } from './analysis/segmenter.ts';
 export { type Config, readConfig, settings } from './config.ts';
 export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';
+export { type ChainStore, type CorrectedTrips, correctedTrips } from './diary/corrections/corrected-trips.ts';
 export { everyStand, standOfUser } from './diary/status/all-statuses.ts';
 export {
   type Breakage,

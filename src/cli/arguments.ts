@@ -1,5 +1,7 @@
 // Values of flags: checked while the command line is parsed, so that a mistake is wrong usage and nothing has begun.
+
 import { InvalidArgumentError } from 'commander';
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { addDays, addUtc, isDay, localDateTime, localDay } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
@@ -45,8 +47,7 @@ export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string =>
 /** The day that is meant for a person: today is that of the zone of their last trip; without trips, of the host. */
 export async function dayMeant(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
-  const { trips } = await context.store();
-  const last = await trips.previous(uuid, Number.MAX_VALUE);
+  const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
 

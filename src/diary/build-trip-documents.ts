@@ -7,6 +7,7 @@ import { justAfter } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
+import { correctedTrips } from './corrections/corrected-trips.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
 /** The part of the store that a diary is made of. Without `usercache` it shows only what was moved. */
@@ -27,7 +28,7 @@ export async function tripsOfDays(
   days: { from: string; to: string },
   last: TripRecord | null = null,
 ): Promise<Map<string, TripFeatureCollection[]>> {
-  const records = (await store.trips.byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
+  const records = (await correctedTrips(store).byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
   const following = await followingTrips(store, userId, records, last);
   const incidents = await incidentsDuring(store, userId, records);
   const state = records.length === 0 ? null : await store.pipeline.get(userId);
@@ -61,7 +62,10 @@ async function followingTrips(
     const next = records[i + 1];
     const follows = next?.trip && next.trip.start_place.id === record.trip?.end_place.id;
     if (follows) following.push(next);
-    else following.push(record.chain_ts === last?.chain_ts ? null : await store.trips.next(userId, record.chain_ts));
+    else
+      following.push(
+        record.chain_ts === last?.chain_ts ? null : await correctedTrips(store).next(userId, record.chain_ts),
+      );
   }
   return following;
 }

@@ -2,13 +2,13 @@
 // day sum to its length, also where the clock changes or the user crosses zones.
 
 import type { SetAside } from '../model/pipeline-state.ts';
-import { addDays, justAfter, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
-import { isMade } from '../model/trip-fields.ts';
 import { everyLink } from '../store/paging.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { isAdded } from './corrections/apply.ts';
-import { holding, readCorrections, spokenTime } from './corrections/read-corrections.ts';
+import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
+import { type CorrectionStore, holding, readCorrections, spokenTime } from './corrections/read-corrections.ts';
 
 /** Why nothing is known of a time. */
 export type UnobservedReason =
@@ -90,47 +90,32 @@ const tripsOf = (links: readonly TripRecord[]): Trip[] => links.flatMap(({ trip 
 
 /** The same days, read from the store, with the links that they were made of. */
 export async function readObservedDays(
-  store: Pick<Store, 'trips' | 'pipeline' | 'timeseries'>,
+  store: ChainStore & Pick<Store, 'pipeline'>,
   userId: string,
   { from, to, zone = 'UTC', causes = [] }: Pick<ObservedSource, 'causes'> & { from: string; to: string; zone?: string },
 ): Promise<{ days: ObservedDay[]; links: TripRecord[] }> {
   const [earliest, latest] = [startOfDay(from, 'UTC') - 86_400, startOfDay(to, 'UTC') + 3 * 86_400];
-  // Silences are in links of the analysis, not in trips that a correction made.
-  let before = await store.trips.previous(userId, earliest);
-  while (before !== null && isMade(before)) {
-    const analysed = await store.trips.analysedBefore(userId, before.chain_ts);
-    before = analysed && (await store.trips.previous(userId, justAfter(analysed.chain_ts)));
-  }
+  const trips = correctedTrips(store);
+  const before = await trips.previous(userId, earliest);
   const start = before === null ? {} : { from: before.chain_ts };
   const links: TripRecord[] = [];
-  for await (const link of everyLink(store, userId, { ...start, to: latest })) links.push(link);
-  links.push(...(await linksToAnalysed(store, userId, latest)));
+  for await (const link of everyLink({ trips }, userId, { ...start, to: latest })) links.push(link);
+  links.push(...(await trips.chain(userId, { from: latest, limit: 1 }))); // it may hold a gap that began before
   return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
-}
-
-/** The links from a time on up to the first that no correction made: it has the silences before it. */
-export async function linksToAnalysed(
-  store: Pick<Store, 'trips'>,
-  userId: string,
-  from: number,
-): Promise<TripRecord[]> {
-  const links: TripRecord[] = [];
-  for await (const link of everyLink(store, userId, { from, limit: 20 })) {
-    links.push(link);
-    if (!isMade(link)) break;
-  }
-  return links;
 }
 
 /** What the state and the corrections say of a user's time. */
 export type StatedTime = Pick<ObservedSource, 'observed' | 'setAside' | 'atHome'>;
 
 /** Reads what the unobserved time of a user depends on, beside the links. */
-export async function readStated(store: Pick<Store, 'pipeline' | 'timeseries'>, userId: string): Promise<StatedTime> {
+export async function readStated(
+  store: CorrectionStore & Pick<Store, 'pipeline'>,
+  userId: string,
+): Promise<StatedTime> {
   const { observed, set_aside, retained } = await store.pipeline.get(userId);
   const removed = retained?.days_before ?? null;
   const setAside = [...set_aside, ...(removed === null ? [] : [{ start_ts: -Number.MAX_VALUE, end_ts: removed }])];
-  const stated = holding(await readCorrections(store.timeseries, userId));
+  const stated = holding(await readCorrections(store, userId));
   const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
   return { observed, setAside, atHome };
 }

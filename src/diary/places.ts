@@ -7,8 +7,8 @@ import { median } from '../model/geo/speed.ts';
 import { idOf } from '../model/ids.ts';
 import { addDays, localDay, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
-import type { Store } from '../store/store.ts';
-import { holding, readCorrections } from './corrections/read-corrections.ts';
+import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
+import { type CorrectionStore, holding, readCorrections } from './corrections/read-corrections.ts';
 
 /** All set by hand, on made-up lives. */
 const limits = {
@@ -174,17 +174,17 @@ function nightsIn(from: number, to: number, zone: string): number {
 }
 
 /** The places of all trips of a person, with the names that somebody gave them. */
-export async function readPlaces(store: Pick<Store, 'trips' | 'timeseries'>, userId: string): Promise<Places> {
-  const spans = await store.trips.spans(userId, { from: -Number.MAX_VALUE, to: Number.MAX_VALUE });
+export async function readPlaces(store: ChainStore, userId: string): Promise<Places> {
+  const spans = await correctedTrips(store).spans(userId, { from: -Number.MAX_VALUE, to: Number.MAX_VALUE });
   const ends = new Map(spans.map(({ chain_ts, end_ts }) => [chain_ts, end_ts]));
-  const outlines = await store.trips.outlines(userId, [...ends.keys()]);
+  const outlines = await correctedTrips(store).outlines(userId, [...ends.keys()]);
   const trips = outlines.map((trip) => ({ ...trip, end_ts: ends.get(trip.chain_ts)! }));
   return placesOf(userId, staysOf(trips), await readPlaceNames(store, userId));
 }
 
 /** The names that somebody gave to places, in the order in which they did. */
-export async function readPlaceNames(store: Pick<Store, 'timeseries'>, userId: string): Promise<PlaceName[]> {
-  const stated = holding(await readCorrections(store.timeseries, userId));
+export async function readPlaceNames(store: CorrectionStore, userId: string): Promise<PlaceName[]> {
+  const stated = holding(await readCorrections(store, userId));
   return stated.flatMap((one) => {
     if (one.kind === 'at_home') return [{ ts: (one.start_ts + one.end_ts) / 2, name: 'home' }];
     return one.kind === 'place_name' ? [one] : [];

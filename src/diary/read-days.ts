@@ -5,6 +5,7 @@ import type { Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { correctedTrips } from './corrections/corrected-trips.ts';
 import { spokenTime } from './corrections/read-corrections.ts';
 import { type Flagged, type FlaggedStay, flagsOfDay, flagsOfStay, flagsOfTrip, type Mark } from './flags.ts';
 import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
@@ -66,7 +67,7 @@ export async function* everyDay(
     }
     if (isKnown || beyond) continue;
     // A phone with a wrong clock may leave trips centuries away: of the years between them nothing is told.
-    const next = await store.trips.next(user.uuid, startOfDay(to, 'UTC'));
+    const next = await correctedTrips(store).next(user.uuid, startOfDay(to, 'UTC'));
     if (next !== null && next.day > addDays(to, 366)) from = addDays(next.day, -daysAtOnce);
   }
 }
@@ -135,8 +136,8 @@ async function knownDays(
   if (observed === null) return null;
   const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];
   const [first, last, zones] = await Promise.all([
-    store.trips.next(userId, Number.NEGATIVE_INFINITY),
-    store.trips.previous(userId, Number.POSITIVE_INFINITY),
+    correctedTrips(store).next(userId, Number.NEGATIVE_INFINITY),
+    correctedTrips(store).previous(userId, Number.POSITIVE_INFINITY),
     store.timeseries.zonesAround(userId, begin),
   ]);
   const zone = first?.trip?.start_zone ?? (zones.before ?? zones.after)?.zone ?? 'UTC';
@@ -160,8 +161,10 @@ async function causesOf({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: n
 }
 
 /** Corrections of a time that later data contradict, by the time that they speak of. */
-async function contradictions({ trips }: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
-  const found = (await trips.corrections(userId, range)).filter(({ effect }) => effect === 'contradicted');
+async function contradictions(store: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
+  const found = (await correctedTrips(store).corrections(userId, range)).filter(
+    ({ effect }) => effect === 'contradicted',
+  );
   return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...spokenTime(correction) }));
 }
 

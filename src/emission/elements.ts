@@ -1,16 +1,9 @@
 // A user's life in order: trips, stretches in which nobody saw them, and the stays between them, from the stored chain
 // of trips.
-import {
-  linksToAnalysed,
-  readStated,
-  type StatedTime,
-  type UnobservedReason,
-  unobservedIn,
-} from '../diary/observed-time.ts';
+import { type ChainStore, correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
+import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
-import { isMade } from '../model/trip-fields.ts';
-import { everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 
 /** A stay at a place, with both its ends. */
@@ -127,7 +120,7 @@ function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
 }
 
 /** The part of the store that elements are made of. */
-type ElementStore = Pick<Store, 'trips' | 'timeseries' | 'pipeline'>;
+type ElementStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /**
  * The elements of the trips with `chain_ts` in the range, and of the one that was under way when it begins, in order of
@@ -138,30 +131,23 @@ export async function* everyElement(
   userId: string,
   { from, to }: TimeRange,
 ): AsyncGenerator<Element, undefined> {
-  const under = (await store.trips.previous(userId, from)) as TripLink | null;
-  const before = under && ((await store.trips.previous(userId, under.chain_ts)) as TripLink | null);
+  const under = (await correctedTrips(store).previous(userId, from)) as TripLink | null;
+  const before = under && ((await correctedTrips(store).previous(userId, under.chain_ts)) as TripLink | null);
   const stated = await readStated(store, userId);
   let around: Omit<Around, 'next'> | null = null;
   let links: TripRecord[] = [];
-  /** Trips not told yet. Those that corrections made wait: the silences before them are in the next analysed link. */
-  const waiting: Around[] = [];
-  const told = (behind: readonly TripRecord[]) =>
-    waiting.splice(0).flatMap((one) => elementsOf({ ...one, links: [...one.links, ...behind] }, stated));
-  for await (const link of everyLink(store, userId, { from: (before ?? under)?.chain_ts ?? from, to })) {
+  for await (const link of everyCorrectedLink(store, userId, { from: (before ?? under)?.chain_ts ?? from, to })) {
     links.push(link);
-    const previous: TripLink | null = around === null ? null : around.record;
-    const isNext = around !== null && isTrip(link) && around.record.chain_ts !== before?.chain_ts;
-    if (isNext) waiting.push({ ...around!, next: link as TripLink });
-    const [first] = waiting;
-    if (first !== undefined && !(isMade(first.record) && isMade(link))) yield* told([link]);
     if (!isTrip(link)) continue;
+    const previous: TripLink | null = around === null ? null : around.record;
+    if (around !== null && around.record.chain_ts !== before?.chain_ts)
+      yield* elementsOf({ ...around, next: link }, stated);
     around = { previous, record: link, links };
     links = [link];
   }
   if (around === null) return;
-  const next = (await store.trips.next(userId, around.record.chain_ts)) as TripLink | null;
-  waiting.push({ ...around, next });
-  yield* told(isMade(around.record) ? await linksToAnalysed(store, userId, justAfter(around.record.chain_ts)) : []);
+  const next = (await correctedTrips(store).next(userId, around.record.chain_ts)) as TripLink | null;
+  yield* elementsOf({ ...around, next }, stated);
 }
 
 /** The elements of the one trip with that `chain_ts`; none when it is gone. */
@@ -172,14 +158,13 @@ export async function elementsAt(
   stated: StatedTime,
 ): Promise<Element[]> {
   const [previous, next] = await Promise.all([
-    store.trips.previous(userId, chainTs),
-    store.trips.next(userId, chainTs),
+    correctedTrips(store).previous(userId, chainTs),
+    correctedTrips(store).next(userId, chainTs),
   ]);
   const links: TripRecord[] = [];
   const range = { from: previous?.chain_ts ?? chainTs, to: justAfter(chainTs) };
-  for await (const link of everyLink(store, userId, range)) links.push(link);
+  for await (const link of everyCorrectedLink(store, userId, range)) links.push(link);
   const record = links.at(-1);
   if (!isTrip(record) || record.chain_ts !== chainTs) return [];
-  if (isMade(record)) links.push(...(await linksToAnalysed(store, userId, justAfter(chainTs))));
   return elementsOf({ previous: previous as TripLink | null, record, next: next as TripLink | null, links }, stated);
 }

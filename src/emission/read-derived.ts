@@ -1,5 +1,6 @@
 // Derived entries of one user in order of a time, made page by page from the stored trips.
 
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { suggestionsReader } from '../diary/labels/load-suggestions.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
@@ -71,7 +72,7 @@ function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | n
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   // A trip starts, as shown, before its first location: hence the day. Unobserved time belongs to the trip behind it.
-  const next = await store.trips.next(userId, to + day);
+  const next = await correctedTrips(store).next(userId, to + day);
   const until = next === null ? to + day : justAfter(next.chain_ts);
   const written = await writingTimes(store, userId, { from: from - day, to: until });
   for await (const element of everyElement(store, userId, { from, to: until })) {
@@ -82,10 +83,11 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
 
 /** When each trip of the range was written, by `chain_ts`, the one under way at its start included. */
 async function writingTimes(
-  { trips }: DerivedStore,
+  store: DerivedStore,
   userId: string,
   range: TimeRange,
 ): Promise<Map<number, number | null>> {
+  const trips = correctedTrips(store);
   const under = await trips.previous(userId, range.from);
   const spans = await trips.spans(userId, { ...range, from: under?.chain_ts ?? range.from });
   return new Map(spans.map(({ chain_ts, written_ts }) => [chain_ts, written_ts]));
@@ -94,7 +96,7 @@ async function writingTimes(
 /** By when they were written: a trip that was written again stands where that was. */
 async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
-  const spans = (await store.trips.spans(userId, everything))
+  const spans = (await correctedTrips(store).spans(userId, everything))
     .map(({ chain_ts, written_ts, end_ts }) => ({ chain_ts, writtenTs: written_ts ?? end_ts }))
     .filter(({ writtenTs }) => writtenTs >= from && writtenTs <= to)
     .sort((a, b) => a.writtenTs - b.writtenTs || a.chain_ts - b.chain_ts);

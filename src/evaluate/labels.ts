@@ -1,10 +1,10 @@
 // How right the modes of the diary are by what people said of their trips, by mode, with the uncertainty of few labels.
+import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readInputs } from '../diary/labels/read-inputs.ts';
 import { keys } from '../model/keys.ts';
 import { type ModeClass, modeClass } from '../model/mode-class.ts';
 import { maxTime } from '../model/time.ts';
 import type { Section } from '../model/trip.ts';
-import { everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 
 /** What came of the labels of one mode, or of all. */
@@ -93,7 +93,7 @@ async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
     if (!isReplaced) labels.push({ text, mode: labelClass(text), start, end, ways: new Map() });
   }
   if (labels.length === 0) return labels;
-  for await (const { trip } of everyLink(store, uuid))
+  for await (const { trip } of everyCorrectedLink(store, uuid))
     for (const section of trip?.sections ?? []) for (const label of labels) addWay(label, section);
   return labels;
 }

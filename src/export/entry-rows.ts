@@ -1,6 +1,7 @@
 // What an export holds, piece by piece: no more than a page of the store is in memory at once.
 
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../diary/labels/add-labels.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { addDays, isTimeZone, justAfter, localDay, maxTime, minTime } from '../model/time.ts';
@@ -119,7 +120,7 @@ export async function* tripsGeoJson(
 
 /** Ranges of days, a month each, that together hold every trip asked for. */
 async function* dayWindows(store: Store, userId: string, days: Days): AsyncGenerator<{ from: string; to: string }> {
-  const { start_ts, end_ts } = await store.trips.summary(userId);
+  const { start_ts, end_ts } = await correctedTrips(store).summary(userId);
   if (start_ts === null || end_ts === null) return;
   const first = later(days.from, addDays(localDay(start_ts, 'UTC'), -1));
   const last = earlier(days.to, addDays(localDay(end_ts, 'UTC'), 1));

@@ -1,5 +1,6 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 
+import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { type Clues, type Flagged, flagNames, flagsOfStay, flagsOfTrip } from '../diary/flags.ts';
 import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
 import { saidTexts } from '../diary/labels/label-text.ts';
@@ -14,7 +15,6 @@ import { modeGroup, plainMode } from '../model/plain-mode.ts';
 import { isTimeZone, justAfter, type TimeRange } from '../model/time.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
-import { everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
 import type { Kind, Row } from './columns.ts';
@@ -148,7 +148,7 @@ type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
 async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactTrip> {
   let silences: Silence[] = [];
   let held: ExactTrip | null = null;
-  for await (const record of everyLink(store, person.uuid)) {
+  for await (const record of everyCorrectedLink(store, person.uuid)) {
     silences.push(...(record.silences ?? []));
     const { trip, untracked } = record;
     if (trip === null) continue;
@@ -390,7 +390,7 @@ async function rowsOfLabels(store: Store, userId: string, entries: readonly Entr
     const way = input !== null && input.of.about === 'trip' ? spanOf(input, ways) : null;
     if (way !== null && !ids.has(way.chain_ts)) {
       const range = { from: way.chain_ts, to: justAfter(way.chain_ts), limit: 1 };
-      const [record] = await store.trips.chain(userId, range);
+      const [record] = await correctedTrips(store).chain(userId, range);
       ids.set(way.chain_ts, record?.trip?.id ?? null);
     }
     rows.push(labelRow(entry, way === null ? null : ids.get(way.chain_ts)!));

@@ -1,4 +1,5 @@
 // Reads the trips of a user that start on some local days, with what was said about them.
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import type { DayTrip } from './by-day.ts';
@@ -10,7 +11,7 @@ export async function readDayTrips(
   days: { from: string; to: string },
 ): Promise<DayTrip[]> {
   if (days.from > days.to) return [];
-  const records = (await store.trips.byDay(userId, days)).flatMap(({ day, trip }) =>
+  const records = (await correctedTrips(store).byDay(userId, days)).flatMap(({ day, trip }) =>
     trip === null ? [] : [{ day, trip }],
   );
   if (records.length === 0) return [];

@@ -2,6 +2,10 @@
 import { startOfDay, type TimeRange } from '../model/time.ts';
 import { everyLink } from '../store/paging.ts';
 import type { Trips } from '../store/store.ts';
+
+/** The chain to read: corrected for people, stored for comparisons. */
+type Chain = Pick<Trips, 'chain'>;
+
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
 
@@ -11,7 +15,7 @@ const day = 86_400; // s
 /**
  * Sections of the user with `start_ts` in `range`, ascending. The trips are read in pages; only the figures are kept.
  */
-export async function readSections(trips: Trips, userId: string, range: TimeRange): Promise<SectionFigures[]> {
+export async function readSections(trips: Chain, userId: string, range: TimeRange): Promise<SectionFigures[]> {
   if (!(range.from < range.to)) return [];
   const found: SectionFigures[] = [];
   // A trip may start, as shown, before the link's own time: look a day further than the range.
@@ -26,7 +30,7 @@ export async function readSections(trips: Trips, userId: string, range: TimeRang
 
 /** Sections of the user whose local start day is one of `days`, both ends included, ascending. */
 export async function readSectionsOfDays(
-  trips: Trips,
+  trips: Chain,
   userId: string,
   days: { from: string; to: string },
 ): Promise<SectionFigures[]> {
@@ -44,7 +48,7 @@ export async function readSectionsOfDays(
  * Where to begin reading so that a trip under way at `ts` is met: trips do not overlap, so it is the last link that
  * begins before. Looks back in growing steps, as a link may be long.
  */
-async function startOfChain(trips: Trips, userId: string, ts: number): Promise<number> {
+async function startOfChain(trips: Chain, userId: string, ts: number): Promise<number> {
   for (let back = day; back <= 64 * day; back *= 8) {
     const page = await trips.chain(userId, { from: ts - back, to: ts, limit: 1 });
     if (page.length > 0) return page[0]!.chain_ts;

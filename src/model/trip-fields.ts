@@ -50,6 +50,3 @@ export function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline
   const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));
   return { chain_ts, start_ts, start_zone, start_loc, end_loc, sections: shown };
 }
-
-/** True for a link that only corrections made: an added trip, or what lies behind a split. */
-export const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;

@@ -40,14 +40,10 @@ export const analyseTrips: Stage = {
   name: 'analyse trips',
   async run(context) {
     const { store, userId, state } = context;
-    const { setAside, hasCorrections } = await readSetAside(store.timeseries, userId);
+    const setAside = await readSetAside(store.timeseries, userId);
     const read = { timeseries: withoutSetAside(store.timeseries, setAside) };
     const source = await locationKey(read, userId, state, setAside.length === 0 ? 1 : entriesAtOnce);
     const changed = changedRange(context, source, setAside);
-    if (hasCorrections) {
-      context.changedTrips = null;
-      state.complete_lost ||= state.complete_until === null; // a trip that somebody had added may be gone
-    }
     if (!changed) return { counts: {} };
     if (changed === everything) context.changedTrips = null;
     const run = new Analysis({
@@ -57,7 +53,6 @@ export const analyseTrips: Stage = {
       completeBefore: state.complete_until,
       read,
       setAside,
-      hasCorrections,
     });
     await run.start();
     return run.result();
@@ -109,8 +104,6 @@ interface Work {
   /** Where it reads entries: without what is set aside. */
   read: StretchStore;
   setAside: readonly SetAside[];
-  /** Readers may see another last trip. */
-  hasCorrections: boolean;
 }
 
 /** One run over one user's changed time, stretch by stretch. */
@@ -193,7 +186,7 @@ class Analysis {
     await store.trips.apply(userId, this.differences(replaced, links), state, lease());
     Object.assign(this.work.context.state, state);
     const last = links.findLast(({ trip }) => trip !== null);
-    if (last !== undefined && end === Number.MAX_VALUE && !this.work.hasCorrections) this.work.context.lastTrip = last;
+    if (last !== undefined && end === Number.MAX_VALUE) this.work.context.lastTrip = last;
     this.compare(replaced, links, done);
     return done;
   }
@@ -306,7 +299,7 @@ function byMode({ sections }: Trip): ByMode {
 async function storedLinks(store: Store, userId: string, range: TimeRange): Promise<TripRecord[]> {
   const links: TripRecord[] = [];
   for (let from = range.from; ; ) {
-    const page = await store.trips.analysed(userId, { from, to: range.to, limit: linksAtOnce });
+    const page = await store.trips.chain(userId, { from, to: range.to, limit: linksAtOnce });
     links.push(...page);
     if (page.length < linksAtOnce) return links;
     from = justAfter(page.at(-1)!.chain_ts);

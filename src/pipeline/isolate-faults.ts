@@ -9,19 +9,16 @@ import { sourceNames } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Timeseries } from '../store/store.ts';
 
-/** What is set aside, in the order of times; and whether the user has any correction. */
-export async function readSetAside(
-  timeseries: Pick<Timeseries, 'find'>,
-  userId: string,
-): Promise<{ setAside: SetAside[]; hasCorrections: boolean }> {
-  const all = await readCorrections(timeseries, userId);
+/** What is set aside, in the order of times. */
+export async function readSetAside(timeseries: Pick<Timeseries, 'find'>, userId: string): Promise<SetAside[]> {
+  const all = await readCorrections({ timeseries }, userId);
   const setAside = holding(all).flatMap((one): SetAside[] => {
     if (one.kind !== 'set_aside') return [];
     const { start_ts, end_ts, source, token_id } = one;
     return [{ start_ts, end_ts, ...(source && { source }), ...(token_id && { token_id }) }];
   });
   setAside.sort((a, b) => a.start_ts - b.start_ts || a.end_ts - b.end_ts || (textOf(a) < textOf(b) ? -1 : 1));
-  return { setAside, hasCorrections: all.length > 0 };
+  return setAside;
 }
 
 const textOf = (one: SetAside): string => JSON.stringify(one);

@@ -1,5 +1,6 @@
 // Document keys present and days with trips -> the documents that are obsolete. One rule for the pipeline and for
 // `purge-keys`.
+import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
@@ -46,7 +47,7 @@ export async function findObsoleteKeys(
   window: DocumentWindow | null,
 ): Promise<DocumentKeys> {
   const present = await store.documents.keys(userId);
-  const trips = window === null ? [] : await store.trips.starts(userId, window);
+  const trips = window === null ? [] : await correctedTrips(movedOnly(store)).starts(userId, window);
   const days = [...new Set(trips.map(({ day }) => day))].sort();
   if (complete_until === null && !complete_lost) return { trips, days, present, valid: present, obsolete: [] };
   const valid = [...days.map(dayKey), ...configKeys];

@@ -1,6 +1,9 @@
 // Stage "documents": the trips of the last days -> one document a day, and no other. Ends the run: its write gives the
 // lease back.
+
 import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
+import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { line } from '../log/messages.ts';
 import type { JsonValue } from '../model/json.ts';
 import { dayKey } from '../model/keys.ts';
@@ -18,14 +21,16 @@ export const writeDocuments: Stage = {
   name: 'documents',
   async run(context): Promise<StageResult> {
     const { store, userId, log, state, lease } = context;
-    const last = context.lastTrip ?? (await store.trips.previous(userId, Number.POSITIVE_INFINITY));
+    const moved = { ...movedOnly(store), pipeline: store.pipeline };
+    const isCorrected = (await readCorrections(moved, userId)).length > 0;
+    const known = isCorrected ? undefined : context.lastTrip;
+    const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
     const window = documentWindow(last);
+    if (isCorrected) state.complete_lost ||= state.complete_until === null; // an added trip may be gone
     const found = await findObsoleteKeys(store, userId, state, window);
     const { days, present, valid, obsolete } = found;
-    const wanted = state.documents_due && window !== null ? daysToBuild(context, window, found) : null;
-    // Without what waits: an incident pushed during this run may fail its conversion, or be replaced, and leave no
-    // trace of that.
-    const moved = { trips: store.trips, timeseries: store.timeseries, pipeline: store.pipeline };
+    const changedTrips = isCorrected ? null : context.changedTrips;
+    const wanted = state.documents_due && window !== null ? daysToBuild(changedTrips, window, found) : null;
     const built = wanted === null ? new Map() : await tripsOfDays(moved, userId, wanted, last);
     if (built.size > 0) log.write('INFO', line.binned(userId, built.size, 0));
     const put: Document[] = [];
@@ -72,7 +77,7 @@ export const writeDocuments: Stage = {
  * have no document yet. null: none.
  */
 function daysToBuild(
-  { changedTrips }: RunContext,
+  changedTrips: RunContext['changedTrips'],
   window: DocumentWindow,
   { trips, days, present }: DocumentKeys,
 ): DocumentWindow | null {

@@ -5,7 +5,7 @@ import type { TripRecord } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import { withFields } from '../model/with-fields.ts';
 import { startSlices } from '../util/slices.ts';
-import type { EntryPage, EntryQuery, ErrorRow, Store } from './store.ts';
+import type { EntryPage, EntryQuery, ErrorRow, Store, Trips } from './store.ts';
 
 /** Rows asked for at a time, unless the caller says otherwise. A link holds the whole line of its trip. */
 const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
@@ -84,7 +84,7 @@ export async function* everyError(
 
 /** Every link of the chain of trips, by `chain_ts`; only those in `[from, to)` where it is given. */
 export async function* everyLink(
-  { trips }: Pick<Store, 'trips'>,
+  { trips }: { trips: Pick<Trips, 'chain'> },
   userId: string,
   { from = Number.NEGATIVE_INFINITY, to, limit = pageSizes.links }: { from?: number; to?: number; limit?: number } = {},
 ): AsyncGenerator<TripRecord, undefined> {

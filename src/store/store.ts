@@ -1,6 +1,5 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
-import type { CorrectionStanding } from '../model/correction.ts';
 import type { Marked } from '../model/dirty-range.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
@@ -397,19 +396,8 @@ export interface Timeseries {
   remove(userId: string, old: { keys: readonly string[]; before: number }, lease: Lease): Promise<number>;
 }
 
-/**
- * The chain of trips of each user, with the corrections that hold. Only `analysed`, `lastSettledBefore` and `apply`
- * are about the chain as the analysis left it, which is what is stored.
- */
+/** The chain of trips of each user, as the analysis stored it: corrections are applied above the store. */
 export interface Trips {
-  /** Links of the analysed chain, as `chain`; and the trip of it before another one, as `previous`. */
-  analysed(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
-  analysedBefore(userId: string, chainTs: number): Promise<TripRecord | null>;
-  /**
-   * Corrections that were moved to the timeseries, by `write_ts`: all, or those that speak of a time of `range`, both
-   * ends included.
-   */
-  corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */

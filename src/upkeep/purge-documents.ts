@@ -1,4 +1,5 @@
 // Removes obsolete document keys outside a pipeline run, by the rule that the pipeline uses.
+import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
 import { documentWindow } from '../pipeline/document-window.ts';
 import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
 import { findObsoleteKeys, type ObsoleteKey } from '../pipeline/obsolete-keys.ts';
@@ -34,6 +35,6 @@ export async function purgeKeys(store: Store, userId: string, options: PurgeOpti
 
 async function obsoleteOf(store: Store, userId: string): Promise<ObsoleteKey[]> {
   const state = await store.pipeline.get(userId);
-  const last = await store.trips.previous(userId, Number.POSITIVE_INFINITY);
+  const last = await correctedTrips(movedOnly(store)).previous(userId, Number.POSITIVE_INFINITY);
   return (await findObsoleteKeys(store, userId, state, documentWindow(last))).obsolete;
 }

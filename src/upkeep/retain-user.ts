@@ -80,13 +80,9 @@ export async function retain(
 /** The last link of all, final or not. */
 async function lastLink(store: Store, userId: string): Promise<TripRecord | null> {
   let last: TripRecord | null = null;
-  for await (const link of everyLink(analysedOf(store), userId)) last = link;
+  for await (const link of everyLink(store, userId)) last = link;
   return last;
 }
-
-const analysedOf = (store: Store): Pick<Store, 'trips'> => ({
-  trips: { ...store.trips, chain: store.trips.analysed },
-});
 
 /**
  * What is noted: what was removed before, and what goes now. null: nothing does. `end`: all data lie before this time.
@@ -122,7 +118,7 @@ async function removeLinks(
   lease: () => Lease,
 ): Promise<number> {
   const remove: number[] = [];
-  for await (const link of everyLink(analysedOf(store), userId, { to: justAfter(chain_ts) }))
+  for await (const link of everyLink(store, userId, { to: justAfter(chain_ts) }))
     if (link.end_ts <= days_before!) remove.push(link.chain_ts);
   await store.trips.apply(userId, { put: [], remove }, {}, lease());
   return remove.length;

@@ -1,10 +1,11 @@
-// What people state about their days: the mode of a section, a trip that did not happen, was two or was one with
-// another, time that does not count, the name of a place; and taking it back. Each becomes an entry, which counts from
-// the next run of the pipeline on.
+// The forms with which people correct their days: the mode of a section, a trip that did not happen, was two or was one
+// with another, time to ignore, the name of a place; and the undo of each. A correction is an entry. Pages show it at
+// once; only ignored time waits for the next run of the pipeline.
 
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { beyondMost } from '../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
-import { isSaidLast, readAllCorrections, spokenTime } from '../diary/corrections/read-corrections.ts';
+import { isSaidLast, readCorrections, spokenTime } from '../diary/corrections/read-corrections.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { writeTime } from '../intake/write-time.ts';
@@ -132,14 +133,16 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user, now, log } = call;
   const { day = '', clock = '', trip_ts = '' } = form;
   if (!isShownDay(day)) return faultPage(400, t);
-  const link = await store.trips.previous(user.uuid, Number(trip_ts) || now);
+  const link = await correctedTrips(store).previous(user.uuid, Number(trip_ts) || now);
   const splitAt = link?.trip && /^\d\d:\d\d$/.test(clock) ? timeWithin(link.trip, clock, t) : null;
   const correction = statedBy(form, splitAt);
   if (correction === null) return form.kind === 'split' ? redirect(`/me/day/${day}?done=outside`) : faultPage(400, t);
-  const stated = await readAllCorrections(store, user.uuid);
+  const stated = await readCorrections(store, user.uuid);
   if (correction.kind === 'undo' && !stated.some((one) => one.write_ts === correction.of)) return faultPage(400, t);
+  const concerned = correction.kind === 'undo' ? stated.find((one) => one.write_ts === correction.of)! : correction;
+  const done = redirect(`/me/day/${day}?done=${concerned.kind === 'set_aside' ? 'later' : 'stated'}`);
   // A form that was sent twice states one thing.
-  if (isSaidLast(stated, correction)) return redirect(`/me/day/${day}?done=stated`);
+  if (isSaidLast(stated, correction)) return done;
   const author = {
     now: writeTime(now),
     origin: { program: 'my days' },
@@ -148,7 +151,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const entry = await correctionEntry(store, user.uuid, correction, author);
   if ((await beyondMost(store, user.uuid, [entry])).size > 0) return redirect(`/me/day/${day}?done=full`);
   await putBatch(user.uuid, [entry], { store, now: () => now, log, inProfile: false });
-  return redirect(`/me/day/${day}?done=stated`);
+  return done;
 }
 
 /** The minute of a trip at which clocks showed this; null: none did. */

@@ -1,5 +1,6 @@
 // My days: a participant looks at a day or a month, goes to others, and says what a trip was.
 
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { labelEntries, labelWord } from '../diary/labels/label-entries.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { putBatch } from '../intake/put-batch.ts';
@@ -71,9 +72,9 @@ interface KnownDays {
 
 async function knownDays(store: Store, userId: string, now: number): Promise<KnownDays> {
   const [last, { observed }, { start_ts }] = await Promise.all([
-    store.trips.previous(userId, Number.MAX_VALUE),
+    correctedTrips(store).previous(userId, Number.MAX_VALUE),
     store.pipeline.get(userId),
-    store.trips.summary(userId),
+    correctedTrips(store).summary(userId),
   ]);
   const zone = last?.trip?.end_zone ?? 'UTC';
   const today = localDay(now, zone);
@@ -133,7 +134,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t);
   const { shown, first, heading, strip } = await readDay(call, user, { day: params.day, isOwn: true, href: dayPath });
   const { day, from, to } = shown.observed;
-  const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedLater };
+  const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedNow, later: t.me.statedLater };
   const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone, full: t.me.full };
   const failed = wordOf(wrong, query.done);
   const done = failed === undefined ? banner(wordOf(said, query.done)) : banner(`${t.error} ${failed}`, 'bad');
@@ -145,7 +146,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
     ofStay: (stay) => nameOfStay(call, stay, day),
     ofFlag: (flag) => answersTo(call, flag, shown),
   };
-  const standings = await store.trips.corrections(user.uuid, { from, to });
+  const standings = await correctedTrips(store).corrections(user.uuid, { from, to });
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
 ${dayView(shown, t, actions)}${statedOnDay(call, shown, standings)}`;
   return mePage(call, t.day(day), 'days', body);
@@ -199,7 +200,7 @@ async function label(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, now, user, log } = call;
   const { day = '', trip: id = '' } = form;
   if (!isShownDay(day)) return faultPage(400, t);
-  const near = await store.trips.byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
+  const near = await correctedTrips(store).byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
   const trip = near.find((one) => one.trip?.id === id)?.trip ?? null;
   if (trip === null) return redirect(`${dayPath(day)}?done=gone`);
   const words: { mode?: string; purpose?: string } = {};

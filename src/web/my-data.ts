@@ -1,5 +1,6 @@
 // My data: what is stored of a participant, and what they can do about it: take it with them, stop, have it erased.
 
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { standOfUser } from '../diary/status/all-statuses.ts';
 import type { Stand } from '../diary/status/person-status.ts';
 import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
@@ -37,7 +38,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   const [counts, series, profile, tokens, latest] = await Promise.all([
     ...([store.counts(user.uuid), store.timeseries.summary(user.uuid)] as const),
     ...([store.profiles.get(user.uuid), store.tokens.list(user.uuid)] as const),
-    store.trips.previous(user.uuid, Number.MAX_VALUE),
+    correctedTrips(store).previous(user.uuid, Number.MAX_VALUE),
   ]);
   const known = series.filter(({ first_ts }) => first_ts !== null);
   const [first, last] = [Math.min(...known.map((one) => one.first_ts!)), Math.max(...known.map((one) => one.last_ts!))];

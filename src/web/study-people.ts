@@ -1,5 +1,6 @@
 // The people of a study as their managers see them: who stands where, under which name, and their last fortnight.
 
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { everyStand } from '../diary/status/all-statuses.ts';
@@ -119,7 +120,10 @@ async function readFortnight(
   const { days: observed } = await readObservedDays(store, userId, { from: addDays(today, 1 - days), to: today });
   const first = observed.findIndex(({ to, moving_s, staying_s }) => to > since || moving_s + staying_s > 0);
   const range = { from: observed[0]!.from, to: now };
-  const [spans, labels] = await Promise.all([store.trips.spans(userId, range), readLabels(store, userId, range)]);
+  const [spans, labels] = await Promise.all([
+    correctedTrips(store).spans(userId, range),
+    readLabels(store, userId, range),
+  ]);
   const shares = observed.map((one, i) => (i < first || first < 0 ? null : recordedShare(one, now)));
   return { shares, trips: spans.length, labelled: Math.min(spans.length, labels.labelledTrips) };
 }

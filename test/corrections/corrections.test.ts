@@ -1,12 +1,12 @@
 // What somebody states about a day holds, whatever comes before or after it, and leaves no trace once it is undone.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { correctedTrips, everyCorrectedLink } from '../../src/diary/corrections/corrected-trips.ts';
 import { spokenTime } from '../../src/diary/corrections/read-corrections.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { affectsOf } from '../../src/model/keys.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
-import { everyLink } from '../../src/store/paging.ts';
 import type { Store } from '../../src/store/store.ts';
 import { rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { chainProblems } from '../support/chain.ts';
@@ -34,7 +34,7 @@ async function outcome<T>(uuid: string, { pushes }: Delivery, then: (found: Deri
 
 const same = async <T>(found: T): Promise<T> => found;
 const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
-const analysedOf = (uuid: string, { trips }: Store = store) => trips.analysed(uuid, { limit: 1_000_000 });
+const analysedOf = (uuid: string, { trips }: Store = store) => trips.chain(uuid, { limit: 1_000_000 });
 
 function expectSame(found: Derived, expected: Derived, parts: (keyof Derived)[]): void {
   for (const part of parts) {
@@ -46,7 +46,7 @@ function expectSame(found: Derived, expected: Derived, parts: (keyof Derived)[])
 
 /** Every reader of trips shows the same ones, whatever part of the chain it reads. */
 async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]): Promise<void> {
-  const { trips } = store;
+  const trips = correctedTrips(store);
   const shown = chain.filter(({ trip }) => trip !== null);
   const times = shown.map(({ chain_ts }) => chain_ts);
   const edges = [Number.NEGATIVE_INFINITY, ...times, Number.POSITIVE_INFINITY];
@@ -67,7 +67,7 @@ async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]):
   const { count, start_ts, end_ts } = await trips.summary(uuid);
   expect([count, start_ts, end_ts]).toEqual([times.length, shown[0]?.start_ts ?? null, shown.at(-1)?.end_ts ?? null]);
   const paged: TripRecord[] = [];
-  for await (const link of everyLink(store, uuid, { limit: 2 })) paged.push(link);
+  for await (const link of everyCorrectedLink(store, uuid, { limit: 2 })) paged.push(link);
   expect(paged).toEqual(chain);
 }
 
@@ -94,13 +94,13 @@ describe('corrections of an invented life', () => {
         expect(chainProblems(expected.chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
         await outcome(uuid, delivery, async (found) => {
           expectSame(found, expected, [...all]);
-          const standings = await store.trips.corrections(uuid);
+          const standings = await correctedTrips(store).corrections(uuid);
           expect(standings.map(({ correction }) => correction.write_ts)).toEqual(
             corrections.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b),
           );
           for (const { correction, effect } of standings) {
             if (correction.kind === 'undo') continue;
-            const ofTime = await store.trips.corrections(uuid, spokenTime(correction));
+            const ofTime = await correctedTrips(store).corrections(uuid, spokenTime(correction));
             expect(ofTime).toContainEqual(expect.objectContaining({ correction, effect }));
           }
           await expectReadersToAgree(uuid, found.chain);
@@ -130,7 +130,7 @@ it('count up to 100 of a UTC day and 1,000 of a person: the others are listed as
   const countOf = async (entries: Entry[], effect: string): Promise<number> => {
     await put(store, uuid, entries);
     await pipeline(store, uuid);
-    return (await store.trips.corrections(uuid)).filter((one) => one.effect === effect).length;
+    return (await correctedTrips(store).corrections(uuid)).filter((one) => one.effect === effect).length;
   };
   expect(await countOf(ofDay(0), 'applied')).toBe(100);
   // Undoing one lets the next count; the undoing one is listed as applied too.

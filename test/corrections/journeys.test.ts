@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { affectsOf } from '../../src/model/keys.ts';
@@ -94,7 +95,7 @@ async function expectToHold(places: readonly Place[], usual: number): Promise<vo
       const { store } = at[0]!;
       await pipeline(store, uuid);
       expectSame(await derived(store, uuid), expected);
-      const standings = await store.trips.corrections(uuid);
+      const standings = await correctedTrips(store).corrections(uuid);
       expect(standings.map(({ correction }) => correction.write_ts)).toEqual(
         corrections.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b),
       );

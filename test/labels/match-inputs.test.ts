@@ -160,6 +160,7 @@ it('of the trips around inputs each input gets the trip or stay that it gets of 
         return trip(start, end);
       });
       const store = {
+        timeseries: { find: async () => ({ entries: [], received_ts: [], next: null }) },
         trips: {
           previous: async (_: string, ts: number) => all.findLast(({ chain_ts }) => chain_ts < ts) ?? null,
           next: async (_: string, ts: number) => all.find(({ chain_ts }) => chain_ts > ts) ?? null,

@@ -1,5 +1,7 @@
 // What one caller may send, and the figures for whoever watches.
+
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { takeEntry } from '../../src/intake/check-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -146,7 +148,7 @@ it('who has as many corrections as are kept can take back whatever holds, and wh
   ];
   expect((await put([...more, ...undo])).json).toEqual({ inserted: 1, updated: 0, rejected: 1 });
   await run();
-  const effects = (await kit.store.trips.corrections(ada)).filter(({ effect }) => effect === 'undone');
+  const effects = (await correctedTrips(kit.store).corrections(ada)).filter(({ effect }) => effect === 'undone');
   expect(effects).toHaveLength(501);
 });
 

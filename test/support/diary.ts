@@ -1,4 +1,5 @@
 // Pushing, running the pipeline, and everything that comes of it as values that can be compared.
+import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import type { Log } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
@@ -36,9 +37,9 @@ export async function pipeline(
   return report;
 }
 
-/** All links of the user's chain. */
+/** All links of the user's chain, with corrections. */
 export function chainOf(store: Store, userId: string): Promise<TripRecord[]> {
-  return store.trips.chain(userId, { limit: 1_000_000 });
+  return correctedTrips(store).chain(userId, { limit: 1_000_000 });
 }
 
 /** Puts the entries, runs the pipeline, and returns the chain. */

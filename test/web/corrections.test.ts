@@ -1,6 +1,8 @@
-// What the pages of days and of figures do, through the door of the server: forms with their secret and without, what
-// they change after the next run, taking it back, and the figures of a study beside what may be published.
+// The pages of days and of figures over HTTP: forms with their secret and without, what they change at once, their undo,
+// and the figures of a study beside what may be published.
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import type { Act } from '../../src/log/audit-log.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -81,20 +83,16 @@ function formWith(html: string, words: string, from = ''): Record<string, string
   );
 }
 
-/**
- * Sends a form without its secret and with a wrong one, which changes nothing; then as it is, and runs the pipeline.
- */
+/** Sends a form without its secret and with a wrong one, which changes nothing; then as it is. */
 async function state(path: string, fields: Record<string, string>): Promise<void> {
-  const before = await store.trips.corrections((await store.users.byEmail(person))!.uuid);
+  const before = await correctedTrips(store).corrections((await store.users.byEmail(person))!.uuid);
   const { csrf, ...others } = fields;
   expect(csrf).toBe(csrfOf(cookie.slice(cookie.indexOf('=') + 1)));
   for (const wrong of [others, { ...others, csrf: csrfOf('x') }]) expect((await post(path, wrong)).status).toBe(403);
-  await run('pipeline', '--all');
-  expect(await store.trips.corrections((await store.users.byEmail(person))!.uuid)).toEqual(before);
+  expect(await correctedTrips(store).corrections((await store.users.byEmail(person))!.uuid)).toEqual(before);
   clock += 60;
   const done = await post(path, fields);
   expect([done.status, done.headers.get('location')]).toEqual([303, expect.stringContaining(`/me/day/${day}?done=`)]);
-  await run('pipeline', '--all');
 }
 
 const takeBack = async (): Promise<void> =>
@@ -105,7 +103,7 @@ const trips = (html: string): string[] => [...html.matchAll(/class="trip" id="tr
 /** A day without what changes from call to call. */
 const shown = (html: string): string => html.replace(/correct=\w+|id="trip-\w+"|#trip-\w+/g, '');
 
-it('a person says in which mode they travelled, sees it after the next run, and takes it back', async () => {
+it('a person says in which mode they travelled, sees it on the next page, and takes it back without a run of the pipeline', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   const fields = formWith(html, 'How did you travel from');
@@ -113,7 +111,11 @@ it('a person says in which mode they travelled, sees it after the next run, and 
   const after = await page(`/me/day/${day}`);
   expect(after).toContain('you travelled like this: train');
   expect(after).toMatch(/<li class="trip".*?Train/s);
+  await run('pipeline', '--all');
+  expect(await page(`/me/day/${day}`)).toBe(after);
   await takeBack();
+  expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
+  await run('pipeline', '--all');
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 }, 60_000);
 
@@ -130,10 +132,14 @@ it('time that is taken out has no trips and says so, until it is taken back', as
   const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'This did not happen');
   const [from, to] = [`${day}T00:00:00+01:00`, `${day}T23:59:59+01:00`].map((text) => `${Date.parse(text) / 1000}`);
   await state('/me/correct', { csrf: csrf!, day, kind: 'set_aside', start_ts: from!, end_ts: to! });
+  expect(await page(`/me/day/${day}?done=later`)).toContain('with the next run of the server');
+  expect(trips(await page(`/me/day/${day}`))).toEqual(trips(before));
+  await run('pipeline', '--all');
   const after = await page(`/me/day/${day}`);
   expect(trips(after)).toEqual([]);
   expect(after).toContain('Taken out by hand.');
   await takeBack();
+  await run('pipeline', '--all');
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 }, 60_000);
 
@@ -179,7 +185,7 @@ it('a doubt is a question at its trip, and the answer ends it', async () => {
 
 it('a long label is cut on the page, an endless one is set aside, and one named as a part of the language is a word', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
-  const [first] = (await store.trips.byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
+  const [first] = (await correctedTrips(store).byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
   const { start_ts, end_ts } = first!;
   const said = (name: string, data: JsonObject, i: number) => ({
     metadata: { key: `manual/${name}`, type: 'message', platform: 'android', write_ts: clock + i, time_zone: 'UTC' },
@@ -252,7 +258,7 @@ it('the operator sees the version, and by name whose phone is turned away', asyn
 it('dates of My data are those of the zone where the person was last', async () => {
   const before = clock;
   const { uuid } = (await store.users.byEmail(person))!;
-  expect((await store.trips.previous(uuid, clock))!.trip!.end_zone).toBe('Europe/Lisbon');
+  expect((await correctedTrips(store).previous(uuid, clock))!.trip!.end_zone).toBe('Europe/Lisbon');
   clock = Date.parse('2024-03-31T23:30:00Z') / 1000; // in Lisbon it is April
   const html = await page('/me/data');
   await post('/me/erase', { ...formWith(html, 'name="word"'), word: 'erase' });

@@ -1,5 +1,7 @@
 // `mobility correct`: states something about a day of a user, undoes it, and lists what was stated.
+
 import { Argument, Command, Option } from 'commander';
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { beyondMost, mostText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
 import { spokenTime } from '../../diary/corrections/read-corrections.ts';
@@ -207,7 +209,7 @@ async function standingsOf(store: Store, userId: string): Promise<(CorrectionSta
     return { correction: one, effect: isIdle ? ('without effect' as const) : effect, day };
   };
   const standings = [];
-  for (const one of await store.trips.corrections(userId)) standings.push(await complete(one));
+  for (const one of await correctedTrips(store).corrections(userId)) standings.push(await complete(one));
   return standings;
 }
 
@@ -220,8 +222,9 @@ async function takesAny({ timeseries }: Store, userId: string, one: Stated & { k
 }
 
 /** The zone in which the user ended the day, as far as trips tell. */
-async function zoneOn({ trips }: Store, userId: string, day: string): Promise<string> {
+async function zoneOn(store: Store, userId: string, day: string): Promise<string> {
   const midnight = startOfDay(addDays(day, 1), 'UTC');
+  const trips = correctedTrips(store);
   const before = await trips.previous(userId, midnight);
   return before?.trip?.end_zone ?? (await trips.next(userId, midnight))?.trip?.start_zone ?? 'UTC';
 }

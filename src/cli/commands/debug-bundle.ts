@@ -140,8 +140,7 @@ const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 async function tripsWithin(store: Store, userId: string, { from, to }: TimeRange): Promise<Trip[]> {
   const trips: Trip[] = [];
   const around = { from: from - 7 * 86_400, to: to + 86_400 };
-  const analysed = { trips: { ...store.trips, chain: store.trips.analysed } };
-  for await (const { trip } of everyLink(analysed, userId, around))
+  for await (const { trip } of everyLink(store, userId, around))
     if (trip !== null && trip.start_ts < to && trip.end_ts > from) trips.push(trip);
   return trips;
 }

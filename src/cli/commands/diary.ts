@@ -1,6 +1,8 @@
 // `mobility diary`: a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
+
 import { Command, Option } from 'commander';
 import { tripsOfDays } from '../../diary/build-trip-documents.ts';
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { type Day, dayFigures, readDays } from '../../diary/read-days.ts';
@@ -140,9 +142,9 @@ const daysBack = 31;
 
 /** The last local day on which a trip begins; today, in UTC, if there is none. */
 async function lastDay(store: Store, userId: string, now: number): Promise<Range> {
-  const { end_ts } = await store.trips.summary(userId);
+  const { end_ts } = await correctedTrips(store).summary(userId);
   const to = addDays(localDay(end_ts ?? now, 'UTC'), end_ts === null ? 0 : 1);
-  const records = await store.trips.byDay(userId, { from: addDays(to, -daysBack), to });
+  const records = await correctedTrips(store).byDay(userId, { from: addDays(to, -daysBack), to });
   const day = records.at(-1)?.day ?? localDay(end_ts ?? now, 'UTC');
   return { from: day, to: day };
 }
@@ -153,7 +155,7 @@ async function hint(store: Store, { uuid, user_email }: UserRecord): Promise<str
   if (waiting.count > 0) {
     return `${counted(waiting.count, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
   }
-  const { count, start_ts, end_ts } = await store.trips.summary(uuid);
+  const { count, start_ts, end_ts } = await correctedTrips(store).summary(uuid);
   const located = await lastLocationDay(store, uuid);
   if (start_ts === null || end_ts === null) {
     if (located === null) return `${user_email} has no trips yet; has the phone pushed?`;

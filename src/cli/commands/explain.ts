@@ -1,5 +1,7 @@
 // `mobility explain`: why a day is as the diary says.
+
 import { Command } from 'commander';
+import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
 import { readReadings } from '../../diary/explain/readings.ts';
 import { clockText } from '../../diary/number-text.ts';
@@ -7,7 +9,6 @@ import { readDays } from '../../diary/read-days.ts';
 import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { everyLink } from '../../store/paging.ts';
 import { clockArgument, type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
@@ -47,7 +48,7 @@ async function explain(context: CommandContext, { user: name, day: asked, at }: 
   const { observed } = shown!;
   const around = { from: observed.from - margin, to: observed.to + margin };
   const records: TripRecord[] = [];
-  for await (const link of everyLink(store, user.uuid, around)) records.push(link);
+  for await (const link of everyCorrectedLink(store, user.uuid, around)) records.push(link);
   const { locations_from, complete_until } = await store.pipeline.get(user.uuid);
   const readings = await readReadings(store, user.uuid, around, locations_from ?? keys.location);
   const all = explainDay({ records, observed, zone: observed.zone, readings });

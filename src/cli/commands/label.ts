@@ -1,5 +1,7 @@
 // `mobility label`: says something about a trip in the place of its user, as their app would.
+
 import { Command } from 'commander';
+import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';
 import { saidTexts } from '../../diary/labels/label-text.ts';
 import { readLabels } from '../../diary/labels/load-labels.ts';
@@ -7,7 +9,6 @@ import { putBatch } from '../../intake/put-batch.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
-import { everyLink } from '../../store/paging.ts';
 import type { CommandContext } from '../context.ts';
 import { packageVersion } from '../program-version.ts';
 
@@ -73,6 +74,6 @@ function wordOf(given: string, name: string): string {
 }
 
 async function findTrip(context: CommandContext, userId: string, id: string): Promise<Trip | null> {
-  for await (const { trip } of everyLink(await context.store(), userId)) if (trip?.id === id) return trip;
+  for await (const { trip } of everyCorrectedLink(await context.store(), userId)) if (trip?.id === id) return trip;
   return null;
 }

@@ -1,5 +1,7 @@
 // `mobility users`: the people who may push and pull.
+
 import { Command, Option } from 'commander';
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyStand } from '../../diary/status/all-statuses.ts';
 import { type PersonState, type Stand, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
 import { isUuid } from '../../model/ids.ts';
@@ -131,7 +133,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   stands.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];
   for (const stand of stands) {
-    const trips = counts ? (await store.trips.summary(stand.user.uuid)).count : undefined;
+    const trips = counts ? (await correctedTrips(store).summary(stand.user.uuid)).count : undefined;
     listed.push({ ...standJson(stand), ...(trips !== undefined && { trips }) });
   }
   if (listed.length === 0) await refuseUnknownStudy(context, options);

@@ -74,7 +74,7 @@ class CorrectedStretch {
   }
 
   links(): TripRecord[] {
-    return [...this.trips, ...this.others].sort((a, b) => a.chain_ts - b.chain_ts);
+    return withOwnGaps([...this.trips, ...this.others].sort((a, b) => a.chain_ts - b.chain_ts));
   }
 
   apply(correction: Stated): CorrectionStanding {
@@ -307,6 +307,30 @@ class CorrectedStretch {
     }
     return 'applied';
   }
+}
+
+/** True for a link that only corrections made: an added trip, or the second part of a split one. */
+const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
+
+/** Gives links that corrections made the gaps up to their end, which the next analysed link has. */
+function withOwnGaps(links: TripRecord[]): TripRecord[] {
+  return links.map((link, i) => {
+    const [made, next] = isMade(link)
+      ? [link, links.slice(i + 1).find((other) => !isMade(other))]
+      : [links[i - 1], link];
+    if (made === undefined || next === undefined || !isMade(made)) return link;
+    const from = isMade(link) && i > 0 && isMade(links[i - 1]!) ? links[i - 1]!.end_ts : Number.NEGATIVE_INFINITY;
+    const part = isMade(link) ? { from, to: link.end_ts } : { from: made.end_ts, to: Number.POSITIVE_INFINITY };
+    const gaps = (next.silences ?? []).flatMap((gap) => cutTo(gap, part));
+    const silences = isMade(link) ? [...(link.silences ?? []), ...gaps] : gaps;
+    const { silences: _, ...rest } = link;
+    return silences.length === 0 ? rest : { ...rest, silences };
+  });
+}
+
+function cutTo(gap: Silence, { from, to }: TimeRange): Silence[] {
+  const part = { ...gap, from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
+  return part.to > part.from ? [part] : [];
 }
 
 /** The silences of a link that end up to a time, and the others. */

@@ -4,25 +4,35 @@ import { justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
-import type { Timeseries, Trips } from '../../store/store.ts';
+import type { Store, Trips } from '../../store/store.ts';
 import { applyCorrections } from './apply.ts';
 import { holding, readCorrections, spokenTime, undoneIn } from './read-corrections.ts';
 
-/** The chain as the analysis left it. */
-export type AnalysedTrips = Omit<Trips, 'analysed' | 'analysedBefore' | 'corrections'>;
+/** The readers of `Trips`, with the corrections that hold applied. */
+export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'apply'> {
+  /** Corrections by `write_ts`: all, or those about a time of `range`, both ends included. */
+  corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
+}
+
+/** What corrected trips are read from. Without `usercache` pending corrections do not count. */
+export type ChainStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
 
 const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 const day = 86_400; // s
 
-/** The readers of `Trips`. Who has no corrections pays for one look-up, at the same time as the trips are read. */
-export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 'find'>): Trips {
+/**
+ * Trips as people see them. Every call reads the corrections of its user, while it reads the trips: a correction or its
+ * undo counts at once.
+ */
+export function correctedTrips(store: ChainStore): CorrectedTrips {
+  const raw = store.trips;
   /** What `read` finds; with corrections, what `correct` makes of it. */
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
     correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay>) => Promise<T>,
   ): Promise<T> => {
-    const [all, found] = await Promise.all([readCorrections(timeseries, userId), read]);
+    const [all, found] = await Promise.all([readCorrections(store, userId), read]);
     const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
     return stated.length === 0 ? found : correct(found, (range) => overlayOf(raw, userId, stated, range));
   };
@@ -31,12 +41,9 @@ export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 
       const isOn = (link: TripRecord): boolean => isTrip(link) && link.day >= days.from && link.day <= days.to;
       return over(found, await overlay(around(days, found)), isOn, (link) => link);
     });
-  const trips: Trips = {
-    ...raw,
-    analysed: raw.chain,
-    analysedBefore: raw.previous,
+  const trips: CorrectedTrips = {
     corrections: async (userId, range = everything) =>
-      standingsOf(raw, userId, await readCorrections(timeseries, userId), range),
+      standingsOf(raw, userId, await readCorrections(store, userId), range),
     chain: (userId, range) =>
       corrected(userId, raw.chain(userId, range), async (page, overlay) => {
         const { from = everything.from, to = everything.to, limit } = range;
@@ -97,6 +104,21 @@ export function correctedTrips(raw: AnalysedTrips, timeseries: Pick<Timeseries, 
   return trips;
 }
 
+/**
+ * The store without its pending entries. Stored documents are made of it: an entry pushed during a run may fail its
+ * conversion, or be replaced, and nothing would show that the documents have to be written again.
+ */
+export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
+
+/** Every link of the corrected chain of trips, by `chain_ts`; only those in `[from, to)` if given. */
+export function everyCorrectedLink(
+  store: ChainStore,
+  userId: string,
+  range: Parameters<typeof everyLink>[2] = {},
+): AsyncGenerator<TripRecord, undefined> {
+  return everyLink({ trips: correctedTrips(store) }, userId, range);
+}
+
 const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';
 
 /**
@@ -133,12 +155,7 @@ function over<T extends { chain_ts: number }>(
 }
 
 /** The overlay of all corrections that can change anything in a range of `chain_ts`, both ends included. */
-async function overlayOf(
-  raw: AnalysedTrips,
-  userId: string,
-  stated: readonly Stated[],
-  range: TimeRange,
-): Promise<Overlay> {
+async function overlayOf(raw: Trips, userId: string, stated: readonly Stated[], range: TimeRange): Promise<Overlay> {
   const { touching, reach } = await touchingOf(raw, userId, stated, range);
   const analysed: TripRecord[] = [];
   if (reach !== null) {
@@ -147,7 +164,7 @@ async function overlayOf(
       ...(reach.to < everything.to && { to: justAfter(reach.to) }),
       limit: linksAtOnce,
     };
-    for await (const link of everyLink({ trips: raw as Trips }, userId, bounds)) analysed.push(link);
+    for await (const link of everyLink({ trips: raw }, userId, bounds)) analysed.push(link);
   }
   const received_ts = touching.reduce((most, one) => Math.max(most, one.received_ts), 0);
   return { analysed, ...applyCorrections(userId, analysed, touching), range: reach ?? range, received_ts };
@@ -161,7 +178,7 @@ const linksAtOnce = 500;
  * the second behind it.
  */
 async function touchingOf(
-  raw: AnalysedTrips,
+  raw: Trips,
   userId: string,
   stated: readonly Stated[],
   range: TimeRange,
@@ -221,7 +238,7 @@ type Spoken = TimeRange & { one: Stated };
 type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
 
 /** The gap around a time; of the beginning of a trip an empty one. */
-async function gapOf(raw: AnalysedTrips, userId: string, ts: number): Promise<Gap> {
+async function gapOf(raw: Trips, userId: string, ts: number): Promise<Gap> {
   const before = await raw.previous(userId, ts);
   const first = before && (await raw.previous(userId, before.chain_ts));
   const after = await raw.next(userId, ts);
@@ -242,7 +259,7 @@ function underWay({ from, before, after }: Gap, ts: number): TimeRange {
  * The corrections of a user and what became of them, by `write_ts`: all, or those that speak of a time of `range`.
  */
 async function standingsOf(
-  raw: AnalysedTrips,
+  raw: Trips,
   userId: string,
   all: readonly Stated[],
   range: TimeRange,

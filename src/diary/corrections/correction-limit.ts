@@ -2,7 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
 import type { EntryPart } from '../../store/paging.ts';
-import { countingIn, mostCorrections, readAllCorrections, statedIn } from './read-corrections.ts';
+import { countingIn, mostCorrections, readCorrections, statedIn } from './read-corrections.ts';
 
 /** Reason of a correction that is set aside as its user has too many. It can be recovered like any other. */
 export const tooManyCorrections = 'too_many_corrections';
@@ -19,7 +19,7 @@ export async function beyondMost(
   const beyond = new Set<Entry>();
   const stated = entries.filter(({ metadata }) => metadata.key === keys.correction);
   if (stated.length === 0) return beyond;
-  const all = await readAllCorrections(store, userId);
+  const all = await readCorrections(store, userId);
   const found = new Map(all.map((one) => [one.write_ts, one]));
   const holding = new Set(countingIn(all).map((one) => one.write_ts));
   const { holding: most, inAll } = mostCorrections;

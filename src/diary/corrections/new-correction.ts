@@ -4,9 +4,8 @@ import type { Entry, Origin } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { everyLink } from '../../store/paging.ts';
-import type { Store } from '../../store/store.ts';
 import { concernedBy } from './apply.ts';
+import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected-trips.ts';
 import { spokenTime } from './read-corrections.ts';
 
 /** Who states a correction, when, and why. */
@@ -24,7 +23,7 @@ const day = 86_400; // s
 
 /** The entry to put: with the trips that its author sees now, so that it is known later if they became others. */
 export async function correctionEntry(
-  store: Pick<Store, 'trips'>,
+  store: ChainStore,
   userId: string,
   correction: Correction,
   { now, origin, zone, author, reason }: CorrectionAuthor,
@@ -32,9 +31,10 @@ export async function correctionEntry(
   const { from, to } = spokenTime(correction);
   const around: (TripRecord | null)[] = [];
   if (Number.isFinite(from) && correction.kind !== 'set_aside' && correction.kind !== 'place_name') {
-    around.push(await store.trips.previous(userId, from - day));
-    for await (const link of everyLink(store, userId, { from: from - day, to: to + day })) around.push(link);
-    around.push(await store.trips.next(userId, to + day));
+    const trips = correctedTrips(store);
+    around.push(await trips.previous(userId, from - day));
+    for await (const link of everyCorrectedLink(store, userId, { from: from - day, to: to + day })) around.push(link);
+    around.push(await trips.next(userId, to + day));
   }
   const trips = around.filter((link) => link?.kind === 'trip') as TripRecord[];
   const seen = concernedBy(correction, trips).map(({ start_ts, end_ts }) => [start_ts, end_ts]);

@@ -12,13 +12,28 @@ export const mostCorrections = { holding: 1000, inAll: 2000 };
 /** What is read of a user: whatever holds can be undone beyond `inAll`. */
 const mostRead = mostCorrections.inAll + mostCorrections.holding;
 
+/** Where corrections are read. Without `usercache` the pending ones do not count. */
+export interface CorrectionStore {
+  timeseries: EntryPart;
+  usercache?: EntryPart;
+}
+
 /**
- * The corrections that were moved to the timeseries, by `write_ts`; those undone and the undoing ones included. Not
- * more than a user may have: what is imported or recovered beyond them plays no part.
+ * Every correction of a user by `write_ts`, including pending ones, undone ones and the undoing ones. Reads no more
+ * than a user may have: corrections that were imported or recovered beyond this limit have no effect.
  */
-export async function readCorrections(timeseries: EntryPart, userId: string): Promise<Stated[]> {
+export async function readCorrections({ timeseries, usercache }: CorrectionStore, userId: string): Promise<Stated[]> {
+  // The usercache first: a run of the pipeline may move entries between the two reads.
+  const pending = usercache === undefined ? [] : await correctionsIn(usercache, userId);
+  const moved = await correctionsIn(timeseries, userId);
+  if (pending.length === 0) return moved;
+  const all = new Map([...moved, ...pending].map((one) => [one.write_ts, one]));
+  return [...all.values()].sort((a, b) => a.write_ts - b.write_ts).slice(0, mostRead);
+}
+
+async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]> {
   const found: Stated[] = [];
-  for await (const page of entryPages(timeseries, userId, { keys: [keys.correction], time: 'write_ts' })) {
+  for await (const page of entryPages(part, userId, { keys: [keys.correction], time: 'write_ts' })) {
     for (const [i, entry] of page.entries.entries()) found.push(...statedIn(entry, page.received_ts[i]!));
     if (found.length >= mostRead) return found.slice(0, mostRead);
   }
@@ -34,19 +49,6 @@ export function statedIn(entry: Entry, received_ts: number): Stated[] {
   } catch {
     return [];
   }
-}
-
-/** Every correction of a user, also those that wait for a run, by `write_ts`. */
-export async function readAllCorrections(
-  store: { timeseries: EntryPart; usercache: EntryPart },
-  userId: string,
-): Promise<Stated[]> {
-  const [moved, waiting] = [
-    await readCorrections(store.timeseries, userId),
-    await readCorrections(store.usercache, userId),
-  ];
-  const all = new Map([...moved, ...waiting].map((one) => [one.write_ts, one]));
-  return [...all.values()].sort((a, b) => a.write_ts - b.write_ts);
 }
 
 /** True where the latest that was said of the same, and holds, says this. */

@@ -1,6 +1,8 @@
 // What a user said about the trips and stays of a stretch of time: inputs are matched whenever somebody reads.
+
 import { justAfter, type TimeRange } from '../../model/time.ts';
 import type { TripSpan } from '../../store/store.ts';
+import { correctedTrips } from '../corrections/corrected-trips.ts';
 import type { Input } from './input-keys.ts';
 import { type Span, spanOf } from './match-inputs.ts';
 import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
@@ -31,17 +33,14 @@ export async function readLabels(store: LabelStore, userId: string, range: TimeR
 }
 
 /** The trips among which the inputs have to choose: all that they touch, and the next ones before and after. */
-export async function spansAround(
-  { trips }: LabelStore,
-  userId: string,
-  inputs: readonly Input[],
-): Promise<TripSpan[]> {
+export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
   for (const { start, end } of inputs) {
     from = Math.min(from, start ?? end! - day);
     to = Math.max(to, Math.min(end ?? start! + day, (start ?? end!) + longestInput));
   }
+  const trips = correctedTrips(store);
   const before = await trips.previous(userId, from);
   // A trip starts, as shown, before its first location: hence the day.
   const spans = await trips.spans(userId, { from: before?.chain_ts ?? from, to: justAfter(to + day) });

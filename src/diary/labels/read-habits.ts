@@ -1,6 +1,8 @@
 // The trips that a user labelled around a stretch of time: what suggestions are told from. Bounded, and read when
 // asked.
+
 import type { TimeRange } from '../../model/time.ts';
+import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { matched, spansAround } from './load-labels.ts';
 import { type LabelStore, readLastLabels } from './read-inputs.ts';
 import { type LabelledWay, type LabelSet, suggestedLabels, type Way, wayOf } from './suggest.ts';
@@ -30,7 +32,7 @@ export function habitsReader(store: LabelStore, userId: string) {
       })
       .slice(-mostHabits);
     const missing = labelled.flatMap(({ chain_ts }) => (known.has(chain_ts) ? [] : [chain_ts]));
-    const read = missing.length === 0 ? [] : await store.trips.outlines(userId, missing);
+    const read = missing.length === 0 ? [] : await correctedTrips(store).outlines(userId, missing);
     const ways = new Map([...known, ...read.map((trip) => [trip.chain_ts, wayOf(trip)] as const)]);
     const habits = labelled.flatMap(({ chain_ts, said }) => {
       const way = ways.get(chain_ts);

@@ -1,5 +1,6 @@
 // What the app reports about itself, and the making of accounts.
 
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { noLabels, readLabels } from '../../diary/labels/load-labels.ts';
 import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';
 import { idOf } from '../../model/ids.ts';
@@ -63,7 +64,7 @@ async function create({ caller, store, now }: RouteCall): Promise<JsonObject> {
 
 async function get({ caller, store }: RouteCall): Promise<object> {
   const { update_ts: updated = caller.update_ts, ...fields } = (await store.profiles.get(caller.uuid)) ?? {};
-  const { count, start_ts, end_ts } = await store.trips.summary(caller.uuid);
+  const { count, start_ts, end_ts } = await correctedTrips(store).summary(caller.uuid);
   const labels = count === 0 ? noLabels : await readLabels(store, caller.uuid, everything);
   return {
     ...fields,

@@ -1,5 +1,6 @@
 // The caller's own figures: distance, duration, speed and number of sections, by period and mode.
 
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
 import { daysBetween } from '../../emission/local-dates.ts';
 import { DaySums } from '../../figures/by-day.ts';
@@ -46,13 +47,13 @@ export const resultRoutes: readonly Route[] = [
 
 async function byTimestamp({ caller, body, store }: RouteCall): Promise<object> {
   const range = { from: body.start_time as number, to: justAfter(body.end_time as number) };
-  const sections = await readSections(store.trips, caller.uuid, range);
+  const sections = await readSections(correctedTrips(store), caller.uuid, range);
   return answer(body, utcPeriods(sections, body.freq as UtcFrequency));
 }
 
 async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> {
   const days = daysBetween(body.start_time, body.end_time, ['start_time', 'end_time']);
-  const sections: SectionFigures[] = await readSectionsOfDays(store.trips, caller.uuid, days);
+  const sections: SectionFigures[] = await readSectionsOfDays(correctedTrips(store), caller.uuid, days);
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
 }
 

@@ -1,6 +1,7 @@
 // The diary of one day, and how far the pipeline has got: what the phone shows as draft and what as processed.
 
 import { tripsOfDay } from '../../diary/build-trip-documents.ts';
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
@@ -41,7 +42,7 @@ export const timelineRoutes: readonly Route[] = [
     summary: 'Returns the start of the first trip and the end of the last trip',
     answers: objectOf({ start_ts: values.timeOrNull, end_ts: values.timeOrNull }),
     answer: async ({ caller, store }) => {
-      const { start_ts, end_ts } = await store.trips.summary(caller.uuid);
+      const { start_ts, end_ts } = await correctedTrips(store).summary(caller.uuid);
       return { start_ts, end_ts };
     },
   },

@@ -1,5 +1,4 @@
 // The store over an engine: every rule once, for SQLite and MongoDB alike.
-import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { doorOf } from '../closing-guard.ts';
 import type { Engine } from '../rows/rows.ts';
 import type { Erasure, Store, UserRegistry } from '../store.ts';
@@ -18,7 +17,6 @@ import { usercache } from './usercache.ts';
 /** The store over an engine, which it closes. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
-  const series = timeseries(engine, cache);
   const door = doorOf(engine.address);
   let closed: Promise<void> | null = null;
   return {
@@ -31,8 +29,8 @@ export function storeOver(engine: Engine): Store {
     usercache: door.guard(usercache(engine, cache)),
     documents: door.guard(documents(engine)),
     errors: door.guard(errorTimeseries(engine, cache)),
-    timeseries: door.guard(series),
-    trips: door.guard(correctedTrips(trips(engine), series)),
+    timeseries: door.guard(timeseries(engine, cache)),
+    trips: door.guard(trips(engine)),
     pipeline: door.guard(pipelineStates(engine)),
     leases: door.guard(leases(engine)),
     ...door.guard({

@@ -1,5 +1,4 @@
 // The chain of trips of each user, and the documents that derive from it.
-import type { AnalysedTrips } from '../../diary/corrections/corrected-trips.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
@@ -7,15 +6,15 @@ import { packValue, unpackValue } from '../chunks/pack.ts';
 import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { objectIn, readColumn } from '../rows/sums.ts';
 import { type TripRow, trips as table } from '../rows/tables.ts';
-import type { TripOutline } from '../store.ts';
+import type { TripOutline, Trips } from '../store.ts';
 import { putAccount, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
-/** The trips of a store, as the analysis left them. */
-export function trips(engine: Engine): AnalysedTrips {
+/** The trips of a store. */
+export function trips(engine: Engine): Trips {
   const links = (userId: string, where: Where<TripRow>, rest: Omit<Query<TripRow>, 'where'> = {}) =>
     engine.read((rows) => linksWhere(rows, { where: { user: userId, ...where }, order: ['chain_ts'], ...rest }));
   const first = async (userId: string, chain_ts: Condition, order: 'chain_ts' | '-chain_ts') =>

@@ -177,11 +177,20 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   const [low, high] = spanColumns[query.time];
   const { from, to } = rangeOf(query);
   const where = { user, [low]: { lte: to }, [high]: { gte: from } };
-  const heads = await rows.find(batches, { where }, ['id', low, high]);
+  const heads =
+    query.keys === undefined
+      ? await rows.find(batches, { where }, ['id', low, high])
+      : withAny(query.keys, await rows.find(batches, { where }, ['id', low, high, 'waiting']));
   heads.sort((a, b) => (query.descending ? b[high]! - a[high]! : a[low]! - b[low]!));
   for (const head of heads) {
     yield { from: head[low]!, to: head[high]!, load: () => loadBatch(rows, user, head.id) };
   }
+}
+
+/** The rows that name one of the keys. The text decides: pending corrections are looked up often, so none is parsed. */
+function withAny<R extends Pick<BatchRow, 'waiting'>>(keys: readonly string[], rows: R[]): R[] {
+  const texts = keys.map((key) => JSON.stringify(key));
+  return rows.filter(({ waiting }) => texts.some((text) => waiting.includes(text)));
 }
 
 async function loadBatch(rows: Rows, user: string, id: number): Promise<StoredEntries> {

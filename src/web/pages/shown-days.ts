@@ -1,5 +1,6 @@
 // Reads the days of a person as pages show them.
 
+import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { type DayBounds, type DayStore, everyDay } from '../../diary/read-days.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -31,11 +32,17 @@ export async function* shownDays(
   for await (const { observed, records, labels, flagged } of everyDay(store, user, bounds, now, beyond)) {
     const began = records.flatMap(({ trip }) => trip ?? []);
     const [earlier, later] = await Promise.all([
-      store.trips.previous(user.uuid, records[0]?.chain_ts ?? observed.to).then((link) => link?.trip ?? null),
-      store.trips.next(user.uuid, records.at(-1)?.chain_ts ?? observed.to).then((link) => link?.trip ?? null),
+      correctedTrips(store)
+        .previous(user.uuid, records[0]?.chain_ts ?? observed.to)
+        .then((link) => link?.trip ?? null),
+      correctedTrips(store)
+        .next(user.uuid, records.at(-1)?.chain_ts ?? observed.to)
+        .then((link) => link?.trip ?? null),
     ]);
     const reaches = earlier !== null && earlier.end_ts > observed.from;
-    const before = reaches ? ((await store.trips.previous(user.uuid, earlier.start_ts))?.trip ?? null) : earlier;
+    const before = reaches
+      ? ((await correctedTrips(store).previous(user.uuid, earlier.start_ts))?.trip ?? null)
+      : earlier;
     const trips = reaches ? [earlier, ...began] : began;
     yield { observed, trips, began, before, after: later, completeUntil, labels, flagged, placeAt, now };
   }

@@ -419,8 +419,8 @@ export const en = {
       ...{ drop: 'this trip did not happen', add: 'a trip that was not recorded', at_home: 'at home' },
       ...{ place_name: 'this place is', undo: 'taken back' },
     },
-    statedLater:
-      'Saved. The day changes with the next run of the server, some minutes from now. You can take it back then.',
+    statedNow: 'Saved. This page shows it now, and your phone after the next run of the server.',
+    statedLater: 'Saved. The day changes with the next run of the server, some minutes from now.',
     outside: 'The time must lie within the trip. Nothing was changed.',
     full: 'Nothing was saved: so many corrections of yours are kept that no more are taken. Take back some that you no longer need, or ask the people who run the study.',
     tripGone: 'This trip has changed meanwhile. Nothing was saved: look at the day as it is now.',
