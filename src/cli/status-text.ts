@@ -8,8 +8,8 @@ import {
   type Stand,
 } from '../diary/status/person-status.ts';
 import { oneLine } from '../log/text.ts';
+import { appIds } from '../model/apps.ts';
 import { refusalOf } from '../model/user.ts';
-import { otherApps } from './app-settings.ts';
 import { counted } from './output.ts';
 import { agoText, minuteText } from './wording.ts';
 
@@ -44,7 +44,7 @@ export function cureOf(stand: Stand, broken: Breakage, shown: Shown): Cure {
   const name = quotedName(user.user_email);
   const { profile, state, waiting, tokens } = figures;
   const why = breakages[broken.code];
-  const app = otherApps.find((one) => tokens.some(({ kind }) => kind === one));
+  const app = appIds.find((one) => tokens.some(({ kind }) => kind === one));
   const token = `mobility users token ${name}${app === undefined ? '' : ` --app ${app}`} --qr`;
   switch (broken.code) {
     case 'damaged':

@@ -1,12 +1,13 @@
 // Local dates as clients write them, `{year, month, day}`, as days.
 import type { JsonValue } from '../model/json.ts';
 import { isJsonObject } from '../model/json.ts';
+import { MobilityError } from '../model/mobility-error.ts';
 import { isDay } from '../model/time.ts';
-import { badRequest } from '../server/problem.ts';
 
 /**
  * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day stands for the whole month, a
- * missing month for the whole year. Other fields are ignored. Throws a 400 `Problem` for an invalid date.
+ * missing month for the whole year. Other fields are ignored. Throws `MOBILITY_BAD_REQUEST` for an invalid
+ * date.
  */
 export function daysBetween(
   from: JsonValue | undefined,
@@ -25,5 +26,8 @@ function dayOf(date: JsonValue | undefined, name: string, month: number, days: r
   });
   const found = texts.map((text) => text.padStart('YYYY-MM-DD'.length, '0')).find(isDay);
   if (found !== undefined) return found;
-  throw badRequest(`expected "${name}" to be a date of the calendar, such as {"year": 2016, "month": 5, "day": 17}`);
+  throw new MobilityError(
+    'MOBILITY_BAD_REQUEST',
+    `expected "${name}" to be a date of the calendar, such as {"year": 2016, "month": 5, "day": 17}`,
+  );
 }

@@ -1,5 +1,6 @@
 // A user of the registry, and the tokens that open their account.
 import { createHash } from 'node:crypto';
+import type { AppId } from './apps.ts';
 import { idOf } from './ids.ts';
 
 /** A registered user. */
@@ -20,13 +21,11 @@ export interface UserRecord {
 }
 
 /**
- * Where a token comes from. Those of people and scripts are `made`; `owntracks`, `overland` and `traccar` are for these
- * apps. A `link` opens the pages of its owner once and makes a `session`, which the browser keeps as a cookie: neither
- * opens anything else.
+ * What a token is for. People and scripts have tokens that are `made` or `imported`; a phone app has a kind of its own.
+ * A `link` opens the pages of its owner once and makes a `session`, which the browser keeps as a cookie: neither opens
+ * anything else.
  */
-const tokenKinds = ['made', 'imported', 'study', 'owntracks', 'overland', 'traccar', 'link', 'session'] as const;
-/** What a token is for. */
-export type TokenKind = (typeof tokenKinds)[number];
+export type TokenKind = 'made' | 'imported' | 'study' | AppId | 'link' | 'session';
 
 /** A token of the method `token`; only its hash is kept. */
 export interface TokenRecord {

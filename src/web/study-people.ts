@@ -5,6 +5,7 @@ import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { everyStand } from '../diary/status/all-statuses.ts';
 import { isTrouble, type Stand, troubles } from '../diary/status/person-status.ts';
+import { appOfToken } from '../model/apps.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
 import { pseudonymOf, shownName, type UserRecord } from '../model/user.ts';
@@ -72,15 +73,13 @@ function namesOf(user: UserRecord, study: StudyRecord): { id: string; shown: str
   return { id, shown: study.show_names ? shownName(user.user_email) : id };
 }
 
-const apps: Record<string, string> = { owntracks: 'OwnTracks', overland: 'Overland', traccar: 'Traccar' };
-
 /** The app of the token that was used last. */
 function appOf({ figures: { tokens } }: Stand): string {
   const last = tokens.reduce<(typeof tokens)[number] | null>(
     (a, b) => ((b.used_ts ?? 0) >= (a?.used_ts ?? 0) ? b : a),
     null,
   );
-  return apps[last?.kind ?? ''] ?? 'e-mission';
+  return appOfToken(last?.kind)?.name ?? 'e-mission';
 }
 
 /** The last 14 days of a person. */

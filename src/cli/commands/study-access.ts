@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
+import { type AppId, appIds, appOfToken, phoneApps } from '../../model/apps.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
@@ -9,7 +10,7 @@ import { tokenHash } from '../../model/user.ts';
 import { type Invitation, invitationSheets } from '../../web/pages/invitation.ts';
 import { qrSvg, qrText } from '../../web/pages/qr.ts';
 import { textsFor } from '../../web/pages/texts/texts.ts';
-import { appSetup, type OtherApp, phoneAddress } from '../app-settings.ts';
+import { phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../file-access.ts';
@@ -148,7 +149,7 @@ async function createTokens(context: CommandContext, name: string, options: Toke
 }
 
 /** Makes an account of the study with a token for an app. */
-async function newMember(context: CommandContext, study: StudyRecord, subgroup: string, kind: 'study' | OtherApp) {
+async function newMember(context: CommandContext, study: StudyRecord, subgroup: string, kind: 'study' | AppId) {
   const { studies } = await context.store();
   const joinName = joinNameOf(study);
   for (;;) {
@@ -163,16 +164,16 @@ async function newMember(context: CommandContext, study: StudyRecord, subgroup: 
 }
 
 interface InviteOptions extends TokensOptions {
-  app: 'e-mission' | 'openpath' | OtherApp;
+  app: 'e-mission' | 'openpath' | AppId;
   out: string;
   server?: string;
   days: number;
 }
 
-/** How people call the apps. */
-const appNames = {
-  ...{ 'e-mission': 'e-mission', openpath: 'OpenPATH' },
-  ...{ owntracks: 'OwnTracks', overland: 'Overland', traccar: 'Traccar Client' },
+/** Apps of the e-mission family: their name, and the scheme of the links that set them up. */
+const familyApps = {
+  'e-mission': { name: 'e-mission', scheme: 'emission' },
+  openpath: { name: 'OpenPATH', scheme: 'nrelopenpath' },
 };
 
 /** Creates accounts of a study, and a sheet to print for each. */
@@ -183,7 +184,9 @@ export function inviteCommand(context: CommandContext): Command {
     .option('--count <n>', 'number of people', wholeNumber(1, 10_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
     .addOption(
-      new Option('--app <name>', 'the app that people use').choices(Object.keys(appNames)).default('e-mission'),
+      new Option('--app <name>', 'the app that people use')
+        .choices([...Object.keys(familyApps), ...appIds])
+        .default('e-mission'),
     )
     .requiredOption('--out <folder>', 'folder for invitations.html and people.csv')
     .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
@@ -212,17 +215,23 @@ async function invite(context: CommandContext, name: string, options: InviteOpti
   const until = context.now() + days * 86_400;
   const people: (Invitation & { user_email: string; uuid: string; token: string })[] = [];
   while (people.length < count) {
-    const scheme = app === 'e-mission' ? 'emission' : 'nrelopenpath';
-    const isOther = app !== 'e-mission' && app !== 'openpath';
-    const { user_email, uuid, token } = await newMember(context, study, subgroup, isOther ? app : 'study');
-    const setUp = isOther ? appSetup(app, address, user_email, token).link : `${scheme}://login_token?token=${token}`;
+    const kind = app === 'e-mission' || app === 'openpath' ? 'study' : app;
+    const { user_email, uuid, token } = await newMember(context, study, subgroup, kind);
+    const setUp =
+      kind === 'study'
+        ? `${familyApps[app as keyof typeof familyApps].scheme}://login_token?token=${token}`
+        : phoneApps[kind].setUp(address, user_email, token).link;
     const link = await newPageLink(context, uuid, address, until);
     people.push({ user_email, uuid, token, code: user_email, setUp, days: link });
   }
   const text = invitationSheets(
     {
-      ...{ study: studyTexts(study, t.language), app: appNames[app], isScannedInApp: app === 'traccar', people },
-      ...{ page: pageOf(address, study, subgroup), until: t.date(until, context.zone) },
+      study: studyTexts(study, t.language),
+      app: { ...familyApps, ...phoneApps }[app].name,
+      isScannedInApp: appOfToken(app)?.isScannedInApp === true,
+      people,
+      page: pageOf(address, study, subgroup),
+      until: t.date(until, context.zone),
     },
     t,
   );

@@ -1,13 +1,14 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 import { Command, Option } from 'commander';
 import { clockText } from '../../diary/number-text.ts';
+import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
-import { appSetup, type OtherApp, otherApps, phoneAddress } from '../app-settings.ts';
+import { phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { streamText } from '../file-access.ts';
@@ -26,7 +27,7 @@ interface Options {
   replace?: true;
   overlap?: number;
   import?: string;
-  app?: OtherApp;
+  app?: AppId;
   server?: string;
   qr?: true;
 }
@@ -47,7 +48,7 @@ export function tokenCommand(context: CommandContext): Command {
     .option('--import <token>', 'register a token that was made elsewhere; - reads it from standard input')
     .addOption(
       new Option('--app <name>', 'make a token for another app, and show how to set the app up')
-        .choices([...otherApps])
+        .choices(appIds)
         .conflicts('import'),
     )
     .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
@@ -81,7 +82,7 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const days = never ? undefined : (expires ?? (kind === 'made' ? usualDays : undefined));
   const expires_ts = days === undefined ? null : created_ts + days * day;
   await tokens.add({ hash, user_id: user.uuid, created_ts, expires_ts, kind });
-  const setup = app && appSetup(app, address!, user.user_email, token);
+  const setup = app && phoneApps[app].setUp(address!, user.user_email, token);
   const { user_email, uuid } = user;
   const result = { user_email, uuid, id: tokenId(hash), token, kind, expires_ts, replaced: others.length, ...setup };
   const shown = setup === undefined ? token : `${table(Object.entries(setup.settings))}\n\n${setup.link}`;

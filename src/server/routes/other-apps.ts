@@ -6,94 +6,67 @@ import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
 import { takeEntry } from '../../intake/check-entry.ts';
 import { putTaken } from '../../intake/put-batch.ts';
+import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
 import { objectOf } from '../schemas.ts';
-import type { Dialect, Route, RouteCall } from './route.ts';
+import type { Route, RouteCall } from './route.ts';
 
-// Overland has an OwnTracks mode, which sends no token that can be read.
-const asPassword =
-  'as the password of Basic authentication. If this is Overland: give it the address /overland and leave its OwnTracks mode';
+/** Maps what an app sends to entries. */
+const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
+  owntracks: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
+  overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
+  traccar: ({ query, body: { location = null, ...others } }) => {
+    const rest = restOf(others, new Set(['device_id', 'user']));
+    const isInQuery = isPosition(query);
+    const parts = isInQuery ? [fromOsmAnd(query)] : [];
+    if (location !== null) parts.push(fromTraccar(Array.isArray(location) ? location : [location]));
+    else if (!isInQuery || Object.keys(rest).length > 0) parts.push(lacks(rest, 'location'));
+    return {
+      ...none,
+      entries: parts.flatMap(({ entries }) => entries),
+      unusable: parts.flatMap(({ unusable: some }) => some),
+    };
+  },
+};
 
-const done = objectOf({ result: { const: 'ok' } });
+/** Parameters of a query that some apps send in place of a body. */
+const queries: Partial<Record<AppId, Route['inQuery']>> = {
+  traccar: {
+    id: 'the token',
+    lat: 'latitude in degrees',
+    lon: 'longitude in degrees',
+    timestamp: 'seconds or milliseconds since the epoch, or ISO 8601',
+    speed: 'knots',
+    bearing: 'degrees',
+    altitude: 'm',
+    accuracy: 'm',
+    batt: 'battery level in percent',
+  },
+};
 
-/** The routes of OwnTracks, Overland and Traccar Client. */
-export const otherAppRoutes: readonly Route[] = [
-  appRoute('pub', {
-    summary: 'Stores one message of OwnTracks in HTTP mode; the token is the password',
-    answers: { type: 'array', items: {}, maxItems: 0 },
-    token: { tokenField: null, tokenPlace: asPassword },
-    answer: [],
-    map: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
-  }),
-  appRoute('overland', {
-    summary: 'Stores a batch of GeoJSON features from Overland; the token is sent as Bearer',
-    answers: done,
-    token: {
-      tokenField: null,
-      tokenPlace: 'as "Authorization: Bearer TOKEN", or in the address as ?token=TOKEN',
-      tokenParameters: ['token', 'access_token', 'api_key'],
+/** The routes of the apps in `model/apps.ts`. */
+export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
+  const { path, summary, token, answer } = phoneApps[id];
+  return {
+    path,
+    summary,
+    answers: Array.isArray(answer) ? { type: 'array', items: {}, maxItems: 0 } : objectOf({ result: { const: 'ok' } }),
+    large: true,
+    ...(queries[id] !== undefined && { inQuery: queries[id] }),
+    dialect: { ...token, takesAnything: true, refuse: refusal },
+    answer: async (call) => {
+      // A body that is no JSON object is rejected as text: sending it again would not correct it.
+      const isRead = call.unread === null || isPosition(call.query);
+      await putMapped(call, isRead ? formats[id](call) : notMapped(call.unread!, 'a JSON object as body'));
+      return answer;
     },
-    answer: { result: 'ok' },
-    map: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
-  }),
-  appRoute('traccar', {
-    summary: "Stores a position of Traccar Client, OsmAnd or a tracker that speaks OsmAnd's protocol",
-    answers: done,
-    token: {
-      tokenField: 'device_id',
-      tokenPlace: 'as the device identifier ("device_id" of the body, "id" of the query)',
-      tokenParameters: ['id', 'deviceid'],
-    },
-    inQuery: {
-      id: 'the token',
-      lat: 'latitude in degrees',
-      lon: 'longitude in degrees',
-      timestamp: 'seconds or milliseconds since the epoch, or ISO 8601',
-      ...{ speed: 'knots', bearing: 'degrees', altitude: 'm', accuracy: 'm', batt: 'battery level in percent' },
-    },
-    answer: { result: 'ok' },
-    map: ({ query, body: { location = null, ...others } }) => {
-      const rest = restOf(others, new Set(['device_id', 'user']));
-      const isInQuery = isPosition(query);
-      const parts = isInQuery ? [fromOsmAnd(query)] : [];
-      if (location !== null) parts.push(fromTraccar(Array.isArray(location) ? location : [location]));
-      else if (!isInQuery || Object.keys(rest).length > 0) parts.push(lacks(rest, 'location'));
-      return {
-        ...none,
-        entries: parts.flatMap(({ entries }) => entries),
-        unusable: parts.flatMap(({ unusable: some }) => some),
-      };
-    },
-  }),
-];
+  };
+});
 
 /** True for a query that says where a phone is. */
 export const isPosition = ({ lat, lon, location }: Readonly<Record<string, string>>): boolean =>
   (lat !== undefined && lon !== undefined) || location !== undefined;
-
-interface OtherApp extends Pick<Route, 'summary' | 'answers' | 'inQuery'> {
-  token: Pick<Dialect, 'tokenField' | 'tokenPlace' | 'tokenParameters'>;
-  /** The answer that the app takes for "received". */
-  answer: object;
-  map(call: RouteCall): Mapped;
-}
-
-function appRoute(name: string, { answer, map, token, ...route }: OtherApp): Route {
-  return {
-    path: `/${name}`,
-    ...{ ...route, large: true },
-    dialect: { ...token, takesAnything: true, refuse: refusal },
-    answer: async (call) => {
-      // A body that is no JSON object is set aside as text: sending it again would not correct it.
-      await putMapped(
-        call,
-        call.unread === null || isPosition(call.query) ? map(call) : notMapped(call.unread, 'a JSON object as body'),
-      );
-      return answer;
-    },
-  };
-}
 
 const none: Mapped = { entries: [], unusable: [], passedOver: 0 };
 

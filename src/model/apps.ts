@@ -1,0 +1,109 @@
+// The phone apps beside e-mission that push to this server. To add one, add its row here, its format in `intake/apps/`,
+// one line in `server/routes/other-apps.ts`, its texts and its tests.
+
+/** How an app is set up for one user. */
+export interface AppSetup {
+  /** What to type into the app, by the app's own names. */
+  settings: Readonly<Record<string, string>>;
+  /** Opens the app and sets it up; the QR code holds the same. */
+  link: string;
+}
+
+/** What the server and the command line know about an app. */
+export interface PhoneApp {
+  /** The name in the app store. */
+  name: string;
+  path: `/${string}`;
+  /** Says in one sentence of the docs what its route does. */
+  summary: string;
+  /** Where the app puts its token; see `Dialect` of the routes. */
+  token: { tokenField: string | null; tokenPlace: string; tokenParameters?: readonly string[] };
+  /** The answer that the app takes for "received". */
+  answer: object;
+  /** True: people scan the QR code with the app itself, not with the camera. */
+  isScannedInApp?: true;
+  /** `address`: of the server, without a slash at its end. */
+  setUp(address: string, userName: string, token: string): AppSetup;
+}
+
+const rows = {
+  owntracks: {
+    name: 'OwnTracks',
+    path: '/pub',
+    summary: 'Stores one message of OwnTracks in HTTP mode; the token is the password',
+    token: {
+      tokenField: null,
+      // Overland has an OwnTracks mode, which sends no token that can be read.
+      tokenPlace:
+        'as the password of Basic authentication. If this is Overland: give it the address /overland and leave its OwnTracks mode',
+    },
+    answer: [],
+    setUp: (address, userName, token) => {
+      const url = `${address}/pub`;
+      const login = { auth: true, username: userName, password: token };
+      const config = { _type: 'configuration', mode: 3, url, ...login, monitoring: 2 };
+      const inline = Buffer.from(JSON.stringify(config)).toString('base64');
+      return {
+        settings: { Mode: 'HTTP', URL: url, 'User ID': userName, Password: token, Monitoring: 'move' },
+        link: `owntracks:///config?inline=${encodeURIComponent(inline)}`,
+      };
+    },
+  },
+  overland: {
+    name: 'Overland',
+    path: '/overland',
+    summary: 'Stores a batch of GeoJSON features from Overland; the token is sent as Bearer',
+    token: {
+      tokenField: null,
+      tokenPlace: 'as "Authorization: Bearer TOKEN", or in the address as ?token=TOKEN',
+      tokenParameters: ['token', 'access_token', 'api_key'],
+    },
+    answer: { result: 'ok' },
+    setUp: (address, _, token) => {
+      const url = `${address}/overland`;
+      return {
+        settings: { 'Receiver Endpoint': url, 'Access Token': token, 'Consider HTTP 200 Success': 'off' },
+        link: `overland://setup?url=${encodeURIComponent(url)}&token=${encodeURIComponent(token)}`,
+      };
+    },
+  },
+  traccar: {
+    name: 'Traccar Client',
+    path: '/traccar',
+    summary: "Stores a position of Traccar Client, OsmAnd or a tracker that speaks OsmAnd's protocol",
+    token: {
+      tokenField: 'device_id',
+      tokenPlace: 'as the device identifier ("device_id" of the body, "id" of the query)',
+      tokenParameters: ['id', 'deviceid'],
+    },
+    answer: { result: 'ok' },
+    isScannedInApp: true,
+    setUp: (address, _, token) => {
+      const url = `${address}/traccar`;
+      const wishes = 'accuracy=highest&distance=50&interval=30&buffer=true';
+      return {
+        settings: {
+          'Server URL': url,
+          'Device identifier': token,
+          Accuracy: 'highest',
+          Distance: '50',
+          Interval: '30',
+        },
+        link: `${url}?id=${encodeURIComponent(token)}&${wishes}`,
+      };
+    },
+  },
+} satisfies Record<string, PhoneApp>;
+
+/** The name of an app, as in the flag `--app` and in the kind of its tokens. */
+export type AppId = keyof typeof rows;
+
+/** The apps by their name. */
+export const phoneApps: Readonly<Record<AppId, PhoneApp>> = rows;
+
+/** The names of the apps. */
+export const appIds = Object.keys(rows) as AppId[];
+
+/** The row of the app that a token was made for; undefined for any other kind of token. */
+export const appOfToken = (kind: string | undefined): PhoneApp | undefined =>
+  kind !== undefined && Object.hasOwn(rows, kind) ? phoneApps[kind as AppId] : undefined;
