@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readJointModel } from '../../dist/analysis/modes/mode-crf.js';
 import { readModel } from '../../dist/analysis/states/boosted-trees.js';
-import { evaluate } from '../../dist/evaluate/evaluate.js';
+import { evaluate } from '../../dist/evaluate/evaluate-cases.js';
 import { summarise } from '../../dist/evaluate/score.js';
 
 const [cases] = process.argv.slice(2);
