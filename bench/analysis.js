@@ -1,5 +1,4 @@
 // How many locations the pure analysis takes in a CPU second: recorded cases, or made-up days.
-
 import { analyse } from '../dist/analysis/analyse.js';
 import { caseNames, observationsOf, readCase } from '../dist/evaluate/cases.js';
 import { simulateDays } from '../dist/index.js';

@@ -1,10 +1,11 @@
 // The analysis at a glance: a stretch of one user's data -> trips (the segmenter) -> links of their chain.
+
 import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip.ts';
 import { silencesUntil } from './clean/gaps.ts';
+import { locationOf } from './positions.ts';
 import { shippedSegmenter } from './segment.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
 import { nextLink } from './trips/chain-links.ts';
-import { locationOf } from './trips/stays.ts';
 
 /** A user's stretch of observations and the state with which its analysis begins. */
 export interface AnalyseInput extends Stretch {

@@ -1,16 +1,15 @@
 // The segmenter at a glance: candidates -> outings -> states of every 15 s -> journeys -> trips.
-import { readFileSync } from 'node:fs';
+
 import { distance } from '../model/geo/distance.ts';
 import type { Resume } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
-import { shippedNames, versionWith } from './analysis-version.ts';
-import { segmentTrips } from './clean/candidates.ts';
-import { type Decoded, type Outing, outingsOf } from './clean/group-candidates.ts';
+import { type Outing, outingsOf, segmentTrips } from './clean/candidates.ts';
 import type { Location } from './clean/observations.ts';
 import { withLeftOut, withoutStrays } from './clean/outliers.ts';
 import { trackOf } from './clean/track.ts';
-import { type JointModel, jointOdds, readJointModel } from './modes/mode-crf.ts';
-import { type Ride, ridesOf } from './modes/segment-evidence.ts';
+import { type Models, shippedModels } from './models.ts';
+import { type Ride, ridesOf } from './modes/leg-evidence.ts';
+import { jointOdds } from './modes/mode-crf.ts';
 import {
   lookAround,
   type Segmented,
@@ -18,12 +17,12 @@ import {
   type Segmenter,
   type Stay,
   type Stretch,
+  versionWith,
 } from './segmenter.ts';
 import { firstAtOrAfter, within } from './sorted-times.ts';
-import { type Model, readModel } from './states/boosted-trees.ts';
-import { runsOf, sleepsIn } from './states/state-runs.ts';
+import { runsOf, sleepsIn } from './states/segments.ts';
 import { decodeCells } from './states/viterbi.ts';
-import { journeyLimits, journeysOf, type StopFigures, stopsOf } from './trips/journeys.ts';
+import { type Decoded, journeyLimits, journeysOf, type StopFigures, stopsOf } from './trips/journeys.ts';
 import { failedTrip, tripOf, unseenBefore } from './trips/segmented-trip.ts';
 
 /**
@@ -31,28 +30,6 @@ import { failedTrip, tripOf, unseenBefore } from './trips/segmented-trip.ts';
  * how the user walks long before they tell where they are.
  */
 const margin = { before: { time: 420, distance: 1200 }, after: 300 };
-
-/**
- * Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings.
- */
-export interface Models {
-  full: Model;
-  sparse: Model;
-  joint: JointModel;
-  jointSparse: JointModel;
-}
-
-/** The same path from `src/analysis` and from `dist/analysis`. */
-const textOf = (model: keyof Models): string =>
-  readFileSync(new URL(`../../models/${shippedNames[model]}.json`, import.meta.url), 'utf8');
-
-/** The models that come with the package, read once. */
-export const shippedModels: Models = {
-  full: readModel(textOf('full')),
-  sparse: readModel(textOf('sparse')),
-  joint: readJointModel(textOf('joint')),
-  jointSparse: readJointModel(textOf('jointSparse')),
-};
 
 /** The segmenter with other models than the shipped ones. */
 export function segmenterWith(changed: Partial<Models>): Segmenter {

@@ -1,5 +1,6 @@
 // What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that
 // state, out.
+
 import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 
@@ -97,3 +98,22 @@ export interface Segmenter {
   version: string;
   segment(stretch: Stretch, resume: Resume | null, stay: Stay | null): Segmented;
 }
+
+// The version of the analysis with the models of the package: known without loading them.
+/** Raised whenever the same entries and model would give other trips than before. */
+const codeVersion = 15;
+
+/** The models that come with the package. */
+export const shippedNames = {
+  full: 'states-2',
+  sparse: 'states-sparse-2',
+  joint: 'journeys-2',
+  jointSparse: 'journeys-sparse-2',
+} as const;
+
+/** The version of the analysis with models of these names. */
+export const versionWith = ({ full, sparse, joint, jointSparse }: Record<keyof typeof shippedNames, string>): string =>
+  [codeVersion, full, sparse, joint, jointSparse].join(' ');
+
+/** That of `shippedSegmenter`. */
+export const shippedVersion = versionWith(shippedNames);

@@ -1,7 +1,6 @@
 // A day as a case that may be handed on: the entries that it follows from, moved to another place and to other weeks.
 // Only what the analysis reads passes, field by field.
-
-import { eventRead, locationRead, motionRead } from '../analysis/clean/read-observations.ts';
+import { eventRead, locationRead, motionRead } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';

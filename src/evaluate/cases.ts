@@ -1,16 +1,19 @@
 // Recorded cases: what one phone pushed, and what really happened, read from a folder.
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { Location, Motion, PhoneEvent } from '../analysis/clean/observations.ts';
 import {
   cleanEvents,
   cleanLocations,
   cleanMotions,
   eventIn,
+  type Location,
   locationIn,
+  type Motion,
   motionIn,
-} from '../analysis/clean/read-observations.ts';
+  type PhoneEvent,
+} from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { zoneAt } from '../model/geo/zone.ts';

@@ -1,6 +1,7 @@
 // The analysis over recorded cases, in process: observations -> trips -> scores against what really happened.
 import { analyse } from '../analysis/analyse.ts';
-import { type Models, segmenterWith } from '../analysis/segment.ts';
+import type { Models } from '../analysis/models.ts';
+import { segmenterWith } from '../analysis/segment.ts';
 import { modeClass } from '../model/mode-class.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';

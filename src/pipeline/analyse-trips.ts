@@ -1,7 +1,6 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
-
 import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
-import { sourceReach } from '../analysis/clean/choose-sources.ts';
+import { sourceReach } from '../analysis/clean/observations.ts';
 import { united } from '../model/dirty-range.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';

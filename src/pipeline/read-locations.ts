@@ -1,13 +1,15 @@
 // Reads the locations that trips are made of, stretch by stretch: those of the phone, and of other sources where it has
 // none.
-import { type BySource, chooseLocations, sourceReach } from '../analysis/clean/choose-sources.ts';
-import type { Location } from '../analysis/clean/observations.ts';
 import {
+  type BySource,
+  chooseLocations,
   cleanLocations,
+  type Location,
   locationIn,
   locationRead,
   type ObservedLocation,
-} from '../analysis/clean/read-observations.ts';
+  sourceReach,
+} from '../analysis/clean/observations.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';

@@ -1,15 +1,16 @@
 // Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
-
-import type { Location, Motion, PhoneEvent } from '../analysis/clean/observations.ts';
 import {
   cleanEvents,
   cleanMotions,
   eventIn,
   eventRead,
+  type Location,
+  type Motion,
   motionIn,
   motionRead,
   type ObservedLocation,
-} from '../analysis/clean/read-observations.ts';
+  type PhoneEvent,
+} from '../analysis/clean/observations.ts';
 import { lookAround } from '../analysis/segmenter.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';

@@ -1,4 +1,5 @@
 // One user through every stage: the main flow of the pipeline.
+
 import { randomUUID } from 'node:crypto';
 import { shippedSegmenter } from '../analysis/segment.ts';
 import type { Segmenter } from '../analysis/segmenter.ts';

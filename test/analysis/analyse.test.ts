@@ -1,4 +1,5 @@
 // The analysis over every pure stage: the chain of trips, places between them, what was not tracked, and ids that stay.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AnalyseInput, analyse } from '../../src/analysis/analyse.ts';

@@ -1,4 +1,5 @@
 // Days that are hard to tell, made up with known truth: what was one journey, what was two, and what was none.
+
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
 import type { Entry } from '../../src/model/entry.ts';

@@ -1,4 +1,5 @@
 // What the diary never says, whatever a phone pushed: impossible speeds, and lengths that do not add up.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';

@@ -1,4 +1,5 @@
 // Stage "clean": which entries become locations, motions and transitions, and that their order does not matter.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -8,7 +9,7 @@ import {
   eventIn,
   locationIn,
   motionIn,
-} from '../../src/analysis/clean/read-observations.ts';
+} from '../../src/analysis/clean/observations.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { sourceOf } from '../../src/model/sources.ts';

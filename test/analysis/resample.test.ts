@@ -1,9 +1,10 @@
 // Step "resample": a vertex every 30 s and at the exact end, all lists aligned.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Location } from '../../src/analysis/clean/observations.ts';
 import type { PathPoint } from '../../src/analysis/segmenter.ts';
-import { type Line, resample } from '../../src/analysis/trips/resample.ts';
+import { type Line, resample } from '../../src/analysis/trips/trip-path.ts';
 import { distance } from '../../src/model/geo/distance.ts';
 import { cpuSeconds } from '../support/cpu.ts';
 import { at, moving, since, spot } from '../support/phone.ts';

@@ -1,4 +1,5 @@
 // Silences: time in which a phone sent nothing, and whether that was a stay.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { silencesUntil } from '../../src/analysis/clean/gaps.ts';

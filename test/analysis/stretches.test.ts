@@ -1,5 +1,6 @@
 // Reading and analysing a history in stretches of any size gives the links that one look at everything gives. Recorded
 // days are read where MOBILITY_TEST_DAYS names a folder of them, and some of those of MOBILITY_TEST_CASES, as in CI.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';

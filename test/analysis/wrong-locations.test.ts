@@ -1,4 +1,5 @@
 // Wrong locations in a rest: a receiver that errs by kilometres changes no trip.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';

@@ -1,7 +1,8 @@
 // Properties of conversion: what holds for any entry, as pushed or mutated. FUZZ_RUNS=1000000 looks longer.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locationRead, motionRead } from '../../src/analysis/clean/read-observations.ts';
+import { locationRead, motionRead } from '../../src/analysis/clean/observations.ts';
 import { isEntry, takeEntry } from '../../src/intake/check-entry.ts';
 import {
   ConversionError,

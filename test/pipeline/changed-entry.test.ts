@@ -1,5 +1,6 @@
 // One entry of the past pushed again with other content: wherever it lies, the chain is that of an analysis of
 // everything.
+
 import { expect, it } from 'vitest';
 import type { Segmenter } from '../../src/analysis/segmenter.ts';
 import type { Entry } from '../../src/model/entry.ts';

@@ -1,4 +1,5 @@
 // Stage "documents": which days have documents, when they are written, and which go.
+
 import { describe, expect, it } from 'vitest';
 import { shippedSegmenter } from '../../src/analysis/segment.ts';
 import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';

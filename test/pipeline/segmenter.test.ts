@@ -1,9 +1,10 @@
 // The contract of a segmenter: another one can take the place of the shipped one, and the pipeline keeps its promises.
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';
-import { shippedVersion } from '../../src/analysis/analysis-version.ts';
 import { shippedSegmenter } from '../../src/analysis/segment.ts';
+import { shippedVersion } from '../../src/analysis/segmenter.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Carry, TripRecord } from '../../src/model/trip.ts';
 import { readStretch, type StretchStore } from '../../src/pipeline/read-stretch.ts';

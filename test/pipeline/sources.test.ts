@@ -1,8 +1,8 @@
 // Several phones and apps of one person: the phone's own locations make the trips, others fill what it has not seen.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseLocations, sourceReach } from '../../src/analysis/clean/choose-sources.ts';
-import type { Location } from '../../src/analysis/clean/observations.ts';
+import { chooseLocations, type Location, sourceReach } from '../../src/analysis/clean/observations.ts';
 import { locationEntry } from '../../src/intake/apps/other-entry.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { keys } from '../../src/model/keys.ts';

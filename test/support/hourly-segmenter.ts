@@ -1,5 +1,4 @@
 // A segmenter without a model, for tests of the contract: one trip for each hour of UTC in which the user moved.
-
 import type { Location } from '../../src/analysis/clean/observations.ts';
 import type {
   PathPoint,
@@ -11,7 +10,7 @@ import type {
   Stretch,
 } from '../../src/analysis/segmenter.ts';
 import { firstAtOrAfter } from '../../src/analysis/sorted-times.ts';
-import { unseenFrom } from '../../src/analysis/trips/stays.ts';
+import { unseenFrom } from '../../src/analysis/trips/trip-bounds.ts';
 import { distance } from '../../src/model/geo/distance.ts';
 import type { Resume } from '../../src/model/trip.ts';
 

@@ -1,5 +1,4 @@
 // A small trip with everything in it, for tests of what is made from trips.
-
 import { analyse } from '../../src/analysis/analyse.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { motions, moving } from './phone.ts';

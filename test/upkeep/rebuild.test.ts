@@ -1,8 +1,10 @@
 // Rebuild: trips derived anew, and what came out differently.
+
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { segmenterWith, shippedModels, shippedSegmenter } from '../../src/analysis/segment.ts';
+import { shippedModels } from '../../src/analysis/models.ts';
+import { segmenterWith, shippedSegmenter } from '../../src/analysis/segment.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import type { TripChange } from '../../src/pipeline/stage.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';

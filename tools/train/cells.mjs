@@ -1,6 +1,7 @@
 // Features of every cell of recorded cases, computed by the program itself: node tools/train/cells.mjs CASES OUT [COPY]
 // OUT gets <case>.f64 (cell time, then the features, row after row) and cases.json. COPY: a perturbation of perturb.mjs.
 // CASES may be `made-up:SEED:DRAWS`: so many days of each kind and phone of made-up.mjs.
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { trackOf } from '../../dist/analysis/clean/track.js';

@@ -1,5 +1,6 @@
 // Scores each fold of dates with the committed models that were trained without it, and fails below the figures of
 // docs/quality.md: node tools/train/check-folds.mjs CASES
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,6 @@
 // Everything that is fitted, for some cases: the state models, and the decision on top of them by cases that these have
 // not seen.
+
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

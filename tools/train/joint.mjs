@@ -2,8 +2,9 @@
 // with a penalty for leaving what is plain without data, without chance. Cases must not be those that the state models
 // were trained on. Fitted freely, the weights learn routes: with an itinerary left out, .67 of the time of rides was
 // right instead of .90. Held hard, they say too little of what they know: so one factor of them all may be free.
+
+import { legFeatures, modes } from '../../dist/analysis/modes/leg-evidence.js';
 import { jointOdds, pairKinds, pairShares } from '../../dist/analysis/modes/mode-crf.js';
-import { legFeatures, modes } from '../../dist/analysis/modes/segment-evidence.js';
 import { outingsIn } from '../../dist/analysis/segment.js';
 import { stopFeatures } from '../../dist/analysis/trips/journeys.js';
 

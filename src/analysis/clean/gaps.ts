@@ -1,13 +1,14 @@
 // Step "silences": time in which a phone sent nothing, and which is no stay either. A phone at rest may be silent: if
 // it said that it waits for the user to leave, and is still there when it speaks again, the silence was a stay. A phone
 // that tells of movement and not where is as good as silent until its next location.
+
 import { distance } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { LastSeen, Silence, SilenceReason } from '../../model/trip.ts';
+import { isMoving, stateTold } from '../motion-states.ts';
+import { locationOf, positionOf } from '../positions.ts';
 import { firstLater } from '../sorted-times.ts';
-import { isMoving, stateTold } from '../states/states.ts';
-import { locationOf, positionOf } from '../trips/stays.ts';
 import type { Location, Motion, Observations, PhoneEvent } from './observations.ts';
 
 type Phone = LastSeen['phone'];

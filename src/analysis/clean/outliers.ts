@@ -1,10 +1,11 @@
 // Step "strays": a stretch's locations -> those where the user can have been, without short excursions that nothing
 // else tells of.
+
 import { distance } from '../../model/geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
+import { cellStates, isMoving, stateTold } from '../motion-states.ts';
 import { lookAround, type Stretch } from '../segmenter.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
-import { cellStates, isMoving, stateTold } from '../states/states.ts';
 import { isExit, type Location } from './observations.ts';
 
 /** When a location is doubted, and what clears it. Physical, but `away`, `most` and `told` (by hand). */

@@ -1,4 +1,5 @@
 // Step "track": an outing's locations -> the smoothed way through them, without stale repeats and spikes.
+
 import { distance, earthRadius, shortWayRound } from '../../model/geo/distance.ts';
 import type { Location } from './observations.ts';
 

@@ -1,7 +1,6 @@
 // Step "joint": the modes of all legs of an outing, decided together, and which stops between them are waits, by
 // weights fitted on recorded and made-up days.
-import { legFeatures, modes, type Ride } from './segment-evidence.ts';
-
+import { legFeatures, modes, type Ride } from './leg-evidence.ts';
 /** Weights of the decision. Read from a data file in `models`. */
 export interface JointModel {
   id: string;

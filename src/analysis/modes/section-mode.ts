@@ -1,7 +1,6 @@
 // Step "modes": the mode of a leg as clients read it, its probability, and the probabilities of the other modes.
 import type { Mode } from '../segmenter.ts';
-import { modes } from './segment-evidence.ts';
-
+import { modes } from './leg-evidence.ts';
 /** The likeliest mode of a leg; of equally likely ones the first. */
 export function modeOf(chances: readonly number[]): Mode {
   const best = chances.indexOf(Math.max(...chances));

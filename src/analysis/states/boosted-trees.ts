@@ -1,8 +1,8 @@
 // Boosted trees: the parameters as a data file holds them, checked, and the probability of each state that they give a
 // cell.
-import { featureNames } from './features.ts';
-import { stateNames } from './states.ts';
 
+import { stateNames } from '../motion-states.ts';
+import { featureNames } from './features.ts';
 /** One tree: nodes with feature, threshold and children; a child below 0 is leaf `-child - 1`. */
 export interface TreeFile {
   f: number[];

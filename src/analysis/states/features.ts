@@ -1,9 +1,8 @@
 // Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
 import type { Motion, Sampling } from '../clean/observations.ts';
 import { apartIn, firstAfter, floats, type Track } from '../clean/track.ts';
+import { noState, stateTold } from '../motion-states.ts';
 import { SortedWindow } from './sorted-window.ts';
-import { noState, stateTold } from './states.ts';
-
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
 

@@ -1,11 +1,11 @@
 // A segmented trip -> a trip with its sections' lines, lengths and modes, and the stops between them.
+
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
 import type { Place, Position, Section, Stop, Trip } from '../../model/trip.ts';
-import { degrees, metres, speed } from '../rounding.ts';
+import { degrees, locationOf, metres, speed } from '../positions.ts';
 import type { SegmentedSection, SegmentedTrip } from '../segmenter.ts';
-import { resample } from './resample.ts';
-import { locationOf } from './stays.ts';
+import { resample } from './trip-path.ts';
 
 /** The parts of a trip that follow from its segmentation. */
 export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'distance' | 'sections' | 'stops'>;

@@ -1,12 +1,13 @@
 // Segmented trips -> links of the chain: each joined to the place before it, or dropped where it is no trip.
+
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
 import { localDay } from '../../model/time.ts';
 import type { Carry, Place, Position, Trip, TripRecord, Untracked } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
+import { locationOf, positionOf } from '../positions.ts';
 import type { SegmentedTrip } from '../segmenter.ts';
 import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
-import { locationOf, newPlace, positionOf } from './stays.ts';
 
 /** Thresholds by which raw trips become links of the chain. */
 export const linkLimits = {
@@ -141,4 +142,23 @@ function untrackedFrom(carry: Carry, place: Place, end_loc: Position, { unseen }
   const arrived = carry.raw_place!.enter_ts;
   const start_ts = carry.away_since ?? arrived;
   return { start_ts, end_ts: unseen?.end_ts ?? arrived, start_loc: place.location, end_loc };
+}
+
+/** A place without a previous trip: the user's first place, or the first after untracked time. */
+export function newPlace(
+  userId: string,
+  enterTs: number | null,
+  zone: string | null,
+  location: Position,
+  source: string,
+): Place {
+  return {
+    id: enterTs === null ? idOf(userId, 'place', 'first') : idOf(userId, 'place', 'after untracked', enterTs),
+    location,
+    raw_places: [],
+    enter_ts: enterTs,
+    enter_zone: zone,
+    ending_trip: null,
+    source,
+  };
 }

@@ -3,14 +3,31 @@
 
 import { distance, type LatLon } from '../../model/geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
-import type { RawTrip } from '../clean/candidates.ts';
-import type { Decoded } from '../clean/group-candidates.ts';
-import { isRestart } from '../clean/observations.ts';
-import { apart, extent, positionAt } from '../clean/track.ts';
-import { modes, type Ride } from '../modes/segment-evidence.ts';
+import type { Outing, RawTrip } from '../clean/candidates.ts';
+import { isRestart, type Observations } from '../clean/observations.ts';
+import { apart, extent, positionAt, type Track } from '../clean/track.ts';
+import { modes, type Ride } from '../modes/leg-evidence.ts';
+import type { JointModel, JointOdds } from '../modes/mode-crf.ts';
+import { cellStates, isMoving, stateTold } from '../motion-states.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
-import { movements, movingBetween, secondsIn } from '../states/state-runs.ts';
-import { cellStates, isMoving, stateTold } from '../states/states.ts';
+import { movements, movingBetween, type Run, secondsIn } from '../states/segments.ts';
+import type { Cells } from '../states/viterbi.ts';
+
+/** An outing with its track and states. */
+export interface Decoded extends Observations {
+  outing: Outing;
+  /** Times of locations that were left out before. */
+  strays: readonly number[];
+  track: Track;
+  cells: Cells;
+  runs: readonly Run[];
+  /** Its legs, and what is said of their modes. */
+  rides: readonly Ride[];
+  odds: JointOdds;
+  joint: JointModel;
+  /** Name of the model that the states are from. */
+  model: string;
+}
 
 /** Limits of journeys. Set by hand on the developers' days, but what is marked physical. */
 export const journeyLimits = {

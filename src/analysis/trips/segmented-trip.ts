@@ -1,24 +1,22 @@
 // A journey of a decoded outing -> a trip: its bounds, legs, modes and way, and what it was made by.
+
 import { distance } from '../../model/geo/distance.ts';
 import type { TripEvidence, Untracked } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import type { RawTrip } from '../clean/candidates.ts';
-import type { Decoded } from '../clean/group-candidates.ts';
 import type { Location, Motion } from '../clean/observations.ts';
 import { withLeftOut } from '../clean/outliers.ts';
 import { apartIn, firstAfter, metresBetween, positionAt, type Track, trackLimits } from '../clean/track.ts';
+import { legFeatures, movingShares, rideLimits } from '../modes/leg-evidence.ts';
 import { byAir, modeOf, unknownMode } from '../modes/section-mode.ts';
-import { legFeatures, movingShares, rideLimits } from '../modes/segment-evidence.ts';
-import { degrees } from '../rounding.ts';
+import { cellStates, stateTold } from '../motion-states.ts';
+import { degrees } from '../positions.ts';
 import { lookAround, type Mode, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
 import { within } from '../sorted-times.ts';
-import { isUnderWay, runsBetween } from '../states/state-runs.ts';
-import { cellStates, stateTold } from '../states/states.ts';
+import { isUnderWay, type Leg, legsOf, runsBetween } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
-import type { Journey, OutingPart } from './journeys.ts';
-import { type Leg, legsOf } from './legs.ts';
-import { unseenFrom } from './stays.ts';
-import { type Bounds, boundsOf } from './trip-bounds.ts';
+import type { Decoded, Journey, OutingPart } from './journeys.ts';
+import { type Bounds, boundsOf, unseenFrom } from './trip-bounds.ts';
 import { estimatedIn, pathOf, sliceOf } from './trip-path.ts';
 
 /** How the trips, places, sections and stops were found. */

@@ -1,24 +1,29 @@
 // Step "bounds": when a journey really began and ended. The first location comes late, the last one stays long.
+
 import { distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/speed.ts';
 import { transitions } from '../../model/payloads.ts';
+import type { Untracked } from '../../model/trip.ts';
 import { limits as candidateLimits, type RawTrip } from '../clean/candidates.ts';
-import type { Decoded } from '../clean/group-candidates.ts';
 import {
   isEnd,
+  isExit,
   isRestart,
   type Location,
   type Motion,
+  type Observations,
   type PhoneEvent,
   restartedBetween,
 } from '../clean/observations.ts';
 import { apartIn, firstAfter, positionAt, speedsIn, type Track } from '../clean/track.ts';
+import { cellStates, isMoving, stateTold } from '../motion-states.ts';
+import { positionOf } from '../positions.ts';
 import { lookAround, type Stay } from '../segmenter.ts';
-import { within } from '../sorted-times.ts';
+import { someWithin, within } from '../sorted-times.ts';
 import { cellSeconds } from '../states/features.ts';
-import { geofenceDelay, movements, type Run } from '../states/state-runs.ts';
-import { cellStates, isMoving, stateTold } from '../states/states.ts';
+import { geofenceDelay, movements, type Run } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
+import type { Decoded } from './journeys.ts';
 
 /** All set by hand on the developers' days. */
 export const boundLimits = {
@@ -238,4 +243,48 @@ function arrivedAt(track: Track, from: number, to: number): number {
   while (i > 0 && track.ts[i - 1]! >= from && apartIn(track.x, track.y, i - 1, last) < candidateLimits.timeDistance)
     i -= 1;
   return Math.min(track.ts[i]!, to);
+}
+
+/** Thresholds of the original service, but `late`, `notice` and `awake` (by hand: what phones were seen to do). */
+const unseenLimits = {
+  /** m; nearer than this the user was not away unseen; by sampling */
+  distance: { time: 2500, distance: 1200 },
+  /** m/s; farther away, an average up to this means time that was not tracked (3 km/h) */
+  speed: 3 / 3.6,
+  /** m; so far from the stay a phone may be when it notices that the user has left it */
+  late: 5000,
+  /** s around the first location in which the phone says that it has just noticed */
+  notice: 120,
+  /** s before that in which an iPhone that is on sends motion readings, also readings of rest */
+  awake: 1200,
+};
+
+/**
+ * The way from a stay to the first location of a trip, if nobody saw it: too slow and far, or the phone was restarted.
+ * A phone that says at the first location that the user has just left, or told of motion until then, was on: it only
+ * noticed late, if the user is still under way there.
+ */
+export function unseenFrom(
+  stay: Stay,
+  first: Location,
+  { events, motions, underWay }: Pick<Observations, 'events' | 'motions'> & { underWay: boolean },
+): Untracked | null {
+  const metres = distance(stay.location, first);
+  const seconds = first.ts - stay.enter_ts;
+  const [from, to] = [first.ts - unseenLimits.notice, first.ts + unseenLimits.notice];
+  const isOn =
+    someWithin(events, from, to, isExit) ||
+    (first.sampling === 'distance' && someWithin(motions, from - unseenLimits.awake, from));
+  const late = underWay && metres < unseenLimits.late && isOn;
+  const seen = late || metres < unseenLimits.distance[first.sampling] || metres > seconds * unseenLimits.speed;
+  const restarted = late
+    ? someWithin(events, stay.enter_ts, first.ts, isRestart)
+    : restartedBetween(events, stay.enter_ts, first.ts);
+  if (seen && !restarted) return null;
+  return {
+    start_ts: stay.enter_ts,
+    end_ts: first.ts,
+    start_loc: positionOf(stay.location),
+    end_loc: positionOf(first),
+  };
 }

@@ -1,4 +1,5 @@
 // `mobility debug-bundle`: a day as a case for whoever maintains the program, without anything of the person.
+
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

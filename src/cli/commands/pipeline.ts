@@ -1,4 +1,5 @@
 // `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
+
 import { Command, Option } from 'commander';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { createLineLog, type Lines } from '../../log/line-log.ts';

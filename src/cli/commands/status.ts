@@ -1,6 +1,7 @@
 // `mobility status`: who needs somebody, what arrives, what waits for the next run, and the state of the installation.
+
 import { Command } from 'commander';
-import { shippedVersion } from '../../analysis/analysis-version.ts';
+import { shippedVersion } from '../../analysis/segmenter.ts';
 import { durationText } from '../../diary/number-text.ts';
 import { everyStand } from '../../diary/status/all-statuses.ts';
 import {

@@ -1,8 +1,7 @@
 // Corrections on links of the analysed chain: what readers see in their place. Pure.
-
-import { metres, speed } from '../../analysis/rounding.ts';
+import { locationOf, metres, speed } from '../../analysis/positions.ts';
 import { startAtPlace } from '../../analysis/trips/build-trip.ts';
-import { locationOf, newPlace } from '../../analysis/trips/stays.ts';
+import { newPlace } from '../../analysis/trips/chain-links.ts';
 import type { Correction, CorrectionStanding, Effect, Stated } from '../../model/correction.ts';
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';

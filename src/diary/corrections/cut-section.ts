@@ -1,5 +1,5 @@
 // A section cut in two.
-import { metres } from '../../analysis/rounding.ts';
+import { metres } from '../../analysis/positions.ts';
 import type { Section } from '../../model/trip.ts';
 
 /**

@@ -1,4 +1,5 @@
 // Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
+
 import { describe, expect, it } from 'vitest';
 import { segmentTrips } from '../../../src/analysis/clean/candidates.ts';
 import {

@@ -1,5 +1,6 @@
 // When a trip began although the phone noticed late: what the geofence, the user's switch and an iPhone's readings
 // tell.
+
 import { describe, expect, it } from 'vitest';
 import { type AnalyseInput, analyse } from '../../../src/analysis/analyse.ts';
 import type { Location } from '../../../src/analysis/clean/observations.ts';

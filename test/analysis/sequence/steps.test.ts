@@ -1,13 +1,14 @@
 // Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, the features, the trees.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { trackLimits, trackOf } from '../../../src/analysis/clean/track.ts';
+import { shippedModels } from '../../../src/analysis/models.ts';
+import { legFeatures, modes, type Ride } from '../../../src/analysis/modes/leg-evidence.ts';
 import { jointOdds, pairShares } from '../../../src/analysis/modes/mode-crf.ts';
-import { legFeatures, modes, type Ride } from '../../../src/analysis/modes/segment-evidence.ts';
-import { shippedModels } from '../../../src/analysis/segment.ts';
+import { cellStates, stateNames } from '../../../src/analysis/motion-states.ts';
 import { modelOf, type TreeFile, writeProbabilities } from '../../../src/analysis/states/boosted-trees.ts';
 import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/states/features.ts';
-import { cellStates, stateNames } from '../../../src/analysis/states/states.ts';
 import { decodeWeights, viterbi } from '../../../src/analysis/states/viterbi.ts';
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';

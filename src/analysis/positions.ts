@@ -1,5 +1,7 @@
 // How exactly the diary says lengths, speeds and positions: finer than any phone measures, and not a digit more.
 
+import type { Position } from '../model/trip.ts';
+
 /** The function that rounds to so many decimals; never to minus zero, which JSON does not keep. */
 function roundedTo(decimals: number): (value: number) => number {
   const scale = 10 ** decimals;
@@ -14,3 +16,9 @@ export const speed = roundedTo(3);
 
 /** Degrees, to a centimetre on the ground. */
 export const degrees = roundedTo(7);
+
+/** `[longitude, latitude]` of a location. */
+export const positionOf = (l: { latitude: number; longitude: number }): Position => [l.longitude, l.latitude];
+
+/** The location of `[longitude, latitude]`. */
+export const locationOf = ([longitude, latitude]: Position) => ({ latitude, longitude });

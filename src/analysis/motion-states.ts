@@ -1,5 +1,5 @@
 // How the user moves in a cell, and which of these states a motion reading names.
-import { motionTypes } from '../../model/payloads.ts';
+import { motionTypes } from '../model/payloads.ts';
 
 /** The states, in the order of the models' classes. */
 export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;

@@ -1,0 +1,27 @@
+// The models that come with the package.
+import { readFileSync } from 'node:fs';
+import { type JointModel, readJointModel } from './modes/mode-crf.ts';
+import { shippedNames } from './segmenter.ts';
+import { type Model, readModel } from './states/boosted-trees.ts';
+
+/**
+ * Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings.
+ */
+export interface Models {
+  full: Model;
+  sparse: Model;
+  joint: JointModel;
+  jointSparse: JointModel;
+}
+
+/** The same path from `src/analysis` and from `dist/analysis`. */
+const textOf = (model: keyof Models): string =>
+  readFileSync(new URL(`../../models/${shippedNames[model]}.json`, import.meta.url), 'utf8');
+
+/** The models that come with the package, read once. */
+export const shippedModels: Models = {
+  full: readModel(textOf('full')),
+  sparse: readModel(textOf('sparse')),
+  joint: readJointModel(textOf('joint')),
+  jointSparse: readJointModel(textOf('jointSparse')),
+};
