@@ -5,7 +5,7 @@ import { dataTime, type Entry, type Metadata } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/mobility-error.ts';
-import type { PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
+import type { ProfileNote, PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { isEntry, type Taken, takeEntry, takeText } from './check-entry.ts';
 
@@ -103,8 +103,6 @@ export async function putTaken(
 ): Promise<PutCounts> {
   const { store, now, log = silentLog, inProfile = true, receipts, sentWith } = options;
   const counts = { inserted: 0, updated: 0, rejected: 0 };
-  const onFailure = (error: unknown): void =>
-    log.write('WARNING', `Profile does not show this put: ${errorText(error)}`);
   const newest = new NewestTimes();
   let hasStored = false;
   for await (const { entries: sent, unusable, isLast } of partsOf(taken)) {
@@ -114,11 +112,12 @@ export async function putTaken(
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));
     // The store writes the note together with the part: a put that fails is not noted.
     const at = now();
-    if (isLast && inProfile) batch.note = { fields: (...before) => newest.fields(at, ...before), onFailure };
-    const results = await store.usercache.put(userId, batch, at).catch((error: unknown) => {
+    if (isLast && inProfile) batch.note = newest.noteAt(at);
+    const { results, noteError } = await store.usercache.put(userId, batch, at).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
     });
     hasStored = true;
+    if (noteError !== null) log.write('WARNING', `Profile does not show this put: ${errorText(noteError)}`);
     log.writeAll('DEBUG', new StoredMessages(userId, entries, results));
     await logUnusable(log, userId, unusable);
     for (const result of results) counts[result] += 1;
@@ -224,19 +223,18 @@ class NewestTimes {
     }
   }
 
-  /** The fields that a put at time `at` sets in a profile; see `PersonFigures`. */
-  fields(at: number, { last_location_ts: location, waiting_since_ts: waiting }: JsonObject, lastRun: number | null) {
-    const fields: JsonObject = { last_put_ts: at };
-    if (!Number.isFinite(this.data)) return fields;
-    fields.last_phone_data_ts = this.data;
-    fields.last_stored_ts = at;
-    // A run that ended after these arrived has taken them.
-    if (typeof waiting !== 'number' || waiting <= (lastRun ?? Number.NEGATIVE_INFINITY)) fields.waiting_since_ts = at;
-    if (this.locations.length === 0) return fields;
-    fields.last_located_ts = at;
-    const known = typeof location === 'number' ? location : Number.NEGATIVE_INFINITY;
-    const newest = this.locations.reduce((a, b) => (b <= at + believedAhead ? Math.max(a, b) : a), known);
-    if (Number.isFinite(newest)) fields.last_location_ts = newest;
-    return fields;
+  /** What a put at time `at` writes into a profile; see `PersonFigures`. */
+  noteAt(at: number): ProfileNote {
+    const set: JsonObject = { last_put_ts: at };
+    if (!Number.isFinite(this.data)) return { set };
+    set.last_phone_data_ts = this.data;
+    set.last_stored_ts = at;
+    // A run that ended after earlier entries arrived has moved them: the wait begins now.
+    const note: ProfileNote = { set, sinceRun: { waiting_since_ts: at } };
+    if (this.locations.length === 0) return note;
+    set.last_located_ts = at;
+    const believed = (ts: number): boolean => ts <= at + believedAhead;
+    const newest = this.locations.reduce((a, b) => (believed(b) ? Math.max(a, b) : a), Number.NEGATIVE_INFINITY);
+    return Number.isFinite(newest) ? { ...note, raise: { last_location_ts: newest } } : note;
   }
 }

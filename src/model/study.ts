@@ -96,7 +96,7 @@ export interface Enrolment {
  * hour, the new one included. `expired`: accounts that made room.
  */
 export type EnrolResult =
-  | { enrolled: UserRecord; study: StudyRecord; lastHour: number; expired: UserRecord[] }
+  | { enrolled: UserRecord; study: StudyRecord; lastHour: number }
   | { known: UserRecord }
   | { refused: JoinRefusal | 'name_taken' | 'token_taken' };
 

@@ -1,7 +1,9 @@
 // Every user through the pipeline, also beside other runs on this or other hosts, which are known only by their leases.
 import { shippedSegmenter } from '../analysis/segment.ts';
+import { line } from '../log/messages.ts';
 import { isMobilityError } from '../model/mobility-error.ts';
 import { clockSlack } from '../model/pipeline-state.ts';
+import { idleLife } from '../model/study.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
@@ -51,9 +53,9 @@ const silence = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
- * Runs the pipeline for every user who has work. It skips a user whom another run holds, and tries again at the end:
- * if the lease has expired by then, its owner died, and this run processes the user. Throws if the store becomes
- * unreachable; users who are done stay done.
+ * Removes expired accounts, then runs the pipeline for every user who has work. It skips a user whom another run holds,
+ * and tries again at the end: if the lease has expired by then, its owner died, and this run processes the user. Throws
+ * if the store becomes unreachable; users who are done stay done.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
@@ -61,6 +63,7 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   const report: AllReport = { ...counts, stages: [], failures: [], longest: null };
   const busy: UserReport[] = [];
   const run = options.run ?? ((userId) => runPipeline(store, userId, options));
+  await removeExpired(store, options);
   const work = usersWithWork(store, report, options);
   let failure: { error: unknown } | null = null;
   const lane = async (): Promise<void> => {
@@ -81,6 +84,21 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   await retry(store, report, busy, run, options);
   report.seconds = options.now() - started;
   return report;
+}
+
+/** Accounts removed in one transaction. */
+const expiredAtOnce = 100;
+
+/** Removes accounts of people who joined a study by its link and sent nothing since: a full study has room again. */
+async function removeExpired({ studies }: Store, { now, log }: AllOptions): Promise<void> {
+  const to = now() - idleLife;
+  for (const { name } of await studies.list()) {
+    for (let count = expiredAtOnce; count === expiredAtOnce; ) {
+      const expired = await studies.removeIdle(name, { to, limit: expiredAtOnce });
+      for (const { uuid } of expired) log.write('INFO', line.accountExpired(uuid, name));
+      count = expired.length;
+    }
+  }
 }
 
 /** Tries users again whom another run held. */

@@ -78,10 +78,11 @@ export function countingStore(store: Store, figures: CallFigures): Store {
   const usercache: Store['usercache'] = {
     ...store.usercache,
     put: async (userId, batch, now) => {
-      const results = await store.usercache.put(userId, batch, now);
+      const put = await store.usercache.put(userId, batch, now);
+      const { results } = put;
       const inserted = results.filter((result) => result === 'inserted').length;
       figures.entries({ inserted, updated: results.length - inserted, rejected: batch.unusable.length });
-      return results;
+      return put;
     },
   };
   return { ...store, usercache };

@@ -69,11 +69,8 @@ export const unknownToken = 'this token is not known, or its study admits nobody
 
 type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
 
-/**
- * Logs accounts that expired, and a wave: the join that makes half of what the study admits in an hour, and the last.
- */
-function report({ study, lastHour, expired }: Enrolled, log: Log): void {
-  for (const { uuid } of expired) log.write('INFO', line.accountExpired(uuid, study.name));
+/** Logs a wave: the join that makes half of what the study admits in an hour, and the last. */
+function report({ study, lastHour }: Enrolled, log: Log): void {
   if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
   log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));
 }

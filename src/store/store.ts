@@ -6,6 +6,7 @@ import type { Entry, Identity } from '../model/entry.ts';
 import type { ErrorRow } from '../model/error-summary.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ManagerRecord } from '../model/manager.ts';
+import type { MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { Enrolment, EnrolResult, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
@@ -165,8 +166,8 @@ export interface Studies {
   list(): Promise<StudyRecord[]>;
   /**
    * If the study admits the person and neither has its members nor those who joined in the last hour, creates account
-   * and token. Removes some accounts first that expired, see `idleLife`. Atomic; a token of an existing account changes
-   * nothing, and two concurrent calls with one token create one account.
+   * and token. Atomic; a token of an existing account changes nothing, and two concurrent calls with one token create
+   * one account.
    */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
   /**
@@ -223,15 +224,28 @@ export interface PutBatch {
    * identity, or now.
    */
   received_ts?: readonly (number | undefined)[];
+  /** What the put writes into the profile of the user. */
+  note?: ProfileNote;
+}
+
+/** Changes of a profile. */
+export interface ProfileNote {
+  /** Fields that get these values. */
+  set: JsonObject;
+  /** Numbers that replace smaller ones, and values that are no number. */
+  raise?: Readonly<Record<string, number>>;
+  /** Times that replace those not after the end of the last run of the pipeline, and values that are no number. */
+  sinceRun?: Readonly<Record<string, number>>;
+}
+
+/** What became of a put. */
+export interface PutOutcome {
+  /** In the order of the entries. */
+  results: PutResult[];
   /**
-   * Fields of the user's profile that the put sets, made of the profile before it and the end of the last run; pure.
-   * `onFailure` gets the error if the profile could not be written, such as a damaged row: the batch is stored
-   * nevertheless.
+   * Why the note was not written, such as a damaged profile: the batch is stored nevertheless. null: it was written.
    */
-  note?: {
-    fields: (before: JsonObject, lastRunTs: number | null) => JsonObject;
-    onFailure: (error: unknown) => void;
-  };
+  noteError: MobilityError | null;
 }
 
 /** The staging store: entries that phones pushed and that wait for the pipeline. */
@@ -240,12 +254,11 @@ export interface Usercache {
    * Stores a batch in one transaction: `entries` by identity (a later entry replaces an earlier one), `unusable` in the
    * error timeseries, once per content (a repetition counts as another attempt). One with an identity is stored as an
    * entry that arrived before `entries` and failed: it takes the place of its error and of what waits, and keeps the
-   * first receipt of the identity and its earlier failures. Results are in the order of `entries`.
-   * The caller leaves the batch as it is until then. A result is `updated` if usercache, timeseries or error timeseries
-   * have the identity, or if it occurs earlier in the batch. Atomic. The `note` is written after the batch or together
-   * with it: never if the batch is not stored.
+   * first receipt of the identity and its earlier failures. The caller leaves the batch as it is until then. A result
+   * is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in the batch.
+   * Atomic. The `note` is written after the batch or together with it: never if the batch is not stored.
    */
-  put(userId: string, batch: PutBatch, now: number): Promise<PutResult[]>;
+  put(userId: string, batch: PutBatch, now: number): Promise<PutOutcome>;
   /**
    * Moves waiting entries that may be processed at time `at`, oldest puts first, until `limit` of them were looked at:
    * one that `judge` accepts goes to the timeseries, any other to the error timeseries. Marks in the pipeline state

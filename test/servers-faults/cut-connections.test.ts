@@ -56,7 +56,7 @@ describeOnServers(
             // Some entries of the round before come again.
             const first = Math.max(0, round * batchSize - 5);
             const batch = Array.from({ length: (round + 1) * batchSize - first }, (_, i) => fix(first + i));
-            const results = await acknowledged(() =>
+            const { results } = await acknowledged(() =>
               through.usercache.put(user, { entries: batch, unusable: [] }, 1_000),
             );
             inserted += results.filter((result) => result === 'inserted').length;

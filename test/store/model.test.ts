@@ -79,7 +79,7 @@ const putting = fc.record({
 });
 const put = step('put', putting, async ({ entries, unusable, received }, { store, user, model, now }) => {
   const batch = { entries, unusable, received_ts: entries.map(() => received) };
-  same(await store.usercache.put(user.id, batch, now), model.put(batch, now));
+  same((await store.usercache.put(user.id, batch, now)).results, model.put(batch, now));
 });
 
 const moving = fc.record({ ahead: fc.constantFrom(0, 0, 2 * day, 1e308), limit: fc.constantFrom(1, 30, 5_000) });

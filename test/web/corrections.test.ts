@@ -1,5 +1,5 @@
-// The pages of days and of figures over HTTP: forms with their secret and without, what they change at once, their undo,
-// and the figures of a study beside what may be published.
+// The pages of days and of figures over HTTP: forms with their secret and without, what they change at once, their
+// undo, and the figures of a study beside what may be published.
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';

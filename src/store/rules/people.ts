@@ -4,14 +4,7 @@ import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { ManagerRecord } from '../../model/manager.ts';
 import { notFinished, userExists } from '../../model/store-errors.ts';
-import {
-  type Enrolment,
-  type EnrolResult,
-  idleLife,
-  joinRefusal,
-  joinWindow,
-  type StudyRecord,
-} from '../../model/study.ts';
+import { type Enrolment, type EnrolResult, joinRefusal, joinWindow, type StudyRecord } from '../../model/study.ts';
 import type { TokenRecord, UserRecord } from '../../model/user.ts';
 import type { Engine, Rows, Table, WritableRows } from '../rows/rows.ts';
 import {
@@ -166,11 +159,6 @@ export function studies(engine: Engine): Studies {
   };
 }
 
-/**
- * Accounts that expire when somebody joins: more than one, so that the study gets rid of a wave; few, as others wait.
- */
-const expiredAtOnce = 20;
-
 async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Promise<EnrolResult> {
   const { subgroup, email, token, now, byOperator = false } = enrolment;
   const known = await tokenBy(rows, token.hash);
@@ -184,7 +172,6 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   const { name } = study;
   const lastHour = await rows.total(people, { study: name, joined_ts: { gt: now - joinWindow } });
   if (!byOperator && lastHour >= study.hour_limit) return { refused: 'hour_full' };
-  const expired = await removeIdle(rows, name, { to: now - idleLife, limit: expiredAtOnce });
   if (!byOperator && (await rows.total(people, { study: name })) >= study.total_limit) return { refused: 'all_full' };
   if ((await personBy(rows, { user_email: email })) !== null) return { refused: 'name_taken' };
   const enrolled = { uuid, user_email: email, update_ts: now, study: name, subgroup };
@@ -193,7 +180,7 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   await rows.put(tokenTable, [rowOf({ ...token, user_id: uuid })]);
   const { joins, ...settings } = study;
   await rows.put(studyTable, [{ name, settings: jsonText(settings as unknown as JsonValue), joins: joins + 1 }]);
-  return { enrolled: user, study, lastHour: lastHour + 1, expired };
+  return { enrolled: user, study, lastHour: lastHour + 1 };
 }
 
 /** See `Studies.removeIdle`. */

@@ -1,12 +1,13 @@
 // The usercache: entries that were pushed and wait for the pipeline.
 import { dataTime, type Identity } from '../../model/entry.ts';
-import { isMobilityError } from '../../model/mobility-error.ts';
+import type { JsonValue } from '../../model/json.ts';
+import { isMobilityError, type MobilityError } from '../../model/mobility-error.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { batchRows, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
-import type { EntryQuery, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
+import type { EntryQuery, ProfileNote, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { admitted, stateIn } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
@@ -24,19 +25,15 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
   return {
     put: async (userId, batch, now) => {
       const { entries, unusable, note } = batch;
-      if (entries.length + unusable.length === 0 && note === undefined) return [];
+      if (entries.length + unusable.length === 0 && note === undefined) return { results: [], noteError: null };
       for (const { metadata } of entries) expectTime(metadata);
-      let failure: unknown = null;
-      const results = await engine.write(userId, async (rows) => {
+      return engine.write(userId, async (rows) => {
         const account = await admitted(rows, userId);
         if (account.sent === 0 && entries.length + unusable.length > 0) await noteFirst(rows, account, now);
         await setAside(rows, cache, userId, unusable, now);
-        const stored = await putEntries(rows, cache, userId, batch, now);
-        failure = note === undefined ? null : await noteFailure(rows, account, note);
-        return stored;
+        const results = await putEntries(rows, cache, userId, batch, now);
+        return { results, noteError: note === undefined ? null : await writeNote(rows, account, note) };
       });
-      if (failure !== null) note?.onFailure(failure);
-      return results;
     },
     move: (userId, page, lease, judge) => move(engine, cache, userId, page, lease, judge),
     find: async (userId, query) => pageFor(await engine.read((rows) => pageOf(batchParts(rows, userId, query), query))),
@@ -156,13 +153,19 @@ async function setAside(
 }
 
 /** Records the put in the profile. A damaged profile fails no put: the error is returned. */
-async function noteFailure(
+async function writeNote(
   rows: WritableRows,
   account: AccountRow,
-  note: NonNullable<PutBatch['note']>,
-): Promise<unknown> {
+  { set, raise = {}, sinceRun = {} }: ProfileNote,
+): Promise<MobilityError | null> {
+  const isOver = (value: JsonValue | undefined, bound: number): boolean => typeof value === 'number' && value > bound;
   try {
-    await mergeProfile(rows, account.user, (profile) => note.fields(profile, stateIn(account).last_run_ts));
+    const lastRun = stateIn(account).last_run_ts ?? Number.NEGATIVE_INFINITY;
+    await mergeProfile(rows, account.user, (profile) => ({
+      ...set,
+      ...Object.fromEntries(Object.entries(raise).filter(([name, value]) => !isOver(profile[name], value))),
+      ...Object.fromEntries(Object.entries(sinceRun).filter(([name]) => !isOver(profile[name], lastRun))),
+    }));
     return null;
   } catch (error) {
     if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return error;

@@ -11,11 +11,7 @@ const writes: Record<string, (user: Person) => Promise<unknown>> = {
   'usercache.put of entries': (user) => user.put([fix(1)]),
   'usercache.put of something unusable': (user) => user.putUnusable([{ entry: 1, reason: 'r', message: 'm' }], 1),
   'usercache.put of a note': (user) =>
-    user.store.usercache.put(
-      user.id,
-      { entries: [], unusable: [], note: { fields: () => ({ a: 1 }), onFailure: () => {} } },
-      1,
-    ),
+    user.store.usercache.put(user.id, { entries: [], unusable: [], note: { set: { a: 1 } } }, 1),
   'profiles.merge': (user) => user.store.profiles.merge(user.id, { a: 1 }),
   'errors.takeBack': (user) => user.store.errors.takeBack(user.id, [{ id: 'x', entry: fix(1) }]),
   'errors.remove': (user) => user.store.errors.remove(user.id, []),

@@ -70,7 +70,7 @@ export function identityTests(use: Use): void {
     const things: JsonValue[] = [null, 'text', 7, [], {}, { metadata: { key: battery } }, { metadata: 3, data: [-0] }];
     const why = { reason: 'no_identity', message: 'expected metadata' };
     const unusable = things.map((thing) => ({ entry: thing, ...why }));
-    expect(await use.store.usercache.put(user.id, { entries: [fix(1)], unusable }, 10)).toEqual(['inserted']);
+    expect((await use.store.usercache.put(user.id, { entries: [fix(1)], unusable }, 10)).results).toEqual(['inserted']);
     expect(await user.putUnusable(unusable, 20)).toEqual([]);
     const rows = await user.errors();
     expect(rows).toHaveLength(things.length);
@@ -137,7 +137,7 @@ export function identityTests(use: Use): void {
     use.it('counts as earlier than the entries of its batch', async (user) => {
       await user.put([fix(1, { a: 1 })], 10);
       const batch = { entries: [fix(1, { a: 3 }), fix(2)], unusable: [unusableOf(fix(1, { a: 2 }))] };
-      expect(await use.store.usercache.put(user.id, batch, 20)).toEqual(['updated', 'inserted']);
+      expect((await use.store.usercache.put(user.id, batch, 20)).results).toEqual(['updated', 'inserted']);
       same(await receipts(user), [
         { entry: fix(1, { a: 3 }), received_ts: 10 },
         { entry: fix(2), received_ts: 20 },

@@ -114,12 +114,12 @@ export class Person {
   }
 
   /** Stores entries in the usercache. `now` is early: entries written much later than it wait for their time. */
-  put(entries: readonly Entry[], now = 1_000): Promise<PutResult[]> {
-    return this.store.usercache.put(this.id, { entries, unusable: [] }, now);
+  async put(entries: readonly Entry[], now = 1_000): Promise<PutResult[]> {
+    return (await this.store.usercache.put(this.id, { entries, unusable: [] }, now)).results;
   }
 
-  putUnusable(unusable: readonly UnusableEntry[], now: number): Promise<PutResult[]> {
-    return this.store.usercache.put(this.id, { entries: [], unusable }, now);
+  async putUnusable(unusable: readonly UnusableEntry[], now: number): Promise<PutResult[]> {
+    return (await this.store.usercache.put(this.id, { entries: [], unusable }, now)).results;
   }
 
   /** Moves all entries that may be processed at time `at`, in pages of `limit`; returns what the pages did together. */

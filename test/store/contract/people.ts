@@ -148,21 +148,33 @@ export function peopleTests(use: Use): void {
   });
 
   use.it('a put writes its note into the profile, without entries too; one that is refused does not', async (user) => {
-    const failures: unknown[] = [];
-    const onFailure = (error: unknown): unknown => failures.push(error);
     const put = (id: string, entries: Entry[], at: number) =>
-      use.store.usercache.put(
-        id,
-        { entries, unusable: [], note: { fields: () => ({ at, [`n${at}`]: null }), onFailure } },
-        5,
-      );
+      use.store.usercache.put(id, { entries, unusable: [], note: { set: { at, [`n${at}`]: null } } }, 5);
     await use.store.profiles.merge(user.id, { at: 0, name: 'x' });
     await put(user.id, [fix(1)], 1);
     await put(user.id, [], 2);
     same(await use.store.profiles.get(user.id), { at: 2, name: 'x', n1: null, n2: null });
     const stranger = newId();
     await rejects(put(stranger, [fix(1)], 3), 'MOBILITY_USER_UNKNOWN');
-    expect([await use.store.profiles.get(stranger), failures]).toEqual([null, []]);
+    expect(await use.store.profiles.get(stranger)).toBeNull();
+  });
+
+  use.it('the note of a put raises numbers, and sets times of a wait that the last run ended', async (user) => {
+    const put = (raised: number, waiting: number) =>
+      use.store.usercache.put(
+        user.id,
+        { entries: [], unusable: [], note: { set: {}, raise: { high: raised }, sinceRun: { waiting } } },
+        5,
+      );
+    const shown = () => use.store.profiles.get(user.id);
+    await use.store.profiles.merge(user.id, { high: 'no number' });
+    await put(3, 10);
+    same(await shown(), { high: 3, waiting: 10 });
+    await put(2, 20);
+    same(await shown(), { high: 3, waiting: 10 });
+    await use.store.pipeline.merge(user.id, { last_run_ts: 10 }, await user.lease());
+    await put(4, 20);
+    same(await shown(), { high: 4, waiting: 20 });
   });
 
   use.it('merges of one profile at once all take effect', async (user) => {

@@ -119,7 +119,7 @@ export function studyTests(use: Use): void {
     expect(await studies.byJoinName('nobody')).toBeNull();
   });
 
-  it('accounts without an entry are removed by the time of joining, and expire after a week when others join', async () => {
+  it('accounts without an entry are removed by the time of joining, and joining removes none', async () => {
     const { studies, users, tokens, usercache, profiles } = use.store;
     const study = settings({ total_limit: 3 });
     await studies.put(study);
@@ -130,7 +130,7 @@ export function studyTests(use: Use): void {
     const made = (await join(1, { byOperator: true }))!.enrolled;
     const [idle, busy] = [(await join(1))!.enrolled, (await join(2))!.enrolled];
     // An empty push shows in the profile, and is no entry.
-    const note = { fields: () => ({ a: 1 }), onFailure: () => {} };
+    const note = { set: { a: 1 } };
     await usercache.put(idle.uuid, { entries: [], unusable: [], note }, 5);
     expect([await users.byUuid(idle.uuid), await profiles.get(idle.uuid)]).toEqual([
       idle,
@@ -140,8 +140,9 @@ export function studyTests(use: Use): void {
     expect(await users.byUuid(busy.uuid)).toEqual({ ...busy, sent_ts: 9 });
     const week = 7 * 86_400;
     expect(await join(1 + week)).toBeNull();
+    expect(await studies.removeIdle(study.name, { to: 1.5, limit: 9 })).toEqual([idle]);
     const late = (await join(1.5 + week))!;
-    expect([late.expired, late.lastHour]).toEqual([[idle], 1]);
+    expect(late.lastHour).toBe(1);
     expect([await users.byUuid(idle.uuid), await tokens.list(idle.uuid)]).toEqual([null, []]);
     same(await profiles.get(idle.uuid), null);
     expect(Object.values(await use.store.counts(idle.uuid)).every((rows) => rows === 0)).toBe(true);

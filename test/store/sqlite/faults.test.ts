@@ -40,7 +40,7 @@ describe('a full file', () => {
   it('refuses the whole put, with its note in the profile, and accepts it when there is space', async () => {
     const { store, user, limit, grow } = await limitedStore();
     const push = (from: number, count: number, at: number) => {
-      const note = { fields: () => ({ at }), onFailure: () => {} };
+      const note = { set: { at } };
       return store.usercache.put(user.id, { entries: batchOf(from, count), unusable: [], note }, at);
     };
     await push(0, 10, 5);
@@ -48,9 +48,9 @@ describe('a full file', () => {
     for (let i = 0; i < 3; i++) await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
     expect((await store.usercache.summary(user.id)).count).toBe(10);
     expect(await store.profiles.get(user.id)).toEqual({ at: 5 });
-    expect(await push(50, 1, 7)).toEqual(['inserted']);
+    expect((await push(50, 1, 7)).results).toEqual(['inserted']);
     grow();
-    expect(new Set(await push(100, 500, 8))).toEqual(new Set(['inserted']));
+    expect(new Set((await push(100, 500, 8)).results)).toEqual(new Set(['inserted']));
     expect((await store.usercache.summary(user.id)).count).toBe(511);
     expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
   });
@@ -245,7 +245,7 @@ describe('trouble that the engine reports', () => {
     const lease = await user.lease();
     const calls: [RegExp, () => Promise<unknown>][] = [];
     const move = () => user.move(lease);
-    const note = { fields: () => ({ a: 1 }), onFailure: () => {} };
+    const note = { set: { a: 1 } };
     for (const words of [/^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/]) {
       calls.push([words, () => store.usercache.put(user.id, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
     }
@@ -296,10 +296,11 @@ it('a put is stored though the profile of its user is damaged, which stays as it
   const connection = connect(databaseIn(folder));
   connection.exec(`UPDATE profiles SET profile = '{"name":"eve"}'`);
   connection.close();
-  const failures: unknown[] = [];
-  const note = { fields: () => ({ a: 1 }), onFailure: (error: unknown) => failures.push(error) };
-  expect(await store.usercache.put(user.id, { entries: [fix(7)], unusable: [], note }, 9)).toEqual(['inserted']);
-  expect(failures).toMatchObject([{ code: 'MOBILITY_STORE_DAMAGED', message: expect.stringContaining('profiles') }]);
+  const note = { set: { a: 1 } };
+  expect(await store.usercache.put(user.id, { entries: [fix(7)], unusable: [], note }, 9)).toMatchObject({
+    results: ['inserted'],
+    noteError: { code: 'MOBILITY_STORE_DAMAGED', message: expect.stringContaining('profiles') },
+  });
   same(await user.waiting(), [fix(7)]);
   await rejects(store.profiles.get(user.id), 'MOBILITY_STORE_DAMAGED');
 });

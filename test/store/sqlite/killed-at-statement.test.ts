@@ -91,7 +91,7 @@ describe('a kill before any statement', () => {
     const { folder, user } = await filledStore();
     const entries = [...fixes(290, 310, { third: true }), fix(500, { new: 1 }), fix(999)];
     const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
-    const note = { fields: () => ({ put: 1 }), onFailure: () => {} };
+    const note = { set: { put: 1 } };
     await allOrNothing(folder, user, (one) => one.store.usercache.put(one.id, { entries, unusable, note }, 77));
   });
 

@@ -23,7 +23,7 @@ const writer = `
   say('open');
   const fix = (ts) => ({ metadata: { key: 'background/location', write_ts: ts }, data: { ts, by: args.own } });
   for (let i = 0; i < args.count; i++) {
-    const [shared] = await store.usercache.put(args.user, { entries: [fix(i)], unusable: [] }, 1);
+    const { results: [shared] } = await store.usercache.put(args.user, { entries: [fix(i)], unusable: [] }, 1);
     await store.usercache.put(args.own, { entries: [fix(i)], unusable: [] }, 1);
     say('ack ' + i + ' ' + shared);
   }
