@@ -1,6 +1,6 @@
 // What a day says, in words and numbers: the terminal and the HTML page both show these, each in its own form.
 
-import { plainMode } from '../model/plain-mode.ts';
+import { plainMode } from '../model/modes.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
 import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy } from '../model/trip-fields.ts';

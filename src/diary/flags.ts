@@ -1,8 +1,7 @@
 // Where something is not right though nothing failed: flags on days, places, trips and sections. They are computed when
 // somebody reads, and nothing is repaired by them.
 
-import { fastest, modeClass } from '../model/mode-class.ts';
-import { plainMode } from '../model/plain-mode.ts';
+import { fastestIn, modeClass, plainMode } from '../model/modes.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import { metresBy } from '../model/trip-fields.ts';
@@ -57,9 +56,6 @@ export interface FlaggedStay {
 const limits = {
   /** m; over less an average tells little, and the way to a first location is often estimated */
   least: 500,
-  /** m/s; nothing that flies is faster, and of an unknown mode nothing else */
-  air: 340,
-  unknown: 90,
   /** s around a stay in which a second location would tell of it too */
   around: 300,
   /** s; a shorter stay may well have one location */
@@ -90,10 +86,8 @@ function sectionFlags(
   { start_ts: from, end_ts: to, sensed_mode, distance, duration, estimated = 0 }: Section,
   clues: Clues,
 ): Flag[] {
-  const kind = modeClass(sensed_mode);
-  const most = plainMode(sensed_mode) === 'air' ? limits.air : (fastest as Record<string, number>)[kind];
   const flags: Flag[] = touching(clues, { from, to });
-  if (distance >= limits.least && distance > (most ?? limits.unknown) * duration) flags.push('too_fast');
+  if (distance >= limits.least && distance > fastestIn(sensed_mode) * duration) flags.push('too_fast');
   if (distance >= limits.least && estimated > distance / 2) flags.push('mostly_estimated');
   if (distance >= limits.least && countWithin(clues, from, to) < 2) flags.push('one_location');
   return flags;

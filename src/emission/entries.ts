@@ -9,11 +9,11 @@ import { oid, point, timeFields } from '../model/extended-json.ts';
 import { distance } from '../model/geo/distance.ts';
 import { idOf } from '../model/ids.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
+import { inferredMode, motionMode } from '../model/modes.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Stop, Trip } from '../model/trip.ts';
 import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import type { Element, PlaceStay } from './elements.ts';
-import { inferredMode, motionMode } from './modes.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 
 /** An entry that is made when asked: its id does not follow from key and `write_ts`. */

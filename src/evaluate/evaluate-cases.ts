@@ -2,7 +2,7 @@
 import { analyse } from '../analysis/analyse.ts';
 import type { Models } from '../analysis/models.ts';
 import { segmenterWith } from '../analysis/segment.ts';
-import { modeClass } from '../model/mode-class.ts';
+import { modeClass } from '../model/modes.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
 

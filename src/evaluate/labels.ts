@@ -2,7 +2,7 @@
 import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readInputs } from '../diary/labels/read-inputs.ts';
 import { keys } from '../model/keys.ts';
-import { type ModeClass, modeClass } from '../model/mode-class.ts';
+import { type ModeClass, modeClass } from '../model/modes.ts';
 import { maxTime } from '../model/time.ts';
 import type { Section } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';

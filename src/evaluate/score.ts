@@ -1,6 +1,6 @@
 // Scores of found trips against the ground truth, as defined in docs/quality.md.
 
-import { type ModeClass, modeClass } from '../model/mode-class.ts';
+import { type ModeClass, modeClass } from '../model/modes.ts';
 import type { Truth } from './cases.ts';
 import { clipped, coveredBy, coverOf, type Interval, lengthOf, overlap, sharedPart } from './intervals.ts';
 

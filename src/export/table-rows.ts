@@ -11,7 +11,7 @@ import { everyDay, observedFigures } from '../diary/read-days.ts';
 import { readClues } from '../diary/read-flag-inputs.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
-import { modeGroup, plainMode } from '../model/plain-mode.ts';
+import { distanceColumn, plainMode } from '../model/modes.ts';
 import { isTimeZone, justAfter, type TimeRange } from '../model/time.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
@@ -339,7 +339,7 @@ async function* dayRows(source: Source): AsyncGenerator<Row> {
     row.duration_s += trip.duration;
     row.distance_m += trip.distance;
     row.estimated_m += estimatedOf(trip);
-    for (const section of trip.sections) row[modeGroup(plainMode(section.sensed_mode))] += section.distance;
+    for (const section of trip.sections) row[distanceColumn(plainMode(section.sensed_mode))] += section.distance;
   }
   const shown = (seconds: number): number =>
     coarse === undefined ? seconds : Math.round(seconds / coarseTime) * coarseTime;

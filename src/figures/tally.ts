@@ -1,6 +1,6 @@
 // What people did in a month, as figures of each person for each cell of a table.
 
-import { plainMode } from '../model/plain-mode.ts';
+import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
 import type { Position, TripRecord } from '../model/trip.ts';
 

@@ -1,11 +1,6 @@
 // What somebody states about a day, as an entry says it: the analysis stays as it is, and readers see the correction.
 import type { Position } from './trip.ts';
 
-/** Modes that a section can be said to be. */
-export const statedModes = [
-  ...['walking', 'bicycling', 'car', 'bus', 'tram', 'light_rail', 'subway', 'train', 'ferry', 'air_or_hsr', 'unknown'],
-] as const;
-
 /** `ts`: a time within what is meant. `start_ts` to `end_ts`: a stretch of time. Seconds since the epoch. */
 export type Correction =
   /** Entries of the time are not analysed: all, or those of a platform or program, or those pushed with a token. */

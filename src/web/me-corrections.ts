@@ -9,8 +9,8 @@ import { isSaidLast, readCorrections, spokenTime } from '../diary/corrections/re
 import type { Flagged } from '../diary/flags.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { writeTime } from '../intake/write-time.ts';
-import { type Correction, type CorrectionStanding, statedModes } from '../model/correction.ts';
-import { plainMode } from '../model/plain-mode.ts';
+import type { Correction, CorrectionStanding } from '../model/correction.ts';
+import { plainMode, statedModes } from '../model/modes.ts';
 import { maxTime, type TimeRange } from '../model/time.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import { type DayItem, type ShownDay, zoneOfDay } from './pages/day-items.ts';

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import type { Truth } from '../../src/evaluate/cases.ts';
 import { wilson } from '../../src/evaluate/labels.ts';
 import { scoreCase, summarise } from '../../src/evaluate/score.ts';
-import { modeClass } from '../../src/model/mode-class.ts';
+import { modeClass } from '../../src/model/modes.ts';
 import { type PlannedLeg, planDay } from '../../src/simulate/plan-day.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { freshProgram, run } from '../cli/kit.ts';

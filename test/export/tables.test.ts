@@ -16,7 +16,7 @@ import { localText } from '../../src/export/instants.ts';
 import { rowsOf } from '../../src/export/table-rows.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { idOf } from '../../src/model/ids.ts';
-import { plainMode } from '../../src/model/plain-mode.ts';
+import { plainMode } from '../../src/model/modes.ts';
 import { openStore } from '../../src/store/open.ts';
 import { run } from '../cli/kit.ts';
 import { leaseOn, newUser } from '../support/store.ts';

@@ -1,7 +1,8 @@
 // Corrections that anybody might state about an invented life.
 import fc from 'fast-check';
-import { correctionKinds, statedModes } from '../../src/model/correction.ts';
+import { correctionKinds } from '../../src/model/correction.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { statedModes } from '../../src/model/modes.ts';
 
 /** The entry of a correction. */
 export function correction(write_ts: number, data: Entry['data']): Entry {

@@ -1,5 +1,5 @@
 // How sure the modes are said to be, and how often they are right, over the true time in motion.
-import { modeClass } from '../../dist/model/mode-class.js';
+import { modeClass } from '../../dist/model/modes.js';
 
 /** Seconds by tenth of what was said: all, said times seconds, and right. */
 export class Calibration {

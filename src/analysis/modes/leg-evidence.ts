@@ -1,6 +1,6 @@
 // Step "rides": what speaks for one mode or another of each leg of an outing: its shape, and what lies around it.
 
-import { fastest } from '../../model/mode-class.ts';
+import { fastestIn } from '../../model/modes.ts';
 import { apart, firstAfter, metresBetween, positionAt, spotAt, type Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { type Leg, legsOf, type Run, runsBetween, secondsIn } from '../states/segments.ts';
@@ -53,7 +53,7 @@ export interface Ride {
 /** Physical limits, and s beyond which a rest is a stay (by hand: few people wait longer at a stop). */
 export const rideLimits = {
   /** m/s by mode on average, over at least `least` m */
-  limits: [fastest.walk, fastest.bike, fastest.car, fastest.bus, fastest.rail],
+  limits: modes.map(fastestIn),
   least: 500,
   stay: 1200,
   /** m; a vehicle waits where it was left: what locations of its end and of the next start err by */

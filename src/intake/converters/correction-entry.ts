@@ -1,13 +1,14 @@
 // What somebody states about a day, alike on all platforms.
-import { correctionKinds, statedModes } from '../../model/correction.ts';
+import { correctionKinds } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { kindOf } from '../../model/json.ts';
+import { statedModes } from '../../model/modes.ts';
 import { type Conversion, checkNumber, checkStatement, checkText, codeOf, timeOf, typed, unchanged } from './common.ts';
 import { ConversionError } from './conversion-error.ts';
 import { checkPosition } from './location.ts';
 
 const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
-const modes = new Map<string, number>(statedModes.map((mode, i) => [mode, i]));
+const modes = new Map(statedModes.map((mode, i) => [mode, i]));
 const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 100 };
 
 /** s; a day that is stated while it lasts may end so much later */

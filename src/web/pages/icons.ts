@@ -1,4 +1,5 @@
 // Small drawings beside words: one for each mode, and those of buttons. Each is 20 by 20.
+import type { LookName } from '../../model/modes.ts';
 import { Markup } from './markup.ts';
 
 const person = '<circle class="f" cx="11" cy="3.4" r="1.9"/>';
@@ -16,7 +17,7 @@ const drawings = {
   waiting: '<circle cx="10" cy="10" r="6.6"/><path d="M10 6.2V10l2.4 1.8"/>',
   yes: '<path d="m4 10.5 4 4 8-9"/>',
   no: '<path d="m5 5 10 10M15 5 5 15"/>',
-} as const;
+} satisfies Record<LookName | 'waiting' | 'yes' | 'no', string>;
 
 /** A drawing that stands beside a word, which says the same. The name of a mode gives it the colour of the mode. */
 export const icon = (name: string): Markup =>

@@ -2,8 +2,9 @@
 import type { DisclosedCell } from '../../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../../figures/month-report.ts';
 import type { Dimension } from '../../figures/tally.ts';
+import { modeLook } from '../../model/modes.ts';
 import { Markup, markup } from './markup.ts';
-import { modeFill, modePatterns, modeStyles, styleOfMode } from './mode-styles.ts';
+import { modeFill, modePatterns, modeStyles } from './mode-styles.ts';
 import { shell } from './shell.ts';
 import { type Texts, textsFor } from './texts/texts.ts';
 
@@ -85,7 +86,7 @@ function numbersOf(one: Shown | undefined, all: Shown | undefined, t: Texts): Ma
 }
 
 function barOf(mode: string, part: number): Markup {
-  const [look, width] = [styleOfMode(mode), Math.round(Math.min(1, part) * barWidth * 10) / 10];
+  const [look, width] = [modeLook(mode), Math.round(Math.min(1, part) * barWidth * 10) / 10];
   return new Markup(
     `<svg viewBox="0 0 ${barWidth} 12" width="${barWidth}" aria-hidden="true"><rect class="on ${look.name}" fill="${modeFill(look)}" width="${width}" height="12"/></svg>`,
   );

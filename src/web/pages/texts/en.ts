@@ -4,7 +4,7 @@ import type { Flag } from '../../../diary/flags.ts';
 import { clockText, distanceText, durationText } from '../../../diary/number-text.ts';
 import type { UnobservedReason } from '../../../diary/observed-time.ts';
 import type { Dimension } from '../../../figures/tally.ts';
-import { plainMode } from '../../../model/plain-mode.ts';
+import { type ModeName, plainMode } from '../../../model/modes.ts';
 import { formatForPeople, startOfDay } from '../../../model/time.ts';
 
 const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
@@ -26,7 +26,7 @@ const notRecorded: Record<UnobservedReason, string> = {
   'taken out': 'Taken out by hand.',
 };
 
-const modes: Record<string, string> = {
+const modes: Record<ModeName, string> = {
   walking: 'on foot',
   bicycling: 'bicycle',
   bus: 'bus',
@@ -38,6 +38,9 @@ const modes: Record<string, string> = {
   light_rail: 'light rail',
   air: 'plane',
   vehicle: 'motor vehicle',
+  scooter: 'scooter',
+  still: 'no movement',
+  unknown: 'something else',
   other: 'something else',
 };
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
@@ -393,7 +396,7 @@ export const en = {
       >,
       trip: (mode: string): string => `trip, ${mode}`,
     },
-    mode: (sensedMode: string): string => modes[plainMode(sensedMode)] ?? modes.other!,
+    mode: (sensedMode: string): string => modes[plainMode(sensedMode) as ModeName] ?? modes.other,
     section: (sensedMode: string): string =>
       plainMode(sensedMode) === 'walking' ? 'Walk' : capital(en.me.mode(sensedMode)),
     noStudy: 'Only you and the people who run this server can see your days.',

@@ -1,0 +1,335 @@
+// The travel modes. A new mode is a row here, its texts (`web/pages/texts/`), its drawing (`web/pages/icons.ts`)
+// unless it shares one, and its tests.
+import { motionTypes } from './payloads.ts';
+
+/** Modes that evaluations and flags do not tell apart have one class. */
+export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
+
+/** How lines and bars of a mode look, on pages and in a terminal: never by colour alone. */
+export interface ModeLook {
+  /** Colours in a light and in a dark page. */
+  light: string;
+  dark: string;
+  /** Width and `stroke-dasharray` of lines; an empty dash: solid. */
+  width: number;
+  dash: string;
+  /** Width and dash of a second line in the colour of the paper, drawn within the first. */
+  core?: readonly [width: number, dash: string];
+  /** SVG path that is repeated in bars, and the size of its tile; an empty path: a plain fill. */
+  pattern: string;
+  tile: readonly [width: number, height: number];
+  /** Fills bars in a terminal. */
+  character: string;
+  /** Colour of a terminal with 256 colours: contrast 3 to 1 or more against black and against white. */
+  terminal: number;
+}
+
+/** A travel mode. */
+export interface ModeRow {
+  /** In exports, pages and as the key of texts. */
+  name: string;
+  /** Names in a `sensed_mode`, after `PredictedModeTypes.` or `MotionTypes.`; the first is the usual one. */
+  wire: readonly string[];
+  /** Further names in the usual sets of labels. */
+  labels?: readonly string[];
+  class: ModeClass;
+  /** m/s, default 90: on average over 500 m or more nobody is faster in this mode (physical limit, by hand). */
+  fastest?: number;
+  /** Column of the table `days` that sums its distance. Default: `other_m`. */
+  column?: 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m';
+  /** True if a correction can state it. */
+  isStated?: boolean;
+  /** Names for which e-mission's phone app has an icon, with their number there; 0: it infers no such mode. */
+  app?: Readonly<Record<string, number>>;
+  /** What a phone's motion sensor reports in this mode. Default: UNKNOWN. */
+  motion?: keyof typeof motionTypes;
+  /** Its look, or the name of the mode whose look and drawing it shares. Default: `other`. */
+  look?: ModeLook | string;
+}
+
+// Any two colours of a theme differ by 20 or more in CIE Lab, for full colour vision and for people who see no red, no
+// green or no blue (Machado 2009); each has a contrast of 4.5 to 1 to its paper. test/pages/diary-page.test.ts$
+// it.
+/** All modes, in the order of legends and forms. */
+export const travelModes = [
+  {
+    name: 'walking',
+    wire: ['WALKING', 'ON_FOOT', 'RUNNING'],
+    labels: ['WALK', 'RUN', 'FOOT'],
+    class: 'walk',
+    fastest: 4,
+    column: 'walking_m',
+    isStated: true,
+    app: { WALKING: 1, ON_FOOT: 0 },
+    motion: 'ON_FOOT',
+    look: {
+      light: '#1e8159',
+      dark: '#3cdaa5',
+      width: 3.6,
+      dash: '0 5.4',
+      pattern: 'M.65 2a1.35 1.35 0 1 0 2.7 0a1.35 1.35 0 1 0-2.7 0',
+      tile: [4, 4],
+      character: '•',
+      terminal: 29,
+    },
+  },
+  {
+    name: 'bicycling',
+    wire: ['BICYCLING', 'ON_BICYCLE'],
+    labels: ['E_BIKE', 'BIKE', 'BICYCLE', 'CYCLING', 'EBIKE', 'PILOT_EBIKE', 'BIKESHARE'],
+    class: 'bike',
+    fastest: 14,
+    column: 'bicycling_m',
+    isStated: true,
+    app: { BICYCLING: 2 },
+    motion: 'BICYCLING',
+    look: {
+      light: '#0a4e9c',
+      dark: '#98bdff',
+      width: 3,
+      dash: '8 3.5',
+      pattern: 'M0 4 4 0h2L0 6zM4 6 6 4v2z',
+      tile: [6, 6],
+      character: '▒',
+      terminal: 69,
+    },
+  },
+  {
+    name: 'scooter',
+    wire: [],
+    labels: ['ESCOOTER', 'SCOOTER', 'E_SCOOTER', 'SCOOTERSHARE'],
+    class: 'scooter',
+    fastest: 14,
+    motion: 'IN_VEHICLE',
+  },
+  {
+    name: 'car',
+    wire: ['CAR'],
+    labels: [
+      'TAXI',
+      'DROVE_ALONE',
+      'SHARED_RIDE',
+      'CARPOOL',
+      'DRIVING',
+      'DRIVE',
+      'E_CAR_DROVE_ALONE',
+      'E_CAR_SHARED_RIDE',
+    ],
+    class: 'car',
+    fastest: 60,
+    column: 'car_m',
+    isStated: true,
+    app: { CAR: 5 },
+    motion: 'IN_VEHICLE',
+    look: {
+      light: '#7d3a0d',
+      dark: '#d58b4b',
+      width: 4,
+      dash: '',
+      pattern: '',
+      tile: [6, 6],
+      character: '█',
+      terminal: 202,
+    },
+  },
+  {
+    name: 'bus',
+    wire: ['BUS', 'TROLLEYBUS'],
+    labels: ['FREE_SHUTTLE', 'SHUTTLE'],
+    class: 'bus',
+    fastest: 40,
+    column: 'public_transport_m',
+    isStated: true,
+    app: { BUS: 3, TROLLEYBUS: 0 },
+    motion: 'IN_VEHICLE',
+    look: {
+      light: '#cc3e90',
+      dark: '#f46ab6',
+      width: 5,
+      dash: '',
+      core: [1.6, ''],
+      pattern: 'M0 0h6v4h-6zM0 6h6v4h-6z',
+      tile: [6, 10],
+      character: '▓',
+      terminal: 163,
+    },
+  },
+  {
+    name: 'tram',
+    wire: ['TRAM'],
+    labels: ['TRAMWAY'],
+    class: 'rail',
+    column: 'public_transport_m',
+    isStated: true,
+    app: { TRAM: 8 },
+    motion: 'IN_VEHICLE',
+    look: 'train',
+  },
+  {
+    name: 'light_rail',
+    wire: ['LIGHT_RAIL'],
+    class: 'rail',
+    column: 'public_transport_m',
+    isStated: true,
+    app: { LIGHT_RAIL: 9 },
+    motion: 'IN_VEHICLE',
+    look: 'train',
+  },
+  {
+    name: 'subway',
+    wire: ['SUBWAY'],
+    labels: ['METRO'],
+    class: 'rail',
+    column: 'public_transport_m',
+    isStated: true,
+    app: { SUBWAY: 7 },
+    motion: 'IN_VEHICLE',
+    look: 'train',
+  },
+  {
+    name: 'train',
+    wire: ['TRAIN'],
+    labels: ['RAIL'],
+    class: 'rail',
+    column: 'public_transport_m',
+    isStated: true,
+    app: { TRAIN: 4 },
+    motion: 'IN_VEHICLE',
+    look: {
+      light: '#6736ca',
+      dark: '#a68aff',
+      width: 5,
+      dash: '',
+      core: [2.4, '5 5'],
+      pattern: 'M0 0h3v6h-3z',
+      tile: [5, 6],
+      character: '═',
+      terminal: 92,
+    },
+  },
+  {
+    name: 'ferry',
+    wire: ['FERRY'],
+    class: 'other',
+    isStated: true,
+    app: { FERRY: 0 },
+    motion: 'IN_VEHICLE',
+  },
+  {
+    name: 'air',
+    wire: ['AIR_OR_HSR', 'AIR'],
+    class: 'other',
+    fastest: 340,
+    isStated: true,
+    app: { AIR_OR_HSR: 6, AIR: 0 },
+    motion: 'AIR_OR_HSR',
+  },
+  {
+    name: 'unknown',
+    wire: ['UNKNOWN', 'TILTING', 'NONE', 'NO_SENSED'],
+    class: 'other',
+    isStated: true,
+    app: { UNKNOWN: 0 },
+  },
+  {
+    name: 'vehicle',
+    wire: ['IN_VEHICLE', 'STOPPED_WHILE_IN_VEHICLE'],
+    class: 'motor',
+    app: { IN_VEHICLE: 0 },
+    motion: 'IN_VEHICLE',
+    look: {
+      light: '#907300',
+      dark: '#e5c34a',
+      width: 4,
+      dash: '10 3 3 3',
+      pattern: 'M0 0h6v6h-6zM2 2v2h2v-2z',
+      tile: [6, 6],
+      character: '■',
+      terminal: 58,
+    },
+  },
+  {
+    name: 'still',
+    wire: ['STILL'],
+    labels: ['STOPPED'],
+    class: 'still',
+  },
+  {
+    name: 'other',
+    wire: [],
+    class: 'other',
+    look: {
+      light: '#3b3f46',
+      dark: '#e0e5eb',
+      width: 3,
+      dash: '4 7',
+      pattern: 'M0 0h5v1.5h-5zM0 1.5h1.5v3.5h-1.5z',
+      tile: [5, 5],
+      character: '┃',
+      terminal: 246,
+    },
+  },
+] as const satisfies readonly ModeRow[];
+
+type Row = (typeof travelModes)[number];
+
+/** The name of a mode of the table. */
+export type ModeName = Row['name'];
+
+/** The name of a mode that has a look of its own. */
+export type LookName = Extract<Row, { look: object }>['name'];
+
+const rows: readonly ModeRow[] = travelModes;
+const byName = new Map(rows.map((mode) => [mode.name, mode]));
+const byWireName = new Map(rows.flatMap((mode) => mode.wire.map((name) => [name, mode])));
+const byAnyName = new Map(rows.flatMap((mode) => [...mode.wire, ...(mode.labels ?? [])].map((name) => [name, mode])));
+
+/** `PredictedModeTypes.LIGHT_RAIL` -> `LIGHT_RAIL`. */
+const wireName = (sensedMode: string): string => sensedMode.slice(sensedMode.lastIndexOf('.') + 1).toUpperCase();
+
+/** The mode of a `sensed_mode` or of a label such as `light rail`. */
+const findMode = (text: string): ModeRow | undefined =>
+  byAnyName.get(
+    wireName(text)
+      .trim()
+      .replace(/[\s-]+/g, '_'),
+  );
+
+/** `PredictedModeTypes.LIGHT_RAIL` -> `light_rail`, `MotionTypes.IN_VEHICLE` -> `vehicle`. */
+export function plainMode(sensedMode: string): string {
+  const name = wireName(sensedMode);
+  return byWireName.get(name)?.name ?? name.toLowerCase();
+}
+
+/** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
+export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
+
+/** m/s: nobody is faster on average over 500 m or more in this `sensed_mode`. */
+export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.fastest ?? 90;
+
+/** The column of `days` that sums the distance of a mode with this plain name. */
+export const distanceColumn = (mode: string): NonNullable<ModeRow['column']> | 'other_m' =>
+  byName.get(mode)?.column ?? 'other_m';
+
+/** The look of a mode with this plain name, and the name of the mode that it belongs to. */
+export function modeLook(mode: string): ModeLook & { name: string } {
+  const look = byName.get(mode)?.look ?? 'other';
+  return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };
+}
+
+/** Modes that a correction can state, as it spells them: `air_or_hsr`. */
+export const statedModes = rows.filter(({ isStated }) => isStated).map(({ wire }) => wire[0]!.toLowerCase());
+
+/** The name and number under which e-mission's phone app draws a `sensed_mode`. */
+export function inferredMode(sensedMode: string): { name: string; code: number } {
+  const name = wireName(sensedMode);
+  const codes = byWireName.get(name)?.app ?? { UNKNOWN: 0 };
+  const known = Object.hasOwn(codes, name) ? name : Object.keys(codes)[0]!;
+  return { name: known, code: codes[known]! };
+}
+
+/** The motion type that a phone reports in a `sensed_mode`. It knows vehicles only as such. */
+export function motionMode(sensedMode: string): { name: string; code: number } {
+  const name = byWireName.get(wireName(sensedMode))?.motion ?? 'UNKNOWN';
+  return { name, code: motionTypes[name] };
+}
