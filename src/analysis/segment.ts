@@ -6,7 +6,7 @@ import { withFields } from '../model/with-fields.ts';
 import { type Outing, outingsOf, segmentTrips } from './clean/candidates.ts';
 import type { Location } from './clean/observations.ts';
 import { withLeftOut, withoutStrays } from './clean/outliers.ts';
-import { trackOf } from './clean/track.ts';
+import { Track } from './clean/track.ts';
 import { type Models, shippedModels } from './models.ts';
 import { type Ride, ridesOf } from './modes/leg-evidence.ts';
 import { jointOdds } from './modes/mode-crf.ts';
@@ -110,7 +110,7 @@ function decode(outing: Outing, { locations, motions, events, strays }: Seen, mo
   const { sampling, from, to } = outing;
   const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
   const readings = within(motions, from - lookAround, to + lookAround);
-  const track = trackOf(near);
+  const track = new Track(near);
   const sleeps = sampling === 'time' ? sleepsIn(within(events, from - lookAround, to + lookAround)) : [];
   const [model, joint] = readings.length > 0 ? [models.full, models.joint] : [models.sparse, models.jointSparse];
   const [begin, end] = [from - margin.before[sampling], to + margin.after];

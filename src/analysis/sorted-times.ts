@@ -23,6 +23,18 @@ export function firstLater(sorted: readonly Timed[], ts: number): number {
   return i;
 }
 
+/** Index of the first of ascending times after `ts`; their number if there is none. */
+export function firstLaterIn(times: Float64Array, ts: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! <= ts) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** The elements with `ts` from `from` to `to`, both ends included. */
 export function within<T extends Timed>(sorted: readonly T[], from: number, to: number): T[] {
   const found: T[] = [];

@@ -4,7 +4,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { trackOf } from '../../dist/analysis/clean/track.js';
+import { Track } from '../../dist/analysis/clean/track.js';
 import {
   cellSeconds,
   cellWidth,
@@ -29,7 +29,7 @@ function cellsOf({ locations, motions }) {
   if (locations.length === 0) return rows;
   const [first, last] = [locations[0], locations.at(-1)];
   const { reach } = featureLimits;
-  const input = { track: trackOf(locations), motions, sampling: first.sampling };
+  const input = { track: new Track(locations), motions, sampling: first.sampling };
   forEachBlock({ ...input, from: first.ts - reach, to: last.ts + reach }, ({ ts, count, rows: found }) => {
     for (let i = 0; i < count; i += 1)
       rows.push(Float64Array.of(ts + i * cellSeconds, ...found.subarray(i * cellWidth, (i + 1) * cellWidth)));

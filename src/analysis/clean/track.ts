@@ -1,63 +1,190 @@
-// Step "track": an outing's locations -> the smoothed way through them, without stale repeats and spikes.
-
+// The track of a candidate group: a smoothed path through its locations, without stale repeats and spikes.
+//
+//   locations   a     b b     s      c           d      b: repeated by Android, less accurate; s: a spike
+//               |     | |     |      |           |
+//   track       A --- B ------------ C ......... D      A to D: smoothed by a Kalman filter of constant speed
+//   metres      0     80            310        1400     along the smoothed path
+//
+// The dotted part is a gap of more than `trackLimits.silence` s. The filter restarts after it, and the path in between
+// counts as `trackLimits.detour` times the straight line in `length`, which the diary shows. Positions are metres east
+// and north of the first location, in a plane that touches the earth there.
 import { distance, earthRadius, shortWayRound } from '../../model/geo/distance.ts';
+import { firstLaterIn } from '../sorted-times.ts';
 import type { Location } from './observations.ts';
 
-/** Thresholds of the track. Physical: from what receivers and feet can do; by hand: set on the developers' days. */
+/** Thresholds. "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
-  /**
-   * s; a location at the very spot of the one before, less sure and this soon after it, is Android's stale repeat
-   * (physical)
-   */
+  /** s; an identical, less accurate location this soon after another is a stale repeat of Android (physical) */
   repeatWithin: 60,
-  /** m, radius of a location without its own (by hand) */
+  /** m; accuracy assumed if the phone gave none (by hand) */
   unknownAccuracy: 30,
-  /** Times that spikes are looked for: two in a row hide each other (by hand). */
+  /** Passes that look for spikes: two spikes in a row hide each other (by hand). */
   spikePasses: 4,
-  /** m; a shorter way there and back is no spike (by hand) */
+  /** m; a shorter detour is no spike (by hand) */
   leastSpike: 60,
-  /** m; a spike is this much farther than its neighbours lie apart (by hand) */
+  /** m; a spike's detour exceeds the distance of its neighbours by this (by hand) */
   spikeBeyond: 20,
-  /** m/s; slower there and back is no spike, unless the location is twice as unsure as its neighbours (by hand) */
+  /** m/s; a slower detour is no spike, unless the location is half as accurate as its neighbours (by hand) */
   spikeSpeed: 12,
-  /** m/s; a step faster than this alone makes a spike: no road or rail vehicle (physical) */
+  /** m/s; faster than any road or rail vehicle: one such step makes a spike (physical) */
   impossibleSpeed: 90,
-  /** s; the filter restarts after a longer silence (by hand) */
+  /** s; the filter restarts after a longer gap (by hand) */
   silence: 120,
   /** m2/s3, noise of the acceleration (by hand) */
   acceleration: 0.4,
-  /** Share of the squared radius that is taken for its variance (by hand), and m, the least radius (physical). */
+  /** Variance of a location as a share of its squared accuracy (by hand). */
   variance: 0.35,
+  /** m, the best accuracy that is believed (physical) */
   leastAccuracy: 5,
   /** m2/s2, variance of the speed at the beginning (by hand) */
   firstSpeed: 200,
-  /** Squared surprise over its variance beyond which a location counts less: three standard deviations (physical). */
+  /** Squared innovation over its variance above which a location counts less: three standard deviations (physical). */
   surprise: 9,
-  /** A straight line over a silence of `silence` s and `bridge` m is this much shorter than the way (by hand). */
+  /** Length of a real path over the straight line, across a gap of `silence` s and `bridge` m (by hand). */
   detour: 1.06,
+  /** m */
   bridge: 500,
 };
 
-/** The smoothed way: aligned lists, one element per location that counts, ascending by `ts`. */
-export interface Track {
-  ts: Float64Array;
-  /** m east and north of the first location, in a plane that touches the earth there */
-  x: Float64Array;
-  y: Float64Array;
-  latitude: Float64Array;
-  longitude: Float64Array;
-  altitude: (number | null)[];
-  /** m/s that the phone sensed itself; NaN if missing */
-  speed: Float64Array;
-  /** m along the smoothed way since the first location, on the sphere */
-  metres: Float64Array;
-  /** The same with what straight lines over silences fall short. */
-  length: Float64Array;
+/** A smoothed path. Aligned lists with one fix per location that counts, ascending by `ts`. */
+export class Track {
+  readonly ts: Float64Array;
+  /** m east and north of the first location */
+  readonly x: Float64Array;
+  readonly y: Float64Array;
+  readonly latitude: Float64Array;
+  readonly longitude: Float64Array;
+  readonly altitude: (number | null)[];
+  /** m/s as sensed by the phone; NaN if missing */
+  readonly speed: Float64Array;
+  /** m along the smoothed path since the first fix, on the sphere */
+  readonly metres: Float64Array;
+  /** The same, with the detours that straight lines over gaps miss. */
+  readonly length: Float64Array;
   /** How many locations were left out, by reason. */
-  leftOut: { repeats: number; spikes: number };
+  readonly leftOut: { repeats: number; spikes: number };
+
+  /** `locations` ascend by `ts`. */
+  constructor(locations: readonly Location[]) {
+    const fresh = withoutRepeats(locations);
+    const plane = new Plane(fresh[0]);
+    const kept = withoutSpikes(fresh, plane);
+    const n = kept.length;
+    const lists = floats(n, 'ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length');
+    this.ts = lists.ts;
+    this.x = lists.x;
+    this.y = lists.y;
+    this.latitude = lists.latitude;
+    this.longitude = lists.longitude;
+    this.speed = lists.speed;
+    this.metres = lists.metres;
+    this.length = lists.length;
+    this.altitude = kept.map((l) => l.altitude);
+    this.leftOut = { repeats: locations.length - fresh.length, spikes: fresh.length - n };
+    for (const [i, l] of kept.entries()) {
+      this.ts[i] = l.ts;
+      this.x[i] = plane.x(l.longitude);
+      this.y[i] = plane.y(l.latitude);
+      this.speed[i] = l.speed ?? Number.NaN;
+    }
+    const variances = kept.map((l) => trackLimits.variance * Math.max(accuracyOf(l), trackLimits.leastAccuracy) ** 2);
+    for (let from = 0, i = 1; i <= n; i += 1) {
+      if (i < n && this.ts[i]! - this.ts[i - 1]! <= trackLimits.silence) continue;
+      smooth(this, variances, from, i);
+      from = i;
+    }
+    this.measure(plane);
+  }
+
+  /** Fills in the degrees of the smoothed positions and the metres along them. */
+  private measure(plane: Plane): void {
+    let before: { latitude: number; longitude: number } | null = null;
+    for (let i = 0; i < this.ts.length; i += 1) {
+      const here = { latitude: plane.latitude(this.y[i]!), longitude: plane.longitude(this.x[i]!) };
+      this.latitude[i] = here.latitude;
+      this.longitude[i] = here.longitude;
+      if (before) {
+        const step = distance(before, here);
+        const isBridged = this.ts[i]! - this.ts[i - 1]! > trackLimits.silence && step > trackLimits.bridge;
+        this.metres[i] = this.metres[i - 1]! + step;
+        this.length[i] = this.length[i - 1]! + step * (isBridged ? trackLimits.detour : 1);
+      }
+      before = here;
+    }
+  }
+
+  /** Index of the first fix after `ts`; the number of fixes if none follows. */
+  firstAfter(ts: number): number {
+    return firstLaterIn(this.ts, ts);
+  }
+
+  /** Where the user was at `ts`: linear in time between fixes, at rest before the first and after the last. */
+  positionAt(ts: number) {
+    const { i, j, share } = this.stepAt(this.firstAfter(ts), ts);
+    const a = this.altitude[i]!;
+    const b = this.altitude[j]!;
+    return {
+      x: mix(this.x, i, j, share),
+      y: mix(this.y, i, j, share),
+      latitude: mix(this.latitude, i, j, share),
+      longitude: shortWayRound(this.longitude[i]! + share * shortWayRound(this.longitude[j]! - this.longitude[i]!)),
+      altitude: a === null || b === null ? null : a + share * (b - a),
+      metres: mix(this.metres, i, j, share),
+      length: mix(this.length, i, j, share),
+    };
+  }
+
+  /** `x` and `y` at `ts`, for loops: `next` is the index of the first fix after `ts`. */
+  pointAt(next: number, ts: number): { x: number; y: number } {
+    const { i, j, share } = this.stepAt(next, ts);
+    return { x: mix(this.x, i, j, share), y: mix(this.y, i, j, share) };
+  }
+
+  /** The fixes before and after `ts`, and the share of the time between them that has passed. */
+  private stepAt(next: number, ts: number): { i: number; j: number; share: number } {
+    const i = Math.max(0, Math.min(next - 1, this.ts.length - 1));
+    const j = Math.min(next, this.ts.length - 1);
+    return { i, j, share: j > i ? (ts - this.ts[i]!) / (this.ts[j]! - this.ts[i]!) : 0 };
+  }
+
+  /** m between two fixes in a straight line */
+  apart(a: number, b: number): number {
+    return apartIn(this.x, this.y, a, b);
+  }
+
+  /** m along the track between two times */
+  metresBetween(from: number, to: number): number {
+    return this.positionAt(to).metres - this.positionAt(from).metres;
+  }
+
+  /** m/s between the fixes from `from` to `to`, each with the fix before it */
+  speedsIn(from: number, to: number): number[] {
+    const speeds: number[] = [];
+    for (let i = Math.max(1, this.firstAfter(from)); i < this.ts.length && this.ts[i]! <= to; i += 1)
+      speeds.push((this.metres[i]! - this.metres[i - 1]!) / (this.ts[i]! - this.ts[i - 1]!));
+    return speeds;
+  }
+
+  /** m; the longer side of the box around the path between two times */
+  extent(from: number, to: number): number {
+    const [a, b] = [this.positionAt(from), this.positionAt(to)];
+    let [west, east, south, north] = [Math.min(a.x, b.x), Math.max(a.x, b.x), Math.min(a.y, b.y), Math.max(a.y, b.y)];
+    for (let i = this.firstAfter(from); i < this.ts.length && this.ts[i]! < to; i += 1) {
+      west = Math.min(west, this.x[i]!);
+      east = Math.max(east, this.x[i]!);
+      south = Math.min(south, this.y[i]!);
+      north = Math.max(north, this.y[i]!);
+    }
+    return Math.max(east - west, north - south);
+  }
 }
 
-/** Lists of `n` zeros by name, side by side in one piece of memory: each piece costs more than to fill it. */
+/** The value at `share` (0 to 1) of the way from element `i` to element `j`. */
+function mix(list: Float64Array, i: number, j: number, share: number): number {
+  return list[i]! + share * (list[j]! - list[i]!);
+}
+
+/** Lists of `n` zeros by name, in one buffer: each allocation costs more than filling the list. */
 export function floats<Name extends string>(n: number, ...names: Name[]): Record<Name, Float64Array> {
   const lists: Partial<Record<Name, Float64Array>> = {};
   const buffer = new ArrayBuffer(Float64Array.BYTES_PER_ELEMENT * n * names.length);
@@ -65,32 +192,6 @@ export function floats<Name extends string>(n: number, ...names: Name[]): Record
     lists[name] = new Float64Array(buffer, Float64Array.BYTES_PER_ELEMENT * n * i, n);
   }
   return lists as Record<Name, Float64Array>;
-}
-
-/** The track through locations that ascend by `ts`. */
-export function trackOf(locations: readonly Location[]): Track {
-  const fresh = withoutRepeats(locations);
-  const plane = new Plane(fresh[0]);
-  const kept = withoutSpikes(fresh, plane);
-  const n = kept.length;
-  const lists = floats(n, 'ts', 'x', 'y', 'latitude', 'longitude', 'speed', 'metres', 'length');
-  const { ts, x, y, speed } = lists;
-  const leftOut = { repeats: locations.length - fresh.length, spikes: fresh.length - n };
-  const track: Track = { leftOut, altitude: kept.map((l) => l.altitude), ...lists };
-  for (let i = 0; i < n; i += 1) {
-    ts[i] = kept[i]!.ts;
-    x[i] = plane.x(kept[i]!.longitude);
-    y[i] = plane.y(kept[i]!.latitude);
-    speed[i] = kept[i]!.speed ?? Number.NaN;
-  }
-  const variances = kept.map((l) => trackLimits.variance * Math.max(accuracyOf(l), trackLimits.leastAccuracy) ** 2);
-  for (let from = 0, i = 1; i <= n; i += 1) {
-    if (i < n && ts[i]! - ts[i - 1]! <= trackLimits.silence) continue;
-    smoothRun(track, variances, from, i);
-    from = i;
-  }
-  measure(track, plane);
-  return track;
 }
 
 const accuracyOf = (l: Location): number => (l.accuracy > 0 ? l.accuracy : trackLimits.unknownAccuracy);
@@ -110,7 +211,7 @@ function withoutRepeats(locations: readonly Location[]): Location[] {
 
 const metresPerDegree = (earthRadius * Math.PI) / 180;
 
-/** The plane that touches the earth at a location: degrees to metres and back, longitudes the short way round. */
+/** The plane that touches the earth at a location. Converts degrees to metres and back, also across the date line. */
 class Plane {
   private readonly lat0: number;
   private readonly lon0: number;
@@ -147,17 +248,17 @@ interface Spot {
   accuracy: number;
 }
 
-/** m between two positions in the plane of a track. */
+/** m between two positions in the plane of a track */
 export function apart(a: { x: number; y: number }, b: { x: number; y: number }): number {
   return Math.sqrt((a.x - b.x) ** 2 + (a.y - b.y) ** 2);
 }
 
-/** The same of two positions in lists. */
+/** m between elements `a` and `b` of two lists of coordinates */
 export function apartIn(x: Float64Array, y: Float64Array, a: number, b: number): number {
   return Math.sqrt((x[b]! - x[a]!) ** 2 + (y[b]! - y[a]!) ** 2);
 }
 
-/** Leaves out locations that lead far off and back; the farthest first, no two neighbours in one pass. */
+/** Removes spikes (locations that lead far off and back): the largest first, no two neighbours in one pass. */
 function withoutSpikes(locations: readonly Location[], plane: Plane): Location[] {
   let spots: Spot[] = locations.map((location) => ({
     location,
@@ -175,7 +276,7 @@ function withoutSpikes(locations: readonly Location[], plane: Plane): Location[]
   return spots.map(({ location }) => location);
 }
 
-/** Spikes, the farthest first. */
+/** The largest spike first. */
 function spikesIn(spots: readonly Spot[]): { i: number; excess: number }[] {
   const found: { i: number; excess: number }[] = [];
   for (let i = 1; i < spots.length - 1; i += 1) {
@@ -185,38 +286,39 @@ function spikesIn(spots: readonly Spot[]): { i: number; excess: number }[] {
   return found.sort((a, b) => b.excess - a.excess || a.i - b.i);
 }
 
-/** m that a location between two others leads off and back; 0 when it is no spike. */
+/** m that `here` adds to the path from `a` to `b`; 0 if `here` is no spike. */
 function spikeAt(a: Spot, here: Spot, b: Spot): number {
   const there = apart(a, here);
   const back = apart(here, b);
   const between = apart(a, b);
   const excess = there + back - between;
-  const surer = Math.min(a.accuracy, b.accuracy);
-  if (excess <= Math.max(trackLimits.leastSpike, 2 * (here.accuracy + surer))) return 0;
+  const better = Math.min(a.accuracy, b.accuracy);
+  if (excess <= Math.max(trackLimits.leastSpike, 2 * (here.accuracy + better))) return 0;
   const fastest = Math.max(there / (here.location.ts - a.location.ts), back / (b.location.ts - here.location.ts));
   if (fastest > trackLimits.impossibleSpeed) return excess;
   const beyond = excess > between + trackLimits.spikeBeyond;
-  return beyond && (fastest > trackLimits.spikeSpeed || here.accuracy > 2 * surer) ? excess : 0;
+  return beyond && (fastest > trackLimits.spikeSpeed || here.accuracy > 2 * better) ? excess : 0;
 }
 
 /**
- * The state before (m: predicted) and after each measurement: position and speed of both axes, covariance pp, pv, vv.
- * In metres around the place where the track begins.
+ * State of the filter at each location. `x`, `vx`, `y`, `vy`: position and speed after the measurement; `mx`, `my`:
+ * predicted position. `pp`, `pv`, `vv`: covariance of position and speed; `mpp`, `mpv`, `mvv`: predicted.
  */
 const filterOf = (n: number) => floats(n, 'x', 'vx', 'y', 'vy', 'mx', 'my', 'pp', 'pv', 'vv', 'mpp', 'mpv', 'mvv');
 
-/** Of as many locations as most runs have. Used again for each run: a day has dozens of them. */
-const usual = 512;
-const usualFilter = filterOf(usual);
+/** Most stretches between gaps have fewer locations; they share one state, as a day has dozens of stretches. */
+const sharedSize = 512;
+const sharedFilter = filterOf(sharedSize);
 
 /**
- * A Kalman filter of constant speed over locations `from` to before `to`, and the smoother of Rauch, Tung and Striebel
- * back over it. Both axes share one covariance. A location that surprises counts less.
+ * Smooths locations `from` to before `to` in place: a Kalman filter with a constant-speed model, then the
+ * Rauch-Tung-Striebel smoother. Both axes share one covariance. A location far from its prediction gets a larger
+ * variance.
  */
-function smoothRun(track: Track, variances: readonly number[], from: number, to: number): void {
+function smooth(track: Track, variances: readonly number[], from: number, to: number): void {
   const n = to - from;
   if (n < 2) return;
-  const { x, vx, y, vy, mx, my, pp, pv, vv, mpp, mpv, mvv } = n > usual ? filterOf(n) : usualFilter;
+  const { x, vx, y, vy, mx, my, pp, pv, vv, mpp, mpv, mvv } = n > sharedSize ? filterOf(n) : sharedFilter;
   const q = trackLimits.acceleration;
   x[0] = track.x[from]!;
   y[0] = track.y[from]!;
@@ -253,7 +355,7 @@ function smoothRun(track: Track, variances: readonly number[], from: number, to:
   for (let i = n - 2; i >= 0; i -= 1) {
     const dt = track.ts[from + i + 1]! - track.ts[from + i]!;
     const det = mpp[i + 1]! * mvv[i + 1]! - mpv[i + 1]! * mpv[i + 1]!;
-    // Gain = P F' / predicted covariance of the next.
+    // Gain: P F' divided by the predicted covariance of the next location.
     const cpp = pp[i]! + dt * pv[i]!;
     const cpv = pv[i]!;
     const cvp = pv[i]! + dt * vv[i]!;
@@ -264,7 +366,7 @@ function smoothRun(track: Track, variances: readonly number[], from: number, to:
     const g22 = (cvv * mpp[i + 1]! - cvp * mpv[i + 1]!) / det;
     const dx = x[i + 1]! - mx[i + 1]!;
     const dy = y[i + 1]! - my[i + 1]!;
-    const dvx = vx[i + 1]! - vx[i]!; // the predicted speed is that before
+    const dvx = vx[i + 1]! - vx[i]!; // a constant-speed model predicts the speed before
     const dvy = vy[i + 1]! - vy[i]!;
     const [ovx, ovy] = [vx[i]!, vy[i]!];
     x[i] = x[i]! + g11 * dx + g12 * dvx;
@@ -276,92 +378,4 @@ function smoothRun(track: Track, variances: readonly number[], from: number, to:
     track.x[from + i] = x[i]!;
     track.y[from + i] = y[i]!;
   }
-}
-
-/** Degrees of the smoothed positions, and metres along them. */
-function measure(track: Track, plane: Plane): void {
-  let before: { latitude: number; longitude: number } | null = null;
-  for (let i = 0; i < track.ts.length; i += 1) {
-    const here = { latitude: plane.latitude(track.y[i]!), longitude: plane.longitude(track.x[i]!) };
-    track.latitude[i] = here.latitude;
-    track.longitude[i] = here.longitude;
-    if (before) {
-      const step = distance(before, here);
-      const bridged = track.ts[i]! - track.ts[i - 1]! > trackLimits.silence && step > trackLimits.bridge;
-      track.metres[i] = track.metres[i - 1]! + step;
-      track.length[i] = track.length[i - 1]! + step * (bridged ? trackLimits.detour : 1);
-    }
-    before = here;
-  }
-}
-
-/** Index of the first fix of the track after `ts`; the number of fixes if none follows. */
-export function firstAfter({ ts: times }: Pick<Track, 'ts'>, ts: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle]! <= ts) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Where the user was at `ts`: linear in time between fixes, resting before the first and after the last. */
-export function positionAt(track: Track, ts: number) {
-  const { i, j, share } = stepAt(track, firstAfter(track, ts), ts);
-  const a = track.altitude[i]!;
-  const b = track.altitude[j]!;
-  return {
-    x: mix(track.x, i, j, share),
-    y: mix(track.y, i, j, share),
-    latitude: mix(track.latitude, i, j, share),
-    longitude: shortWayRound(track.longitude[i]! + share * shortWayRound(track.longitude[j]! - track.longitude[i]!)),
-    altitude: a === null || b === null ? null : a + share * (b - a),
-    metres: mix(track.metres, i, j, share),
-    length: mix(track.length, i, j, share),
-  };
-}
-
-/** m along the track between two times */
-export function metresBetween(track: Track, from: number, to: number): number {
-  return positionAt(track, to).metres - positionAt(track, from).metres;
-}
-
-/** Where the user was at `ts` in the plane of the track; `next`: index of the first fix after it. */
-export function spotAt(track: Track, next: number, ts: number): { x: number; y: number } {
-  const { i, j, share } = stepAt(track, next, ts);
-  return { x: mix(track.x, i, j, share), y: mix(track.y, i, j, share) };
-}
-
-/** The fixes before and after `ts`, and the share of the time between them that has passed. */
-function stepAt({ ts: times }: Track, next: number, ts: number): { i: number; j: number; share: number } {
-  const i = Math.max(0, Math.min(next - 1, times.length - 1));
-  const j = Math.min(next, times.length - 1);
-  return { i, j, share: j > i ? (ts - times[i]!) / (times[j]! - times[i]!) : 0 };
-}
-
-/** m/s between the fixes of the track from `from` to `to`, each with the one before it */
-export function speedsIn({ ts: times, metres }: Track, from: number, to: number): number[] {
-  const speeds: number[] = [];
-  for (let i = Math.max(1, firstAfter({ ts: times }, from)); i < times.length && times[i]! <= to; i += 1)
-    speeds.push((metres[i]! - metres[i - 1]!) / (times[i]! - times[i - 1]!));
-  return speeds;
-}
-
-function mix(list: Float64Array, i: number, j: number, share: number): number {
-  return list[i]! + share * (list[j]! - list[i]!);
-}
-
-/** m; the longer side of the box around the way between two times. */
-export function extent(track: Track, from: number, to: number): number {
-  const [a, b] = [positionAt(track, from), positionAt(track, to)];
-  let [west, east, south, north] = [Math.min(a.x, b.x), Math.max(a.x, b.x), Math.min(a.y, b.y), Math.max(a.y, b.y)];
-  for (let i = firstAfter(track, from); i < track.ts.length && track.ts[i]! < to; i += 1) {
-    west = Math.min(west, track.x[i]!);
-    east = Math.max(east, track.x[i]!);
-    south = Math.min(south, track.y[i]!);
-    north = Math.max(north, track.y[i]!);
-  }
-  return Math.max(east - west, north - south);
 }

@@ -1,7 +1,7 @@
 // Step "rides": what speaks for one mode or another of each leg of an outing: its shape, and what lies around it.
 
 import { fastestIn } from '../../model/modes.ts';
-import { apart, firstAfter, metresBetween, positionAt, spotAt, type Track } from '../clean/track.ts';
+import { apart, type Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { type Leg, legsOf, type Run, runsBetween, secondsIn } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
@@ -87,7 +87,7 @@ export function ridesOf(
     const left = linked ? leftBy(runs, track, before, leg) : 0;
     const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : aroundOf(runs, legs, i, from);
     const waited = (1 - left) * around.waited;
-    const metres = metresBetween(track, leg.start, leg.end);
+    const metres = track.metresBetween(leg.start, leg.end);
     rides.push({
       leg,
       features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
@@ -108,8 +108,8 @@ export function ridesOf(
  * beginning.
  */
 function unseenBetween(track: Track, end: number, start: number): number {
-  const i = Math.max(0, firstAfter(track, start) - 1);
-  return apart(positionAt(track, end), { x: track.x[i]!, y: track.y[i]! });
+  const i = Math.max(0, track.firstAfter(start) - 1);
+  return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });
 }
 
 /**
@@ -120,7 +120,7 @@ function leftBy(runs: readonly Run[], track: Track, ride: Ride, next: Leg): numb
   if (ride.waited >= rideLimits.waited) return 0;
   const before = ride.leg;
   const [end, start] = [before.end, next.start];
-  const at = (ts: number) => positionAt(track, ts);
+  const at = (ts: number) => track.positionAt(ts);
   // A state changes half a minute too early or late.
   const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
   const there = around(start);
@@ -139,9 +139,9 @@ const bell = (x: number): number => Math.exp(-(x ** 2) / 2);
 
 /** m that the locations of a stop lie from where it began, at most */
 function farthest(track: Track, start: number, end: number): number {
-  const from = positionAt(track, start);
+  const from = track.positionAt(start);
   let most = 0;
-  for (let i = firstAfter(track, start); i < track.ts.length && track.ts[i]! < end; i += 1)
+  for (let i = track.firstAfter(start); i < track.ts.length && track.ts[i]! < end; i += 1)
     most = Math.max(most, apart(from, { x: track.x[i]!, y: track.y[i]! }));
   return most;
 }
@@ -150,7 +150,7 @@ const log = (value: number, least: number, most: number): number => Math.log(Mat
 
 function figuresOf(track: Track, cells: Cells, leg: Leg) {
   const seconds = Math.max(1, leg.end - leg.start);
-  const km = metresBetween(track, leg.start, leg.end) / 1000;
+  const km = track.metresBetween(leg.start, leg.end) / 1000;
   const average = (1000 * km) / seconds;
   const fastest = fastestSpeed(track, leg);
   const { covered, halts } = haltsIn(track, leg);
@@ -217,16 +217,16 @@ const chord = 60;
 const leastKm = 0.3;
 
 /** rad/km that the course of chords along the way changes; who stands about turns, too, as receivers err */
-export function turnPerKm(track: Track, { start, end }: Leg): number {
-  const [from, to] = [positionAt(track, start), positionAt(track, end)];
+function turnPerKm(track: Track, { start, end }: Leg): number {
+  const [from, to] = [track.positionAt(start), track.positionAt(end)];
   let [x, y] = [from.x, from.y]; // where the way has been followed to
   let [cornerX, cornerY] = [x, y];
   let left = chord; // m to the next corner
   let course = Number.NaN;
   let turned = 0;
   let metres = 0;
-  const last = firstAfter(track, end);
-  for (let i = firstAfter(track, start); i <= last; i += 1) {
+  const last = track.firstAfter(end);
+  for (let i = track.firstAfter(start); i <= last; i += 1) {
     const nextX = i < last ? track.x[i]! : to.x;
     const nextY = i < last ? track.y[i]! : to.y;
     const dx = nextX - x;
@@ -256,14 +256,14 @@ const speedMean = 6;
 const speedSilence = 45;
 
 /** m/s, the 95 % quantile of the speed over half a minute */
-export function fastestSpeed(track: Track, { start, end }: Leg): number {
+function fastestSpeed(track: Track, { start, end }: Leg): number {
   const speeds: number[] = [];
   const recent: number[] = []; // the last speeds without a silence between
-  let next = firstAfter(track, start);
-  let before = spotAt(track, next, start);
+  let next = track.firstAfter(start);
+  let before = track.pointAt(next, start);
   for (let ts = start + speedStep; ts <= end; ts += speedStep) {
     while (next < track.ts.length && track.ts[next]! <= ts) next += 1;
-    const here = spotAt(track, next, ts);
+    const here = track.pointAt(next, ts);
     const isInside = next > 0 && next < track.ts.length;
     if (!isInside || track.ts[next]! - track.ts[next - 1]! > speedSilence) recent.length = 0;
     else recent.push(apart(before, here) / speedStep);
@@ -271,7 +271,7 @@ export function fastestSpeed(track: Track, { start, end }: Leg): number {
     if (recent.length > speedMean) recent.shift();
     if (recent.length === speedMean) speeds.push(recent.reduce((sum, speed) => sum + speed) / speedMean);
   }
-  if (speeds.length === 0) return end > start ? metresBetween(track, start, end) / (end - start) : 0;
+  if (speeds.length === 0) return end > start ? track.metresBetween(start, end) / (end - start) : 0;
   return new Float64Array(speeds).sort()[Math.round(0.95 * (speeds.length - 1))]!;
 }
 
@@ -279,10 +279,10 @@ export function fastestSpeed(track: Track, { start, end }: Leg): number {
 const tunnelSilence = 100;
 
 /** Share of a leg's time in such silences. */
-export function silentShare(track: Track, { start, end }: Leg): number {
+function silentShare(track: Track, { start, end }: Leg): number {
   let silent = 0;
-  const last = firstAfter(track, end);
-  for (let i = firstAfter(track, start); i <= last; i += 1) {
+  const last = track.firstAfter(end);
+  for (let i = track.firstAfter(start); i <= last; i += 1) {
     const from = i > 0 ? track.ts[i - 1]! : start;
     const to = i < track.ts.length ? track.ts[i]! : end;
     if (to - from > tunnelSilence) silent += Math.max(0, Math.min(to, end) - Math.max(from, start));
@@ -294,10 +294,10 @@ export function silentShare(track: Track, { start, end }: Leg): number {
 const halting = { gap: 45, speed: 1.5, least: 10 };
 
 /** Share of a leg's time in which halts show, and how many there are. */
-export function haltsIn(track: Track, { start, end }: Leg): { covered: number; halts: number } {
+function haltsIn(track: Track, { start, end }: Leg): { covered: number; halts: number } {
   let [seen, halts, standing] = [0, 0, 0];
-  const last = Math.min(firstAfter(track, end), track.ts.length - 1);
-  for (let i = Math.max(1, firstAfter(track, start)); i <= last; i += 1) {
+  const last = Math.min(track.firstAfter(end), track.ts.length - 1);
+  for (let i = Math.max(1, track.firstAfter(start)); i <= last; i += 1) {
     const seconds = track.ts[i]! - track.ts[i - 1]!;
     const slow = track.metres[i]! - track.metres[i - 1]! < halting.speed * seconds;
     if (seconds <= halting.gap) seen += seconds;

@@ -1,7 +1,9 @@
 // Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
+
 import type { Motion, Sampling } from '../clean/observations.ts';
-import { apartIn, firstAfter, floats, type Track } from '../clean/track.ts';
+import { apartIn, floats, type Track } from '../clean/track.ts';
 import { noState, stateTold } from '../motion-states.ts';
+import { firstLaterIn } from '../sorted-times.ts';
 import { SortedWindow } from './sorted-window.ts';
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
 export const cellSeconds = 15;
@@ -302,7 +304,7 @@ const sensedSpans = [30, 120];
 /** Means of what was told around the cells: of the first figure at `feature`, of the others three features on each. */
 function writeMeans({ ts: start, count, rows }: Block, figures: Figures, span: number, feature: number): void {
   const { times, width, sums } = figures;
-  let a = firstAfter({ ts: times }, start - span - 1);
+  let a = firstLaterIn(times, start - span - 1);
   let b = a;
   for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
     const ts = start + i * cellSeconds;
@@ -351,7 +353,7 @@ function readingsOf({ motions, sampling }: CellInput): Readings {
 /** Share of time for which each kind held, from `feature` on. */
 function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times } = readings;
-  let a = firstAfter({ ts: times }, start - span - 1);
+  let a = firstLaterIn(times, start - span - 1);
   let b = a;
   for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
     const ts = start + i * cellSeconds;

@@ -2,7 +2,7 @@
 
 import { transitions } from '../../model/payloads.ts';
 import type { PhoneEvent } from '../clean/observations.ts';
-import { apart, extent, firstAfter, positionAt, type Track } from '../clean/track.ts';
+import { apart, type Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { cellSeconds } from './features.ts';
 import type { Cells } from './viterbi.ts';
@@ -53,10 +53,9 @@ const nowhere = { apart: 100, extent: 200 };
 /** True for a ride, by vehicle or bicycle, that leads nowhere, as far as there are locations in it: the user stands. */
 function leadsNowhere({ state, start, end }: Run, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
-  if (firstAfter(track, start) === firstAfter(track, end)) return false;
+  if (track.firstAfter(start) === track.firstAfter(end)) return false;
   return (
-    apart(positionAt(track, start), positionAt(track, end)) < nowhere.apart &&
-    extent(track, start, end) < nowhere.extent
+    apart(track.positionAt(start), track.positionAt(end)) < nowhere.apart && track.extent(start, end) < nowhere.extent
   );
 }
 
@@ -81,8 +80,8 @@ const fastestWay = 25;
 
 /** When the user left in a sleep: by the geofence's delay, or earlier if they got too far for that. */
 function leftAt({ start, end }: Sleep, track: Track): number {
-  const first = Math.min(firstAfter(track, end), track.ts.length - 1);
-  const metres = track.metres[first]! - positionAt(track, start).metres;
+  const first = Math.min(track.firstAfter(end), track.ts.length - 1);
+  const metres = track.metres[first]! - track.positionAt(start).metres;
   return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
 }
 

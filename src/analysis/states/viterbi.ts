@@ -142,7 +142,7 @@ const sureReading = {
  * nothing. Rest keeps its odds against what is named: who walks about indoors is not under way. For Android phones
  * only: iPhones call a bicycle walking, and as the model knows both, it trusts neither.
  */
-export function weighSaid(
+function weighSaid(
   { ts, probability }: { ts: Float64Array; probability: Float64Array },
   motions: readonly Motion[],
 ): void {

@@ -5,7 +5,7 @@ import { distance, type LatLon } from '../../model/geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
 import type { Outing, RawTrip } from '../clean/candidates.ts';
 import { isRestart, type Observations } from '../clean/observations.ts';
-import { apart, extent, positionAt, type Track } from '../clean/track.ts';
+import { apart, type Track } from '../clean/track.ts';
 import { modes, type Ride } from '../modes/leg-evidence.ts';
 import type { JointModel, JointOdds } from '../modes/mode-crf.ts';
 import { cellStates, isMoving, stateTold } from '../motion-states.ts';
@@ -121,7 +121,7 @@ export function journeysOf(decoded: Decoded, from: LatLon | null): Journey[] {
   let start = from; // where the user was before the piece
   for (const piece of piecesOf(decoded)) {
     const phantom = isPhantom(decoded, piece, start);
-    start = positionAt(decoded.track, decoded.locations[piece.endIndex]!.ts);
+    start = decoded.track.positionAt(decoded.locations[piece.endIndex]!.ts);
     if (open && isTravel(piece)) {
       const { journey, since, before }: Open = open;
       const { isWait, reason } = judge(decoded, since, before, piece);
@@ -173,7 +173,7 @@ function partsOf({ locations, runs, track }: Decoded, candidate: RawTrip): Outin
   for (let i = 1; i < moving.length; i += 1) {
     const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
     if (end - rest < journeyLimits.errand) continue;
-    if (apart(positionAt(track, rest), positionAt(track, end)) > journeyLimits.restExtent) continue;
+    if (apart(track.positionAt(rest), track.positionAt(end)) > journeyLimits.restExtent) continue;
     const middle = firstAtOrAfter(locations, (rest + end) / 2);
     const last = Math.min(middle - 1, firstAtOrAfter(locations, rest));
     if (last <= startIndex || middle >= endIndex) continue;
@@ -216,7 +216,7 @@ function stopBetween(
 ): StopFigures {
   const [a, b] = [before.moved, next.moved];
   const [start_ts, end_ts] = [a.end, Math.max(a.end, b.start)];
-  const at = (ts: number) => positionAt(track, ts);
+  const at = (ts: number) => track.positionAt(ts);
   const direct = (start: number): number => {
     const way = apart(at(start), at(a.end)) + apart(at(b.start), at(b.end));
     return way > 0 ? apart(at(start), at(b.end)) / way : 0;
@@ -270,8 +270,8 @@ export function stopsOf(decoded: Decoded): StopFigures[] {
  */
 function isPhantom({ locations, motions, track }: Decoded, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
-  const away = start ? distance(start, positionAt(track, from)) : 0;
-  const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, extent(track, from, to));
+  const away = start ? distance(start, track.positionAt(from)) : 0;
+  const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, track.extent(from, to));
   if (metres < journeyLimits.standing) return true;
   if (piece.moved || metres >= journeyLimits.phantom) return false;
   const telling = within(motions, from - journeyLimits.noticedLate, to).some(

@@ -6,7 +6,7 @@ import { withFields } from '../../model/with-fields.ts';
 import type { RawTrip } from '../clean/candidates.ts';
 import type { Location, Motion } from '../clean/observations.ts';
 import { withLeftOut } from '../clean/outliers.ts';
-import { apartIn, firstAfter, metresBetween, positionAt, type Track, trackLimits } from '../clean/track.ts';
+import { type Track, trackLimits } from '../clean/track.ts';
 import { legFeatures, movingShares, rideLimits } from '../modes/leg-evidence.ts';
 import { byAir, modeOf, unknownMode } from '../modes/section-mode.ts';
 import { cellStates, stateTold } from '../motion-states.ts';
@@ -37,7 +37,7 @@ export function tripOf(
   const bounds = boundsOf(decoded, { first, last, candidate: journey.last, stay, isUnseen: unseen !== null, notAfter });
   return withFields(frame, {
     end_ts: bounds.end_ts,
-    end: shownPlace(positionAt(track, bounds.end_ts)),
+    end: shownPlace(track.positionAt(bounds.end_ts)),
     unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
     recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
     sections:
@@ -69,8 +69,8 @@ export function failedTrip(stretch: Framed, candidate: RawTrip, error: unknown):
 }
 
 function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
-  const metres = metresBetween(track, firstTs, Math.max(end, firstTs));
-  return metres + (stay ? distance(stay.location, positionAt(track, firstTs)) : 0);
+  const metres = track.metresBetween(firstTs, Math.max(end, firstTs));
+  return metres + (stay ? distance(stay.location, track.positionAt(firstTs)) : 0);
 }
 
 type Framed = Pick<Decoded, 'outing' | 'locations' | 'strays'>;
@@ -149,13 +149,13 @@ const agreement = { least: 120, most: 3600 };
 
 /** True where two locations, minutes apart, agree that the user was near an end of a leg. */
 function agreesAt(track: Track, ts: number): boolean {
-  const after = firstAfter(track, ts);
+  const after = track.firstAfter(ts);
   for (const i of [after - 1, after]) {
     if (i < 0 || i >= track.ts.length || Math.abs(track.ts[i]! - ts) > agreement.most) continue;
     for (let j = 0; j < track.ts.length; j += 1) {
       const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
       if (seconds < agreement.least || seconds > agreement.most) continue;
-      if (apartIn(track.x, track.y, i, j) <= trackLimits.impossibleSpeed * seconds) return true;
+      if (track.apart(i, j) <= trackLimits.impossibleSpeed * seconds) return true;
     }
   }
   return false;
@@ -181,7 +181,7 @@ function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Mo
 /** Whether the user went on in a vehicle through the silence between two rides: the phone felt it. */
 function wentOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
   if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
-  if (firstAfter(track, after.start) > firstAfter(track, before.end)) return false;
+  if (track.firstAfter(after.start) > track.firstAfter(before.end)) return false;
   const told = within(motions, before.end, after.start).map(({ type }) => stateTold(type));
   const of = (state: number): number => told.filter((one) => one === state).length;
   return of(cellStates.motor) > of(cellStates.still) + of(cellStates.walk);

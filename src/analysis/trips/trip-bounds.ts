@@ -15,7 +15,7 @@ import {
   type PhoneEvent,
   restartedBetween,
 } from '../clean/observations.ts';
-import { apartIn, firstAfter, positionAt, speedsIn, type Track } from '../clean/track.ts';
+import type { Track } from '../clean/track.ts';
 import { cellStates, isMoving, stateTold } from '../motion-states.ts';
 import { positionOf } from '../positions.ts';
 import { lookAround, type Stay } from '../segmenter.ts';
@@ -194,12 +194,12 @@ function leftAt({ track, runs }: Decoded, { first, last, stay, isUnseen }: Journ
   const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
   if (speed === null || speed === undefined) return first.ts;
   const earliest = stay.enter_ts + Math.min((first.ts - stay.enter_ts) / 2, leastStay);
-  return Math.max(first.ts - distance(stay.location, positionAt(track, first.ts)) / speed, earliest);
+  return Math.max(first.ts - distance(stay.location, track.positionAt(first.ts)) / speed, earliest);
 }
 
 /** m/s; the median, without standing where the user stood more than half of the time. null: no movement. */
 function typicalSpeed(track: Track, from: number, to: number): number | null {
-  const speeds = speedsIn(track, from, to);
+  const speeds = track.speedsIn(from, to);
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
 }
 
@@ -238,10 +238,9 @@ function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): n
 
 /** Since when all locations between two times lie near the last one. */
 function arrivedAt(track: Track, from: number, to: number): number {
-  let i = Math.max(0, firstAfter(track, to) - 1);
+  let i = Math.max(0, track.firstAfter(to) - 1);
   const last = i;
-  while (i > 0 && track.ts[i - 1]! >= from && apartIn(track.x, track.y, i - 1, last) < candidateLimits.timeDistance)
-    i -= 1;
+  while (i > 0 && track.ts[i - 1]! >= from && track.apart(i - 1, last) < candidateLimits.timeDistance) i -= 1;
   return Math.min(track.ts[i]!, to);
 }
 

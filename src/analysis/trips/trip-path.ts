@@ -4,7 +4,7 @@ import { between, distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/speed.ts';
 import type { Position } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
-import { firstAfter, positionAt, speedsIn, type Track, trackLimits } from '../clean/track.ts';
+import { type Track, trackLimits } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import type { PathPoint, Stay } from '../segmenter.ts';
 import { firstAtOrAfter } from '../sorted-times.ts';
@@ -29,7 +29,7 @@ const limits = {
  */
 export function pathOf(track: Track, legs: readonly Leg[], firstTs: number, stay: Stay | null): PathPoint[] {
   const [start, end] = [legs[0]!.start, legs.at(-1)!.end];
-  const first = firstAfter(track, stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
+  const first = track.firstAfter(stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
   const rest: PathPoint[] = [];
   for (let i = first; i < track.ts.length && track.ts[i]! < end; i += 1) rest.push(pointAt(track, track.ts[i]!));
   rest.push(pointAt(track, end));
@@ -45,7 +45,7 @@ export function pathOf(track: Track, legs: readonly Leg[], firstTs: number, stay
 }
 
 function pointAt(track: Track, ts: number): PathPoint {
-  const { latitude, longitude, altitude, length } = positionAt(track, ts);
+  const { latitude, longitude, altitude, length } = track.positionAt(ts);
   return { ts, latitude, longitude, altitude, length };
 }
 
@@ -62,7 +62,7 @@ function metresUntil(track: Track, legs: readonly Leg[], until: number): number 
 function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
   if (state === cellStates.walk) return limits.walking;
   const [least, most] = state === cellStates.cycle ? limits.cycling : limits.riding;
-  return Math.min(most, Math.max(least, median(speedsIn(track, from, from + limits.beginning)) || 0));
+  return Math.min(most, Math.max(least, median(track.speedsIn(from, from + limits.beginning)) || 0));
 }
 
 /** m of a path between two times that no location shows: before its first one, and over long silences. */
@@ -150,7 +150,7 @@ function addVertex(line: Line, point: PathPoint, before: PathPoint): void {
 }
 
 /** The point of the path at `ts`, linear between two of its points. */
-export function pointBetween(a: PathPoint, b: PathPoint, ts: number): PathPoint {
+function pointBetween(a: PathPoint, b: PathPoint, ts: number): PathPoint {
   const share = (ts - a.ts) / (b.ts - a.ts);
   const altitude = a.altitude === null || b.altitude === null ? null : a.altitude + share * (b.altitude - a.altitude);
   const { latitude, longitude } = between(a, b, share);

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { trackLimits, trackOf } from '../../../src/analysis/clean/track.ts';
+import { Track, trackLimits } from '../../../src/analysis/clean/track.ts';
 import { shippedModels } from '../../../src/analysis/models.ts';
 import { legFeatures, modes, type Ride } from '../../../src/analysis/modes/leg-evidence.ts';
 import { jointOdds, pairShares } from '../../../src/analysis/modes/mode-crf.ts';
@@ -184,7 +184,7 @@ describe('the smoother', () => {
             times.push(times.at(-1)! + seconds);
             metres.push(1.3 * times.at(-1)! + error);
           }
-          const track = trackOf(times.map((ts, i) => at(ts, metres[i]!, 0, { accuracy })));
+          const track = new Track(times.map((ts, i) => at(ts, metres[i]!, 0, { accuracy })));
           expect(track.leftOut).toEqual({ repeats: 0, spikes: 0 });
           const east = track.x.map((x) => x - track.x[0]!);
           const expected = directly(times, metres, accuracy);
@@ -221,7 +221,7 @@ describe('the features', () => {
           const locations = fixes.map(([, , speed], i) => at(upTo(seconds, i), upTo(east, i), 0, { speed }));
           const told = readings.map(([step]) => step);
           const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(told, i), type, confidence }));
-          const track = trackOf(locations);
+          const track = new Track(locations);
           const cellsOf = (from: number, to: number): number[][] => {
             const cells: number[][] = [];
             forEachBlock({ track, motions, sampling, from, to }, ({ ts, count, rows }) => {
@@ -253,7 +253,7 @@ it('a silence has no turn and no change of speed, wherever on earth it is', () =
         latitude: one.latitude + latitude - 30,
       }));
       const input = {
-        track: trackOf([first!, last!]),
+        track: new Track([first!, last!]),
         motions: [],
         sampling: 'time',
         from: t0 + 700,
