@@ -75,6 +75,22 @@ describeOnServers('MongoDB', (server) => {
         }),
       ));
 
+    it('of a store that an earlier version made gets the collections and indexes that it lacks, by any opening', () =>
+      withEngine(server(), (_, address) =>
+        withClient(address, async (client) => {
+          const before = await collectionsIn(client);
+          await client
+            .db()
+            .collection<{ _id: string }>('about')
+            .updateOne({ _id: 'format' }, { $unset: { layout: 1 } });
+          await client.db().collection('managers').drop();
+          await client.db().collection('trips').dropIndexes();
+          await (await openMongoEngine(address, { make: false })).close();
+          expect(await collectionsIn(client)).toEqual(before);
+          expect((await client.db().collection('trips').indexes()).length).toBe(mongoIndexes().trips!.length + 1);
+        }),
+      ));
+
     it('begins every index with the user, where the table has one', () => {
       for (const table of [accounts, documents, profiles, trips]) {
         for (const { key } of mongoIndexes()[table.name]!) expect(Object.keys(key)[0]).toBe('user');

@@ -1,4 +1,5 @@
 // Collections, indexes and shards of a store in MongoDB, and the format that says which they are.
+import { createHash } from 'node:crypto';
 import type { Collection, Document, IndexDescription } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import { NoStore } from '../../model/store-errors.ts';
@@ -23,9 +24,17 @@ function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
   }));
 }
 
+/**
+ * A digest of all collections and indexes. A store with another one was made by another version of this program: what it
+ * lacks is created when it is opened.
+ */
+const layout = createHash('sha256').update(JSON.stringify(mongoIndexes())).digest('hex').slice(0, 16);
+
 interface AboutRow {
   _id: 'format' | 'ping';
   version?: number;
+  /** The collections and indexes that were made, see `layout`. */
+  layout?: string;
   count?: number;
 }
 
@@ -38,22 +47,27 @@ export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collecti
  * server without a command of the store.
  */
 export async function ensureStore(connection: Connection, { make, onWarning }: MongoOptions): Promise<void> {
-  const exists = await hasFormat(connection);
-  if (exists && make !== true) return;
-  if (!exists && make === false) throw new NoStore(connection.address);
-  if (!exists) await refuseForeignRows(connection);
+  const format = await readFormat(connection);
+  if (format?.layout === layout && make !== true) return;
+  if (format === null && make === false) throw new NoStore(connection.address);
+  if (format === null) await refuseForeignRows(connection);
   await createIndexes(connection);
   if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));
   await tryCommands(connection);
   // Last: an opening that was interrupted is repeated.
   await retry(connection, () =>
-    aboutOf(connection).updateOne({ _id: 'format' }, { $setOnInsert: { version: storeFormat } }, { upsert: true }),
+    aboutOf(connection).updateOne(
+      { _id: 'format' },
+      { $setOnInsert: { version: storeFormat }, $set: { layout } },
+      { upsert: true },
+    ),
   );
 }
 
-async function hasFormat(connection: Connection): Promise<boolean> {
+/** What the store says of its format; null: there is no store. */
+async function readFormat(connection: Connection): Promise<AboutRow | null> {
   const format = await retry(connection, () => aboutOf(connection).findOne({ _id: 'format' }));
-  if (format === null || format.version === storeFormat) return format !== null;
+  if (format === null || format.version === storeFormat) return format;
   throw new MobilityError(
     'MOBILITY_STORE_VERSION',
     `expected a store of format ${storeFormat} at ${connection.address}, found format ${format.version}: use the version of this program that wrote it`,
@@ -63,7 +77,7 @@ async function hasFormat(connection: Connection): Promise<boolean> {
 async function refuseForeignRows(connection: Connection): Promise<void> {
   for (const { name } of tables) {
     const row = await retry(connection, () => connection.db.collection(name).findOne({}, { projection: { _id: 1 } }));
-    if (row === null || (await hasFormat(connection))) continue; // another process has created the store meanwhile
+    if (row === null || (await readFormat(connection)) !== null) continue; // another process has created the store meanwhile
     throw new MobilityError(
       'MOBILITY_STORE_VERSION',
       `expected an empty database or a store at ${connection.address}, found rows in ${name} and no format in about: name another database in the address`,

@@ -1,6 +1,7 @@
 // The tables of the store as SQLite has them.
 import type { ColumnKind, Table } from '../rows/rows.ts';
 import { allTables } from '../rows/tables.ts';
+import type { Connection } from './driver.ts';
 
 const types: Record<ColumnKind, string> = {
   text: 'TEXT NOT NULL',
@@ -10,21 +11,38 @@ const types: Record<ColumnKind, string> = {
   bytes: 'BLOB NOT NULL',
 };
 
-/** The statements that make all tables and indexes, and `about`, which keeps what concerns the file itself. */
-export const schema: readonly string[] = [
-  'CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
-  "INSERT INTO about VALUES ('ping', '')",
-  ...allTables.flatMap((table) => statementsOf(table)),
+/** A table or index, and the statement that makes it. */
+interface SchemaPart {
+  name: string;
+  sql: string;
+}
+
+/** All tables and indexes; `about` keeps what concerns the file itself. */
+const parts: readonly SchemaPart[] = [
+  { name: 'about', sql: 'CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)' },
+  ...allTables.flatMap((table) => partsOf(table)),
 ];
 
-function statementsOf({ name, columns, key, indexes }: Table<never>): string[] {
+/** The statements that make all tables and indexes. */
+export const schema: readonly string[] = [...parts.map(({ sql }) => sql), "INSERT INTO about VALUES ('ping', '')"];
+
+/** The statements that make what a store lacks: an earlier version of this program made it. */
+export function missingParts(connection: Connection): string[] {
+  const found = connection.prepare('SELECT name FROM sqlite_schema').all<{ name: string }>();
+  const names = new Set(found.map(({ name }) => name));
+  return parts.filter(({ name }) => !names.has(name)).map(({ sql }) => sql);
+}
+
+function partsOf({ name, columns, key, indexes }: Table<never>): SchemaPart[] {
   const defined = Object.entries<ColumnKind>(columns).map(([column, kind]) => `"${column}" ${types[kind]}`);
+  // The checksum before the bytes: whoever reads it alone need not go through these.
+  const all = ['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${columnList(key)})`].join(', ');
   return [
-    // The checksum before the bytes: whoever reads it alone need not go through these.
-    `CREATE TABLE ${name} (${['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${columnList(key)})`].join(', ')})`,
+    { name, sql: `CREATE TABLE IF NOT EXISTS ${name} (${all})` },
     ...indexes.map(({ columns: indexed, unique }) => {
+      const index = [name, ...indexed].join('_');
       const kind = unique ? 'UNIQUE INDEX' : 'INDEX';
-      return `CREATE ${kind} ${[name, ...indexed].join('_')} ON ${name} (${columnList(indexed)})`;
+      return { name: index, sql: `CREATE ${kind} IF NOT EXISTS ${index} ON ${name} (${columnList(indexed)})` };
     }),
   ];
 }

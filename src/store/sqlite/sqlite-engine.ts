@@ -1,10 +1,11 @@
 // The engine on SQLite: one file in one folder, for several processes of one machine.
-import { closeSync, openSync } from 'node:fs';
-import { stat, statfs } from 'node:fs/promises';
+import { closeSync, constants, openSync } from 'node:fs';
+import { access, stat, statfs } from 'node:fs/promises';
 import type { Engine } from '../rows/rows.ts';
 import type { Connection } from './driver.ts';
 import { openFolder } from './folder.ts';
-import { openTransactions } from './sqlite-transactions.ts';
+import { missingParts } from './schema.ts';
+import { openTransactions, type Transactions } from './sqlite-transactions.ts';
 import { wipe } from './wipe.ts';
 
 /** How to open: see `OpenOptions`. */
@@ -21,6 +22,10 @@ export async function openSqliteEngine(
 ): Promise<Engine> {
   const path = await openFolder(folder, { make });
   const file = await openTransactions(path, busySeconds);
+  await complete(file, path).catch(async (error) => {
+    await file.close();
+    throw error;
+  });
   let handle: number | null = null; // for `wipe`
   return {
     address: `sqlite:${folder}`,
@@ -47,6 +52,17 @@ export async function openSqliteEngine(
       handle = null;
     },
   };
+}
+
+/** Makes tables and indexes that the store lacks, unless it may only be read. */
+async function complete(file: Transactions, path: string): Promise<void> {
+  const missing = await file.look(missingParts);
+  const isWritable = (): Promise<boolean> =>
+    access(path, constants.W_OK).then(
+      () => true,
+      () => false,
+    );
+  if (missing.length > 0 && (await isWritable())) await file.alone((connection) => connection.exec(missing.join('; ')));
 }
 
 async function sizeOf(path: string): Promise<number> {
