@@ -11,7 +11,7 @@ export async function day({ rounds = 9, file } = {}) {
   const entries = file ? read(file) : [...simulateDays({ platform: 'ios', day: '2024-03-11', seed: 'ada' }, 2)].flat();
   console.log(`\nday: ${entries.length} entries of ${file ?? 'two working days of a simulated iPhone'}`);
   await inFolder(async (folder) => {
-    const store = await openStore(folder, { checkpointer: true });
+    const store = await openStore(folder);
     const first = await measure(store, entries, 'cold');
     const later = [];
     for (let i = 0; i < rounds; i++) later.push(await measure(store, entries, `warm-${i}`));

@@ -10,7 +10,7 @@ export async function idle({ rounds = 5 } = {}) {
   console.log(`\nidle: pipeline --all over ${users} users with nothing new, ${rounds} rounds`);
   await inFolder(async (folder) => {
     const options = { log: silentLog, now: () => Date.now() / 1000 };
-    const store = await openStore(folder, { checkpointer: true });
+    const store = await openStore(folder);
     const morning = simulateDay({ platform: 'android', day: '2024-03-11', seed: 'ada' }).slice(0, 250);
     for (let i = 0; i < users; i++) {
       const { user } = await store.users.register(`phone-${i}`, { now: 1 });

@@ -286,7 +286,7 @@ async function measureEverybody(place, cases, name, users) {
   const uuids = [];
   let entries = 0;
   const pushing = async (count, entriesOf) => {
-    const store = await openStore(place, { checkpointer: true });
+    const store = await openStore(place);
     for (let i = 0; i < count; i++) {
       uuids[i] ??= (await store.users.register(`user ${i}`, { now: 1 })).user.uuid;
       await putBatch(uuids[i], entriesOf(i), { store, now });

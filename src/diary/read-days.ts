@@ -1,6 +1,6 @@
 // The days of a person as everybody shows them: trips, observed time with its reasons, what was said, and flags.
 
-import { addDays, localDay, startOfDay, type TimeRange } from '../model/time.ts';
+import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
@@ -27,8 +27,6 @@ type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
 /** The part of the store that days are made of. */
 export type DayStore = Pick<Store, 'trips' | 'pipeline' | 'timeseries' | 'usercache' | 'tokens'>;
-
-const day = 86_400; // s
 
 /** Days whose trips are in memory at the same time. */
 const daysAtOnce = 31;

@@ -7,7 +7,7 @@ import type { LabelStore } from '../diary/labels/read-inputs.ts';
 import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { readStated } from '../diary/observed-time.ts';
 import type { JsonValue } from '../model/json.ts';
-import { justAfter, type TimeRange } from '../model/time.ts';
+import { day, justAfter, type TimeRange } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
 import type { DerivedKey } from './derived-keys.ts';
 import { type Element, elementsAt, everyElement } from './elements.ts';
@@ -23,7 +23,6 @@ export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
 /** Elements in memory at a time, with the labels of them all. */
 const batchSize = 50;
-const day = 86_400; // s
 
 /**
  * The entries of `keys` whose `time` lies in the range, both ends included, ascending by it. Labels are suggested where

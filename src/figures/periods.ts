@@ -1,6 +1,7 @@
 // Frequencies and the periods they make of sections: UTC calendar bins, or groups by local date.
 import {
   addUtc,
+  day,
   formatTime,
   type LocalDateTime,
   localDateTime,
@@ -52,7 +53,6 @@ const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'ye
 
 /** With more bins than this between the first section and the last, only those that hold something are listed. */
 const maxListedBins = 20_000;
-const day = 86_400; // s
 
 /**
  * UTC bins from the first section to the last, those between that hold nothing included. The label is the start of the

@@ -1,5 +1,5 @@
 // Reads from the store the sections that start in a range of time.
-import { startOfDay, type TimeRange } from '../model/time.ts';
+import { day, startOfDay, type TimeRange } from '../model/time.ts';
 import { everyLink } from '../store/paging.ts';
 import type { Trips } from '../store/store.ts';
 
@@ -10,7 +10,6 @@ import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
 
 const pageSize = 200; // links of the chain held at once
-const day = 86_400; // s
 
 /**
  * Sections of the user with `start_ts` in `range`, ascending. The trips are read in pages; only the figures are kept.

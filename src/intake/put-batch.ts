@@ -1,10 +1,12 @@
 // Stores pushed entries of a user: the only way in, for phones, other apps, imports and simulations.
+
 import { type Log, type Messages, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
 import { dataTime, type Entry, type Metadata } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/mobility-error.ts';
+import { believedAhead } from '../model/time.ts';
 import type { ProfileNote, PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { isEntry, type Taken, takeEntry, takeText } from './check-entry.ts';
@@ -207,9 +209,6 @@ function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
     typeof writeTs === 'number' && Number.isFinite(writeTs) ? writeTs : null,
   ];
 }
-
-/** s; a location that claims to be of later than this after its arrival does not count as the newest. */
-const believedAhead = 86_400;
 
 /** The newest times of a put, for the profile. */
 class NewestTimes {

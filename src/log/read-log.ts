@@ -1,14 +1,15 @@
 // Reads log files of all sources, compressed ones too, without holding a file in memory.
+
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
+import { day } from '../model/time.ts';
 import { linesOf } from './file-lines.ts';
 import { type LogKind, type LogName, logNames } from './file-names.ts';
 import { type FileLine, parseFileLine } from './line-format.ts';
 
 const pollTime = 250; // ms between two looks at the files
-const day = 86_400; // s
 
 /** A line and the source that wrote it: `server`, `pipeline`, or with a number if several ran at once. */
 export type LogLine = FileLine & { source: string };

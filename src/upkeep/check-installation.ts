@@ -1,4 +1,5 @@
 // What an installation needs, checked one by one: rights, disk, clock, zones, leases, proxy, backup, log.
+
 import { accessSync, constants, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { CommandContext } from '../cli/context.ts';
@@ -6,6 +7,7 @@ import { agoText, minuteText } from '../cli/wording.ts';
 import { readActs } from '../log/audit-log.ts';
 import { folderIn, isMongoAddress } from '../model/address.ts';
 import { errorText } from '../model/mobility-error.ts';
+import { day } from '../model/time.ts';
 import type { Lease, Store } from '../store/store.ts';
 
 /** One thing that was checked; `next` mends it. */
@@ -16,7 +18,6 @@ export interface Check {
   next?: string;
 }
 
-const day = 86_400; // s
 /** s that clocks of servers may be apart. */
 const clockSlack = 30;
 /** Days after which a backup is missing. */

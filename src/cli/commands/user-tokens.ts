@@ -1,9 +1,11 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
+
 import { Command, Option } from 'commander';
 import { clockText } from '../../diary/number-text.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { sourceNames } from '../../model/sources.ts';
+import { day } from '../../model/time.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { qrText } from '../../web/pages/qr.ts';
@@ -15,8 +17,6 @@ import { streamText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { checkedToken, newToken, showTokens } from '../tokens.ts';
 import { minuteText, withZone } from '../wording.ts';
-
-const day = 86_400; // s
 
 /** Days for which a token of a person or script is valid by default. */
 const usualDays = 365;

@@ -1,6 +1,6 @@
 // The chain of trips as people read it: the analysed chain with the corrections that hold. Nothing of it is stored.
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
-import { justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
+import { day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
@@ -18,7 +18,6 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'apply
 export type ChainStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
 
 const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
-const day = 86_400; // s
 
 /**
  * Trips as people see them. Every call reads the corrections of its user, while it reads the trips: a correction or its

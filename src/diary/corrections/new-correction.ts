@@ -1,8 +1,10 @@
 // The entry of a correction, as a page or a command makes it.
+
 import type { Correction } from '../../model/correction.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
+import { day } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { concernedBy } from './apply.ts';
 import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected-trips.ts';
@@ -18,8 +20,6 @@ export interface CorrectionAuthor {
   author?: string;
   reason?: string;
 }
-
-const day = 86_400; // s
 
 /** The entry to put: with the trips that its author sees now, so that it is known later if they became others. */
 export async function correctionEntry(

@@ -1,6 +1,6 @@
 // What a user said about the trips and stays of a stretch of time: inputs are matched whenever somebody reads.
 
-import { justAfter, type TimeRange } from '../../model/time.ts';
+import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { TripSpan } from '../../store/store.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import type { Input } from './input-keys.ts';
@@ -20,8 +20,6 @@ export interface Labels {
 
 /** The labels of a user without any input. */
 export const noLabels: Labels = { ofTrip: () => nothingSaid, ofStay: () => nothingSaid, labelledTrips: 0 };
-
-const day = 86_400; // s
 
 /**
  * What was said about trips and stays that touch the range. Nothing of it is stored: no label depends on when it came,

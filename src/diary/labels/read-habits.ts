@@ -1,13 +1,11 @@
 // The trips that a user labelled around a stretch of time: what suggestions are told from. Bounded, and read when
 // asked.
 
-import type { TimeRange } from '../../model/time.ts';
+import { day, type TimeRange } from '../../model/time.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { matched, spansAround } from './load-labels.ts';
 import { type LabelStore, readLastLabels } from './read-inputs.ts';
 import { type LabelledWay, type LabelSet, suggestedLabels, type Way, wayOf } from './suggest.ts';
-
-const day = 86_400; // s
 
 /** How long before and after a trip others are looked at: habits change. */
 const reach = { before: 90 * day, after: 30 * day };

@@ -2,6 +2,7 @@
 
 import { faultReason } from '../../model/error-summary.ts';
 import { affectsOf } from '../../model/keys.ts';
+import { believedAhead, day } from '../../model/time.ts';
 import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';
 
@@ -124,11 +125,8 @@ export interface StandOptions {
 
 /** Days after which somebody is silent. */
 export const usualSilentDays = 3;
-const day = 86_400; // s
 /** s that entries may wait: runs are made every few minutes to once a day. */
 const longWait = 1.5 * day;
-/** s; a phone's clock is believed up to a day ahead. */
-const believedAhead = day;
 /** s; a refusal in somebody's name by a token that is not theirs counts only if they themselves did not call. */
 const strangersWait = day;
 /** Entries set aside that break the chain: some wrong ones among thousands do not. */

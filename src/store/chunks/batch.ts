@@ -2,7 +2,7 @@
 import { dataTime, type Entry } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
-import { maxTime } from '../../model/time.ts';
+import { believedAhead, maxTime } from '../../model/time.ts';
 import { objectIn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 import { levels, packText, unpackText } from './pack.ts';
@@ -25,9 +25,6 @@ export interface Waiting {
   /** By the place of the entry. */
   failed: Record<number, { first_ts: number; tries: number }>;
 }
-
-/** s; phones' clocks are often wrong by minutes or hours. More than a day means that the clock was ahead. */
-const believedAhead = 86_400;
 
 /**
  * When an entry may be processed: 0 for at once. One whose `write_ts` is more than a day after its first receipt waits

@@ -25,8 +25,8 @@ function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
 }
 
 /**
- * A digest of all collections and indexes. A store with another one was made by another version of this program: what it
- * lacks is created when it is opened.
+ * A digest of all collections and indexes. A store with another one was made by another version of this program: what
+ * it lacks is created when it is opened.
  */
 const layout = createHash('sha256').update(JSON.stringify(mongoIndexes())).digest('hex').slice(0, 16);
 
