@@ -1,0 +1,81 @@
+// GTFS zips: a stranger's archive -> the tables of a feed. Nothing is unpacked to disk.
+import { parse } from 'csv-parse';
+import { MobilityError } from '../model/mobility-error.ts';
+import type { GtfsRow, GtfsTables } from '../transit/build-index.ts';
+import { zippedFile } from './source.ts';
+import { SourceBroken } from './source-error.ts';
+import { zipEntries } from './zip.ts';
+
+/** Bytes that a feed may have unpacked, in all tables that are read. */
+const maxUnpacked = 200 * 1024 * 1024;
+const tables = [
+  ...['agency', 'calendar', 'calendar_dates', 'feed_info', 'frequencies', 'routes', 'shapes', 'stop_times', 'stops'],
+  'trips',
+];
+
+/** The tables in a zip. Throws `MOBILITY_USAGE` if it is no archive of a feed. */
+export async function openGtfs(path: string): Promise<GtfsTables> {
+  const found = new Map((await gtfsFiles(path)).map((entry) => [tableOf(entry.name)!, entry]));
+  return {
+    async *rows(table) {
+      const entry = found.get(table);
+      if (entry === undefined) return;
+      const file = await zippedFile(path, entry);
+      const parser = parse({
+        bom: true,
+        columns: trimmed,
+        relax_column_count: true,
+        skip_empty_lines: true,
+        trim: true,
+      });
+      const decoder = new TextDecoder('utf-8', { fatal: true });
+      const feed = async (): Promise<void> => {
+        for await (const bytes of file.bytes()) {
+          if (!parser.write(decoder.decode(bytes, { stream: true }))) {
+            await new Promise((resolve) => parser.once('drain', resolve));
+          }
+        }
+        parser.end(decoder.decode());
+      };
+      feed().catch((error: Error) => parser.destroy(error));
+      try {
+        for await (const row of parser) yield row as GtfsRow;
+      } catch (error) {
+        if (error instanceof MobilityError && !(error instanceof SourceBroken)) throw error;
+        throw unusable(path, `${table}.txt cannot be read: ${(error as Error).message}`);
+      } finally {
+        parser.destroy();
+      }
+    },
+  };
+}
+
+const trimmed = (names: string[]): string[] => names.map((name) => name.trim().replace(/^"|"$/g, ''));
+
+async function gtfsFiles(path: string): ReturnType<typeof zipEntries> {
+  try {
+    const entries = (await zipEntries(path)).filter(({ name }) => tableOf(name) !== null);
+    // Some feeds lie in a folder inside the zip; of two copies, that nearest to the root is the feed.
+    const depth = (name: string): number => name.split('/').length;
+    entries.sort((a, b) => depth(b.name) - depth(a.name));
+    const size = entries.reduce((sum, entry) => sum + entry.size, 0);
+    if (size > maxUnpacked) {
+      throw unusable(path, `it has ${Math.round(size / 1024 ** 2)} MiB unpacked, and 200 MiB may be read: split it`);
+    }
+    for (const table of ['agency', 'routes', 'stops', 'stop_times', 'trips']) {
+      if (!entries.some(({ name }) => tableOf(name) === table)) throw unusable(path, `it has no ${table}.txt`);
+    }
+    return entries;
+  } catch (error) {
+    if (error instanceof SourceBroken) throw unusable(path, error.message);
+    throw error;
+  }
+}
+
+const tableOf = (name: string): string | null => {
+  const base = name.split('/').at(-1)!.toLowerCase();
+  return tables.find((table) => base === `${table}.txt`) ?? null;
+};
+
+const unusable = (path: string, reason: string): MobilityError =>
+  new MobilityError('MOBILITY_USAGE', `${path}: expected a GTFS feed: ${reason}`);

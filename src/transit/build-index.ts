@@ -1,0 +1,402 @@
+// The tables of a GTFS feed -> its index.
+//
+//   stop_times.txt                          index
+//   trip 1: A 06:00, B 06:04, C 06:09       pattern 1: stops A B C, seconds 0 240 540, hours 6 and 7, 2 trips a day
+//   trip 2: A 07:00, B 07:04, C 07:09       pattern 2: stops A C, seconds 0 420, hour 8, 1 trip a day
+//   trip 3: A 08:00,          C 08:07
+
+import type { LatLon } from '../model/geo/distance.ts';
+import { MobilityError } from '../model/mobility-error.ts';
+import { type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
+import { simplify } from './line.ts';
+
+/** A row of a table by the names of its columns; a missing column is absent. */
+export type GtfsRow = Readonly<Record<string, string | undefined>>;
+
+/** The tables of a feed by name, without `.txt`; `rows` of a table that the feed lacks has none. */
+export interface GtfsTables {
+  rows(table: string): AsyncIterable<GtfsRow>;
+}
+
+/** What a feed lacks or has too much of, for the operator. */
+export interface FeedNotes {
+  /** Patterns without a shape, and without times. */
+  no_shape: number;
+  no_times: number;
+  /** Trips without two known stops, and routes of kinds that no trip of a person is (lifts, taxis). */
+  trips_left_out: number;
+  routes_left_out: number;
+  /** Rare patterns that were left out to keep the index small. */
+  patterns_left_out: number;
+}
+
+/** Rows of `stop_times.txt`; the largest national feeds have 10 times as many: split those by agency. */
+const maxStopTimes = 8_000_000;
+/** A feed of a large agency has 500 to 3,000; event and school trips are the rarest. */
+const maxPatterns = 6_000;
+const shapeTolerance = 8; // m
+const day = 86_400;
+
+/** Builds the index of a feed. Throws `MOBILITY_USAGE` with a sentence for a feed that cannot be used. */
+export async function buildIndex(id: string, tables: GtfsTables): Promise<{ index: FeedIndex; notes: FeedNotes }> {
+  const agencies = await readAgencies(tables);
+  const { routes, left: routesLeft } = await readRoutes(tables, agencies);
+  const stops = await readStops(tables);
+  const services = await readServices(tables);
+  const trips = await readTrips(tables, routes, services);
+  await readFrequencies(tables, trips);
+  await readStopTimes(tables, trips, stops);
+  const { patterns, tripsLeft } = toPatterns(trips, services.days);
+  if (patterns.length === 0) throw unusable('trips with times at two stops or more', 'none');
+  const kept = [...patterns].sort((a, b) => b.trips - a.trips || a.order - b.order).slice(0, maxPatterns);
+  const shapes = await readShapes(tables, new Set(kept.map(({ shapeId }) => shapeId).filter((shape) => shape !== '')));
+  kept.sort((a, b) => a.order - b.order);
+  const index = compact(id, kept, trips.stops, shapes, { agencies, services });
+  const notes: FeedNotes = {
+    no_shape: index.patterns.filter(({ shape }) => shape < 0).length,
+    no_times: index.patterns.filter(({ seconds }) => seconds.length === 0).length,
+    trips_left_out: tripsLeft,
+    routes_left_out: routesLeft,
+    patterns_left_out: patterns.length - kept.length,
+  };
+  return { index, notes };
+}
+
+const unusable = (expected: string, found: string): MobilityError =>
+  new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}`);
+
+interface Agencies {
+  nameOf: Map<string, string>;
+  first: string;
+  zone: string;
+}
+
+async function readAgencies(tables: GtfsTables): Promise<Agencies> {
+  const nameOf = new Map<string, string>();
+  let zone = '';
+  for await (const { agency_id = '', agency_name = '', agency_timezone = '' } of tables.rows('agency')) {
+    nameOf.set(agency_id, agency_name || agency_id);
+    zone ||= agency_timezone;
+  }
+  if (nameOf.size === 0) throw unusable('agency.txt', 'none');
+  if (!isZone(zone)) throw unusable('an IANA time zone in agency_timezone', JSON.stringify(zone));
+  return { nameOf, first: [...nameOf.values()][0]!, zone };
+}
+
+function isZone(zone: string): boolean {
+  try {
+    return zone !== '' && new Intl.DateTimeFormat('en', { timeZone: zone }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+async function readRoutes(
+  tables: GtfsTables,
+  agencies: Agencies,
+): Promise<{ routes: Map<string, TransitRoute>; left: number }> {
+  const routes = new Map<string, TransitRoute>();
+  let left = 0;
+  for await (const row of tables.rows('routes')) {
+    const { route_id = '', agency_id = '', route_short_name = '', route_long_name = '', route_type = '' } = row;
+    const kind = kindOfType(Number(route_type || Number.NaN));
+    if (kind === null) {
+      left += 1;
+      continue;
+    }
+    const agency = agencies.nameOf.get(agency_id) ?? agencies.first;
+    routes.set(route_id, { id: route_id, agency, short_name: route_short_name, long_name: route_long_name, kind });
+  }
+  if (routes.size === 0) throw unusable('routes of trains, buses or ferries in routes.txt', 'none');
+  return { routes, left };
+}
+
+type Stop = { name: string } & LatLon;
+
+/** Stops by id; a platform has the name of its station, and the position of it where it has none. */
+async function readStops(tables: GtfsTables): Promise<Map<string, Stop>> {
+  const found = new Map<string, { name: string; parent: string; at: LatLon | null }>();
+  for await (const { stop_id = '', stop_name = '', stop_lat = '', stop_lon = '', parent_station = '' } of tables.rows(
+    'stops',
+  )) {
+    const [latitude, longitude] = [Number(stop_lat), Number(stop_lon)];
+    const isGiven = stop_lat !== '' && stop_lon !== '';
+    if (isGiven && !(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) {
+      throw unusable('stops on earth in stops.txt', `${stop_lat}, ${stop_lon} at stop ${JSON.stringify(stop_id)}`);
+    }
+    found.set(stop_id, { name: stop_name, parent: parent_station, at: isGiven ? { latitude, longitude } : null });
+  }
+  const stops = new Map<string, Stop>();
+  for (const [id, { name, parent, at }] of found) {
+    const station = found.get(parent);
+    const place = at ?? station?.at;
+    if (place) stops.set(id, { name: station?.name || name, ...place });
+  }
+  if (stops.size === 0) throw unusable('stops with coordinates in stops.txt', 'none');
+  return stops;
+}
+
+interface Services {
+  /** Days of the week of each service as bits, Monday first, and on how many days of the feed it runs. */
+  byId: Map<string, { week: number; days: number }>;
+  first: string;
+  last: string;
+  /** Days from the first to the last. */
+  days: number;
+}
+
+const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+
+async function readServices(tables: GtfsTables): Promise<Services> {
+  const byId: Services['byId'] = new Map();
+  let first = '99999999';
+  let last = '00000000';
+  for await (const row of tables.rows('calendar')) {
+    const { service_id = '', start_date = '', end_date = '' } = row;
+    if (!isDate(start_date) || !isDate(end_date)) continue;
+    const week = weekdays.reduce((bits, name, at) => bits | (row[name] === '1' ? 1 << at : 0), 0);
+    const span = dayNumber(end_date) - dayNumber(start_date) + 1;
+    const count = weekdays.filter((_, at) => week & (1 << at)).length;
+    byId.set(service_id, { week, days: Math.round((Math.max(0, span) * count) / 7) });
+    if (week === 0) continue;
+    if (start_date < first) first = start_date;
+    if (end_date > last) last = end_date;
+  }
+  for await (const { service_id = '', date = '', exception_type = '' } of tables.rows('calendar_dates')) {
+    if (!isDate(date)) continue;
+    const service = byId.get(service_id) ?? { week: 0, days: 0 };
+    byId.set(service_id, service);
+    service.days += exception_type === '2' ? -1 : 1;
+    if (exception_type === '2') continue;
+    service.week |= 1 << ((dayNumber(date) + 3) % 7); // 1970-01-01 was a Thursday
+    if (date < first) first = date;
+    if (date > last) last = date;
+  }
+  for await (const { feed_start_date = '', feed_end_date = '' } of tables.rows('feed_info')) {
+    if (isDate(feed_start_date)) first = feed_start_date;
+    if (isDate(feed_end_date)) last = feed_end_date;
+  }
+  if (!isDate(first) || !isDate(last) || last < first) {
+    throw unusable('days of service in calendar.txt or calendar_dates.txt', 'none');
+  }
+  const days = dayNumber(last) - dayNumber(first) + 1;
+  return { byId, first: withDashes(first), last: withDashes(last), days };
+}
+
+const isDate = (text: string): boolean => /^(19|20)\d{6}$/.test(text) && Number.isFinite(dayNumber(text));
+const withDashes = (text: string): string => `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6)}`;
+const dayNumber = (text: string): number => Date.parse(`${withDashes(text)}T00:00:00Z`) / (day * 1000);
+
+interface Trip {
+  route: TransitRoute;
+  shapeId: string;
+  week: number;
+  /** On how many days of the feed it runs. */
+  days: number;
+  /** When it starts, in seconds of the service day, if `frequencies.txt` repeats it: pairs of start and end. */
+  windows: { start: number; end: number; headway: number }[];
+  calls: { sequence: number; stop: number; time: number }[];
+}
+
+interface Trips {
+  byId: Map<string, Trip>;
+  /** Stops in the order in which trips name them first. */
+  stops: Stop[];
+}
+
+async function readTrips(
+  tables: GtfsTables,
+  routes: ReadonlyMap<string, TransitRoute>,
+  services: Services,
+): Promise<Trips> {
+  const byId = new Map<string, Trip>();
+  for await (const { trip_id = '', route_id = '', service_id = '', shape_id = '' } of tables.rows('trips')) {
+    const route = routes.get(route_id);
+    if (route === undefined) continue;
+    const { week, days } = services.byId.get(service_id) ?? { week: 0b1111111, days: services.days };
+    byId.set(trip_id, { route, shapeId: shape_id, week, days: Math.max(0, days), windows: [], calls: [] });
+  }
+  if (byId.size === 0) throw unusable('trips in trips.txt', 'none');
+  return { byId, stops: [] };
+}
+
+async function readFrequencies(tables: GtfsTables, trips: Trips): Promise<void> {
+  for await (const { trip_id = '', start_time = '', end_time = '', headway_secs = '' } of tables.rows('frequencies')) {
+    const [start, end, headway] = [secondsOf(start_time), secondsOf(end_time), Number(headway_secs)];
+    if (Number.isFinite(start) && end > start && headway > 0)
+      trips.byId.get(trip_id)?.windows.push({ start, end, headway });
+  }
+}
+
+async function readStopTimes(tables: GtfsTables, trips: Trips, stops: ReadonlyMap<string, Stop>): Promise<void> {
+  const numbers = new Map<string, number>();
+  let count = 0;
+  for await (const row of tables.rows('stop_times')) {
+    const { trip_id = '', stop_id = '', stop_sequence = '', arrival_time = '', departure_time = '' } = row;
+    count += 1;
+    if (count > maxStopTimes)
+      throw unusable(`at most ${maxStopTimes} rows in stop_times.txt`, 'more: split it by agency');
+    const trip = trips.byId.get(trip_id);
+    const stop = stops.get(stop_id);
+    if (trip === undefined || stop === undefined) continue;
+    let number = numbers.get(stop_id);
+    if (number === undefined) {
+      number = trips.stops.length;
+      numbers.set(stop_id, number);
+      trips.stops.push(stop);
+    }
+    trip.calls.push({ sequence: Number(stop_sequence), stop: number, time: secondsOf(arrival_time || departure_time) });
+  }
+}
+
+/** Seconds of the service day; times from 24:00 on belong to the day after. NaN if it is no time. */
+function secondsOf(text: string): number {
+  const parts = /^\s*(\d{1,3}):(\d\d):(\d\d)\s*$/.exec(text);
+  return parts === null ? Number.NaN : Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3]);
+}
+
+interface FoundPattern extends Omit<TransitPattern, 'route' | 'shape'> {
+  route: TransitRoute;
+  shapeId: string;
+  order: number;
+}
+
+function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[]; tripsLeft: number } {
+  const groups = new Map<string, Trip[]>();
+  let tripsLeft = 0;
+  for (const trip of trips.byId.values()) {
+    trip.calls.sort((a, b) => a.sequence - b.sequence);
+    if (trip.calls.length < 2) {
+      tripsLeft += 1;
+      continue;
+    }
+    const key = `${trip.route.id}\n${trip.shapeId}\n${trip.calls.map(({ stop }) => stop).join()}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [trip]);
+    else group.push(trip);
+  }
+  const patterns = [...groups.values()].map((group, order): FoundPattern => {
+    const { route, shapeId, calls } = group[0]!;
+    const times = group.map(timesFrom).filter((all) => all !== null);
+    const seconds = times.length === 0 ? [] : calls.map((_, at) => median(times.map((all) => all[at]! - all[0]!)));
+    const runs = group.reduce((sum, trip) => sum + runsADay(trip) * Math.min(1, trip.days / feedDays), 0);
+    const hours = hoursOf(group, times.length === 0);
+    const stops = calls.map(({ stop }) => stop);
+    return { route, shapeId, stops, seconds, hours, trips: Math.round(runs * 100) / 100, order };
+  });
+  return { patterns, tripsLeft };
+}
+
+/** Times at all calls; those between two known times are spread evenly. Null without times at the first and last. */
+function timesFrom({ calls }: Trip): number[] | null {
+  const times = calls.map(({ time }) => time);
+  if (!Number.isFinite(times[0]) || !Number.isFinite(times.at(-1))) return null;
+  for (let at = 1, known = 0; at < times.length; at += 1) {
+    if (!Number.isFinite(times[at])) continue;
+    for (let gap = known + 1; gap < at; gap += 1) {
+      times[gap] = times[known]! + ((times[at]! - times[known]!) * (gap - known)) / (at - known);
+    }
+    known = at;
+  }
+  return times;
+}
+
+function median(values: number[]): number {
+  values.sort((a, b) => a - b);
+  return Math.round(values[values.length >> 1]!);
+}
+
+const runsADay = ({ windows }: Trip): number =>
+  windows.length === 0 ? 1 : windows.reduce((sum, { start, end, headway }) => sum + (end - start) / headway, 0);
+
+/** Bits of the hours in which a trip is under way. A pattern without times runs at all hours. */
+function hoursOf(group: readonly Trip[], isUntimed: boolean): [number, number, number] {
+  const hours: [number, number, number] = [0, 0, 0];
+  if (isUntimed) return [0xffffff, 0xffffff, 0xffffff];
+  for (const { week, windows, calls } of group) {
+    const [start, end] = [calls[0]!.time, calls.at(-1)!.time];
+    if (!Number.isFinite(start) || !Number.isFinite(end)) continue;
+    const spans =
+      windows.length === 0 ? [{ start, end }] : windows.map((one) => ({ ...one, end: one.end + end - start }));
+    for (const span of spans) {
+      for (let hour = Math.floor(span.start / 3600); hour <= Math.floor(span.end / 3600) && hour < 72; hour += 1) {
+        for (let weekday = 0; weekday < 7; weekday += 1) {
+          if ((week & (1 << weekday)) === 0) continue;
+          hours[dayType((weekday + Math.floor(hour / 24)) % 7)] |= 1 << (hour % 24);
+        }
+      }
+    }
+  }
+  return hours;
+}
+
+/** Index in `hours` of a day of the week, Monday 0. */
+export const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
+
+async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Promise<Map<string, number[]>> {
+  const found = new Map<string, { sequence: number; latitude: number; longitude: number }[]>();
+  if (wanted.size === 0) return new Map();
+  for await (const row of tables.rows('shapes')) {
+    const { shape_id = '', shape_pt_sequence = '', shape_pt_lat = '', shape_pt_lon = '' } = row;
+    if (!wanted.has(shape_id)) continue;
+    const [latitude, longitude] = [Number(shape_pt_lat), Number(shape_pt_lon)];
+    if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) continue;
+    const points = found.get(shape_id);
+    const point = { sequence: Number(shape_pt_sequence), latitude, longitude };
+    if (points === undefined) found.set(shape_id, [point]);
+    else points.push(point);
+  }
+  const lines = [...found].flatMap(([id, points]): [string, number[]][] => {
+    points.sort((a, b) => a.sequence - b.sequence);
+    const line = simplify(points, shapeTolerance).flatMap(({ latitude, longitude }) => [latitude, longitude]);
+    return line.length < 4 ? [] : [[id, line]];
+  });
+  return new Map(lines);
+}
+
+/** The index with the stops, routes and shapes that its patterns use, each once. */
+function compact(
+  id: string,
+  patterns: readonly FoundPattern[],
+  stops: readonly Stop[],
+  lines: ReadonlyMap<string, number[]>,
+  { agencies, services }: { agencies: Agencies; services: Services },
+): FeedIndex {
+  const used = { stops: new Numbered<Stop>(), routes: new Numbered<TransitRoute>(), shapes: new Numbered<string>() };
+  const kept = patterns.map(({ route, shapeId, stops: calls, seconds, hours, trips }): TransitPattern => {
+    const line = lines.get(shapeId);
+    return {
+      route: used.routes.of(route),
+      shape: line === undefined ? -1 : used.shapes.of(JSON.stringify(line)),
+      stops: calls.map((call) => used.stops.of(stops[call]!)),
+      seconds,
+      hours,
+      trips,
+    };
+  });
+  return {
+    id,
+    agencies: [...new Set(used.routes.values.map(({ agency }) => agency))].sort(),
+    zone: agencies.zone,
+    first_day: services.first,
+    last_day: services.last,
+    stops: used.stops.values,
+    routes: used.routes.values,
+    patterns: kept,
+    shapes: used.shapes.values.map((line) => JSON.parse(line) as number[]),
+  };
+}
+
+/** Numbers values in the order in which they come first. */
+class Numbered<T> {
+  readonly values: T[] = [];
+  readonly #numbers = new Map<T, number>();
+
+  of(value: T): number {
+    const known = this.#numbers.get(value);
+    if (known !== undefined) return known;
+    this.#numbers.set(value, this.values.length);
+    this.values.push(value);
+    return this.values.length - 1;
+  }
+}

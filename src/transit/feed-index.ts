@@ -1,0 +1,128 @@
+import type { LatLon } from '../model/geo/distance.ts';
+
+/**
+ * What a vehicle of a route is. `null` in `kindOfType`: a lift, a funicular in a museum, a taxi: nothing that the
+ * analysis decides about.
+ */
+export type TransitKind = 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
+
+/** The kinds on rails: one family of evidence, because their shapes and speeds overlap. */
+export const railKinds: readonly TransitKind[] = ['tram', 'subway', 'rail'];
+
+/** A line as riders know it. */
+export interface TransitRoute {
+  /** Of the feed. */
+  id: string;
+  agency: string;
+  short_name: string;
+  long_name: string;
+  kind: TransitKind;
+}
+
+/** A sequence of stops that some trips of a route have in common. */
+export interface TransitPattern {
+  /** Index in `routes`. */
+  route: number;
+  /** Index in `shapes`; -1 without a shape. */
+  shape: number;
+  /** Indexes in `stops`, in the order in which a trip passes them. */
+  stops: readonly number[];
+  /** Median seconds from the first stop to each stop; empty if the feed has no times. */
+  seconds: readonly number[];
+  /** Hours of the day with a trip under way, as bits: on weekdays, Saturdays and Sundays. */
+  hours: readonly [number, number, number];
+  /** Trips a day, in the mean over the days of the feed. */
+  trips: number;
+}
+
+/** A transit feed as the analysis reads it: a few per cent of the size of its files. */
+export interface FeedIndex {
+  /** SHA-256 of the zip, in hex. */
+  id: string;
+  agencies: readonly string[];
+  /** IANA zone of the timetable. */
+  zone: string;
+  /** First and last day of service, `2024-03-08`. */
+  first_day: string;
+  last_day: string;
+  stops: readonly ({ name: string } & LatLon)[];
+  routes: readonly TransitRoute[];
+  patterns: readonly TransitPattern[];
+  /** Lines as latitude, longitude, latitude, …, simplified to 8 m. */
+  shapes: readonly (readonly number[])[];
+}
+
+/**
+ * The kind of a GTFS route type. Types from 100 on are the extended ones (Hierarchical Vehicle Type codes).
+ * Sources: gtfs.org/schedule/reference (`routes.txt`), developers.google.com/transit/gtfs/reference/extended-route-types.
+ */
+export function kindOfType(type: number): TransitKind | null {
+  if (type === 0 || type === 5 || (type >= 900 && type < 1000)) return 'tram';
+  if (type === 1 || (type >= 400 && type < 405) || type === 500 || type === 600) return 'subway';
+  if (type === 2 || type === 7 || type === 12 || (type >= 100 && type < 200) || type === 405 || type === 1400)
+    return 'rail';
+  if (type === 3 || type === 11 || (type >= 200 && type < 300) || (type >= 700 && type <= 800)) return 'bus';
+  if (type === 4 || type === 1000 || type === 1200) return 'ferry';
+  return null;
+}
+
+const degree = 1e5; // positions are kept to 1.1 m
+
+/** The index as text that `parseIndex` reads; positions as differences, which pack to a third. */
+export function formatIndex(index: FeedIndex): string {
+  const steps = (values: readonly number[], stride: number): number[] => {
+    const whole = values.map((value) => Math.round(value * degree));
+    return whole.map((value, at) => (at < stride ? value : value - whole[at - stride]!));
+  };
+  const { stops, patterns, shapes, ...facts } = index;
+  return JSON.stringify({
+    ...facts,
+    stops: stops.map(({ name }) => name),
+    positions: steps(
+      stops.flatMap(({ latitude, longitude }) => [latitude, longitude]),
+      2,
+    ),
+    patterns: patterns.map(({ route, shape, hours, trips, ...pattern }) => {
+      return [
+        route,
+        shape,
+        hours,
+        trips,
+        steps(
+          pattern.stops.map((stop) => stop / degree),
+          1,
+        ),
+        pattern.seconds,
+      ];
+    }),
+    shapes: shapes.map((shape) => steps(shape, 2)),
+  });
+}
+
+/** The index in a text of `formatIndex`. */
+export function parseIndex(text: string): FeedIndex {
+  const sums = (steps: readonly number[], stride: number): number[] => {
+    const values: number[] = [];
+    for (const step of steps) values.push(step + (values[values.length - stride] ?? 0));
+    return values;
+  };
+  type Packed = [number, number, [number, number, number], number, number[], number[]];
+  const { stops, positions, patterns, shapes, ...facts } = JSON.parse(text) as Omit<FeedIndex, 'stops' | 'patterns'> & {
+    stops: string[];
+    positions: number[];
+    patterns: Packed[];
+  };
+  const places = sums(positions, 2);
+  return {
+    ...facts,
+    stops: stops.map((name, at) => ({
+      name,
+      latitude: places[2 * at]! / degree,
+      longitude: places[2 * at + 1]! / degree,
+    })),
+    patterns: patterns.map(([route, shape, hours, trips, stopSteps, seconds]) => {
+      return { route, shape, hours, trips, stops: sums(stopSteps, 1), seconds };
+    }),
+    shapes: shapes.map((shape) => sums(shape, 2).map((value) => value / degree)),
+  };
+}

@@ -1,0 +1,439 @@
+// A ride and a network of transit lines -> how much speaks for a bus and for a train, and which line it was.
+//
+//   line 7:   S1 ----- S2 ----- S3 ----- S4        stops of a pattern in order, 11 min from S2 to S4
+//                     A  . . . . . . . B           the ride: begins 40 m from S2, ends 60 m from S4, 12 min
+//   result:   bus 4.1; lines: 7 (.93)
+//
+// Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios against a ride that
+// has nothing to do with it. The parts and their constants were measured on recorded rides, see docs/transit.md.
+
+import { distance, type LatLon } from '../model/geo/distance.ts';
+import { railKinds, type TransitKind } from './feed-index.ts';
+import { type Line, Plane } from './line.ts';
+import { feedAge, feedsOfDay, type NearStop, type NetworkPattern, type TransitNetwork } from './network.ts';
+
+/** A leg that is not on foot, as the matching sees it. */
+export interface Ride {
+  /** Where it began and ended, with seconds from there to the nearest location. */
+  start: LatLon & { gap: number };
+  end: LatLon & { gap: number };
+  seconds: number;
+  /** Locations in order, seconds since the epoch; those at the ends included. */
+  track: readonly (LatLon & { ts: number })[];
+  /** Places where it stood still for 10 s or longer; null where locations are too sparse to show it. */
+  halts: readonly LatLon[] | null;
+}
+
+/** When a ride was, in the zone of a feed: `2024-03-08`, hour and day of the week (Monday 0). */
+export type LocalTime = (zone: string) => { day: string; hour: number; weekday: number };
+
+/** A line that a ride may have used. */
+export interface LineFound {
+  kind: TransitKind;
+  feed: string;
+  agency: string;
+  route_id: string;
+  short_name: string;
+  long_name: string;
+  from_stop: string;
+  to_stop: string;
+  /** 0 to 1; what is missing to 1 over all lines is a line that the feeds do not know. */
+  probability: number;
+  /** Days from the ride to the days of the feed; 0 if the feed holds it. */
+  feed_age_days: number;
+}
+
+/** What feeds say of a ride: logarithms of likelihood ratios, 0 where they say nothing. */
+export interface TransitEvidence {
+  bus: number;
+  train: number;
+  /** Lines within reach, the most probable first. */
+  lines: readonly LineFound[];
+}
+
+export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
+
+/** m; a shorter ride is not matched. */
+const leastRide = 150;
+const most = 6;
+/** Standard deviation of the distance between a ride's end and its stop, m: 10 to 110 m were seen at street stops. */
+const endSpread = 90;
+/** An end in a gap may be off by the speed of a vehicle in a city, 3 m/s on the mean, up to 300 m (stations below ground). */
+const gapSpeed = 3;
+const mostGapSpread = 300;
+/** Standard deviation of ln(length of the line between two stops / length of the ride). */
+const lengthSpread = 0.25;
+/** A pair of stops is no candidate beyond this sum of squares. */
+const worstPair = 14;
+/** Seconds between locations up to which the way between them was seen. */
+const seenGap = 90;
+/** Scores so far below the best say nothing more. */
+const hopeless = 8;
+
+/** What feeds say of a ride. */
+export function matchRide(given: Ride, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
+  const ride = { ...given, track: thinned(given.track) };
+  const way = pathLength(ride.track);
+  if (network.patterns.length === 0 || Math.max(way, distance(ride.start, ride.end)) < leastRide) return noEvidence;
+  const plane = new Plane(ride.start);
+  const nearStart = network.stopsNear(ride.start, plane);
+  if (nearStart.size === 0) return noEvidence;
+  const nearEnd = network.stopsNear(ride.end, plane);
+  if (nearEnd.size === 0) return noEvidence;
+  const isUsed = usedPatterns(network, localTime);
+  const scored = scorePatterns(ride, way, network, nearStart, nearEnd, isUsed, localTime);
+  const isNear = (near: ReadonlyMap<number, unknown>, family: Family): NetworkPattern[] =>
+    [...near.keys()]
+      .map((number) => network.patterns[number]!)
+      .filter((one) => familyOf(one) === family && isUsed(one));
+  const evidenceFor = (family: Family): number => {
+    const [atStart, atEnd] = [isNear(nearStart, family), isNear(nearEnd, family)];
+    if (atStart.length === 0 || atEnd.length === 0) return 0;
+    const best = bestOfRoutes(scored.filter(({ pattern }) => familyOf(pattern) === family));
+    if (best.length === 0) return -1;
+    const routes = new Set(atStart.map(({ line }) => line)).size;
+    return Math.min(most, Math.max(-1, logSum(best.map(({ score }) => score)) - Math.log(1 + routes / 10)));
+  };
+  const rails = railsAlone(ride, network, isUsed);
+  return {
+    bus: evidenceFor('bus'),
+    train: Math.max(evidenceFor('train'), rails ?? Number.NEGATIVE_INFINITY),
+    lines: findLines(ride, scored, network, localTime),
+  };
+}
+
+/** Locations at least so many seconds apart, and the last: a bus goes 150 m in that time. */
+const thinSeconds = 15;
+
+function thinned(track: Ride['track']): Ride['track'] {
+  let last = Number.NEGATIVE_INFINITY;
+  return track.filter(({ ts }, at) => {
+    if (ts - last < thinSeconds && at < track.length - 1) return false;
+    last = ts;
+    return true;
+  });
+}
+
+type Family = 'bus' | 'train' | 'ferry';
+const familyOf = ({ line }: NetworkPattern): Family =>
+  line.kind === 'bus' || line.kind === 'ferry' ? line.kind : 'train';
+
+function usedPatterns(network: TransitNetwork, localTime: LocalTime): (pattern: NetworkPattern) => boolean {
+  const agencies = feedsOfDay(network.feeds, localTime(network.feeds[0]!.zone).day);
+  return ({ feed, line }) => agencies.get(feed)?.has(line.agency) === true;
+}
+
+interface Scored {
+  pattern: NetworkPattern;
+  from: number;
+  to: number;
+  score: number;
+}
+
+function scorePatterns(
+  ride: Ride,
+  way: number,
+  network: TransitNetwork,
+  nearStart: ReadonlyMap<number, NearStop[]>,
+  nearEnd: ReadonlyMap<number, NearStop[]>,
+  isUsed: (pattern: NetworkPattern) => boolean,
+  localTime: LocalTime,
+): Scored[] {
+  const candidates: (Scored & { family: Family })[] = [];
+  for (const [number, starts] of nearStart) {
+    const pattern = network.patterns[number]!;
+    const ends = nearEnd.get(number);
+    if (ends === undefined || !isUsed(pattern)) continue;
+    const pair = bestPair(ride, way, pattern, starts, ends, network);
+    if (pair === null) continue;
+    const { from, to, startOff, endOff, metres } = pair;
+    const score =
+      0.8 -
+      Math.min(2.5, startOff) +
+      0.8 -
+      Math.min(2.5, endOff) -
+      Math.min(4, (Math.log(metres / way) / lengthSpread) ** 2 / 2) +
+      timeScore(ride.seconds, pattern, from, to) +
+      (isRunning(pattern, localTime) ? 0 : -6);
+    candidates.push({ pattern, from, to, score, family: familyOf(pattern) });
+  }
+  // The corridor is what costs time: patterns that cannot come near the best any more are left at their partial score.
+  candidates.sort((a, b) => b.score - a.score);
+  const best = { bus: Number.NEGATIVE_INFINITY, train: Number.NEGATIVE_INFINITY, ferry: Number.NEGATIVE_INFINITY };
+  const scored: Scored[] = [];
+  for (const one of candidates) {
+    if (one.score + mostOfCorridor < best[one.family] - hopeless) continue;
+    const score = one.score + corridorScore(ride, one.pattern, one.from, one.to, network);
+    best[one.family] = Math.max(best[one.family], score);
+    scored.push({ ...one, score });
+  }
+  return scored;
+}
+
+interface Pair {
+  from: number;
+  to: number;
+  /** Squares of the distances at the ends by their spread, halved. */
+  startOff: number;
+  endOff: number;
+  /** Of the line between the two stops. */
+  metres: number;
+}
+
+function bestPair(
+  { start, end }: Ride,
+  way: number,
+  pattern: NetworkPattern,
+  starts: readonly NearStop[],
+  ends: readonly NearStop[],
+  network: TransitNetwork,
+): Pair | null {
+  const { stops } = network.wayOf(pattern);
+  let best: Pair | null = null;
+  let least = worstPair;
+  const [atStart, atEnd] = [spread(start.gap), spread(end.gap)];
+  for (const from of starts) {
+    const startOff = (from.off / atStart) ** 2 / 2;
+    if (startOff > least) continue;
+    for (const to of ends) {
+      if (to.at <= from.at) continue;
+      const endOff = (to.off / atEnd) ** 2 / 2;
+      const metres = Math.max(
+        1,
+        stops[to.at]!.along - stops[from.at]!.along + detours(pattern, from.at, to.at, network),
+      );
+      const cost = startOff + endOff + (Math.log(metres / way) / lengthSpread) ** 2 / 2;
+      if (cost > least) continue;
+      least = cost;
+      best = { from: from.at, to: to.at, startOff, endOff, metres };
+    }
+  }
+  return best;
+}
+
+/** Metres by which the way between far stops is longer than the straight line, where the feed does not say: roads take
+ * 1.2 times the straight line in the mean. */
+function detours(pattern: NetworkPattern, from: number, to: number, network: TransitNetwork): number {
+  const { unknown, line } = network.wayOf(pattern);
+  const between = unknown.filter((edge) => edge >= from && edge < to);
+  return between.reduce((sum, edge) => sum + 0.2 * (line.along[edge + 1]! - line.along[edge]!), 0);
+}
+
+const spread = (gap: number): number =>
+  Math.hypot(endSpread, Math.min(mostGapSpread, gapSpeed * Math.max(0, gap - 10)));
+
+/** Normal density as a logarithm, without the constant that all have in common. */
+const logNormal = (x: number, mean: number, deviation: number): number =>
+  -(((x - mean) / deviation) ** 2) / 2 - Math.log(deviation);
+const clamp = (x: number, least: number, greatest: number): number => Math.min(greatest, Math.max(least, x));
+
+/** Seconds of the ride against the timetable: a car on the same road takes e^-.5 of a bus's time. */
+function timeScore(seconds: number, pattern: NetworkPattern, from: number, to: number): number {
+  const planned = pattern.seconds.length === 0 ? 0 : pattern.seconds[to]! - pattern.seconds[from]!;
+  if (planned <= 0 || seconds <= 0) return 0;
+  const x = Math.log(seconds / planned);
+  if (!railKinds.includes(pattern.line.kind)) return clamp(logNormal(x, 0, 0.3) - logNormal(x, -0.5, 0.4), -3, 1);
+  return clamp(logNormal(x, 0.05, 0.25) - logNormal(x, 0, 0.6), -1, 0.8);
+}
+
+/** True if a trip of the pattern is under way within an hour. */
+function isRunning({ feed, hours }: NetworkPattern, localTime: LocalTime): boolean {
+  const { hour, weekday } = localTime(feed.zone);
+  const bits = hours[weekday < 5 ? 0 : weekday === 5 ? 1 : 2];
+  return [hour, (hour + 1) % 24, (hour + 23) % 24].some((one) => (bits & (1 << one)) !== 0);
+}
+
+/** Points of a curve, linear between them and level beyond them. */
+function along(points: readonly (readonly [number, number])[], x: number): number {
+  if (x <= points[0]![0]) return points[0]![1];
+  for (let at = 1; at < points.length; at += 1) {
+    const [[x0, y0], [x1, y1]] = [points[at - 1]!, points[at]!];
+    if (x <= x1) return y0 + ((x - x0) / (x1 - x0)) * (y1 - y0);
+  }
+  return points.at(-1)![1];
+}
+
+const corridorCurve = [
+  [0.4, -7],
+  [0.6, -4],
+  [0.75, -1.5],
+  [0.9, 0.8],
+  [1, 1.6],
+] as const;
+const stopsCurve = [
+  [0.3, -6],
+  [0.5, -3.5],
+  [0.75, 0],
+  [0.95, 1.2],
+] as const;
+const railsCurve = [
+  [0.5, -9],
+  [0.7, -0.5],
+  [0.85, 0.5],
+  [0.97, 2],
+] as const;
+const mostOfCorridor = 1.6 + 1.2;
+/** m; a location is on the line up to `onLine` and off it from `offLine` on. */
+const onLine = 60;
+const offLine = 150;
+const passedStop = 80;
+
+/** How well the ride's locations follow the pattern between two stops, pass its stops, and go forward. */
+function corridorScore(ride: Ride, pattern: NetworkPattern, from: number, to: number, network: TransitNetwork): number {
+  const { line, stops, unknown, plane } = network.wayOf(pattern);
+  const [first, last] = [stops[from]!, stops[to]!];
+  const edges = [line.edgeAt(first.along), Math.min(line.x.length - 1, line.edgeAt(last.along) + 1)] as const;
+  const points = ride.track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
+  let [seen, on, back, farthest] = [0, 0, 0, first.along];
+  for (const [at, { x, y }] of points.entries()) {
+    const place = line.nearest(x, y, edges[0], Math.max(edges[0] + 1, edges[1]));
+    const metres = seenMetres(points, at);
+    if (place.off <= offLine) {
+      if (place.along < farthest - onLine) back += farthest - place.along - onLine;
+      farthest = place.along;
+    }
+    if (metres === 0 || (place.off > onLine && unknown.some((edge) => mayPass(line, edge, x, y)))) continue;
+    seen += metres;
+    on += metres * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
+  }
+  const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * along(corridorCurve, on / seen);
+  const passed = passedStops(pattern, from, to, points, plane);
+  const share = passed.known === 0 ? 0 : passed.passed / passed.known;
+  const atStops = passed.known === 0 ? 0 : (passed.known / (passed.known + 2)) * along(stopsCurve, share);
+  return corridor + atStops - Math.min(4, back / 400);
+}
+
+/** True for a place on a way between the ends of an edge that is at most 1.6 times as long as the straight line. */
+function mayPass(line: Line, edge: number, x: number, y: number): boolean {
+  const length = line.along[edge + 1]! - line.along[edge]!;
+  const there = Math.hypot(x - line.x[edge]!, y - line.y[edge]!);
+  return there + Math.hypot(x - line.x[edge + 1]!, y - line.y[edge + 1]!) <= 1.6 * length;
+}
+
+type Point = { x: number; y: number; ts: number };
+
+/** Metres of the way for which a location stands: half of the way to its neighbours, as far as that was seen. */
+function seenMetres(points: readonly Point[], at: number): number {
+  const part = (from: Point | undefined, to: Point | undefined): number =>
+    from === undefined || to === undefined || to.ts - from.ts > seenGap
+      ? 0
+      : Math.hypot(to.x - from.x, to.y - from.y) / 2;
+  return part(points[at - 1], points[at]) + part(points[at], points[at + 1]);
+}
+
+/** Stops between two stops that the way passes; a stop beside a gap is not known. */
+function passedStops(
+  pattern: NetworkPattern,
+  from: number,
+  to: number,
+  points: readonly Point[],
+  plane: Plane,
+): { known: number; passed: number; places: { x: number; y: number; isPassed: boolean }[] } {
+  const places: { x: number; y: number; isPassed: boolean }[] = [];
+  for (let at = from + 1; at < to; at += 1) {
+    const stop = pattern.feed.stops[pattern.stops[at]!]!;
+    const [x, y] = [plane.x(stop), plane.y(stop)];
+    let [least, isSeen] = [Number.POSITIVE_INFINITY, false];
+    for (let edge = 1; edge < points.length; edge += 1) {
+      const [a, b] = [points[edge - 1]!, points[edge]!];
+      const [dx, dy] = [b.x - a.x, b.y - a.y];
+      const length = dx * dx + dy * dy;
+      const share = length === 0 ? 0 : clamp(((x - a.x) * dx + (y - a.y) * dy) / length, 0, 1);
+      const off = Math.hypot(x - a.x - share * dx, y - a.y - share * dy);
+      if (off < least) [least, isSeen] = [off, b.ts - a.ts <= seenGap];
+    }
+    if (isSeen) places.push({ x, y, isPassed: least <= passedStop });
+  }
+  return { known: places.length, passed: places.filter(({ isPassed }) => isPassed).length, places };
+}
+
+/**
+ * Share of the way beside rails (subway and railway, not trams in streets): for rides with a change of trains in them,
+ * and for stations beyond reach. Null where the feeds have no rails near.
+ */
+function railsAlone(ride: Ride, network: TransitNetwork, isUsed: (pattern: NetworkPattern) => boolean): number | null {
+  const lines = network.railShapes(ride.track, isUsed);
+  if (lines.length === 0) return null;
+  const points = ride.track.map(({ ts, ...location }) => ({ location, ts }));
+  let [seen, on] = [0, 0];
+  const plane = new Plane(ride.start);
+  const flat = points.map(({ location, ts }) => ({ x: plane.x(location), y: plane.y(location), ts }));
+  for (const [at, { location }] of points.entries()) {
+    const metres = seenMetres(flat, at);
+    if (metres === 0) continue;
+    seen += metres;
+    if (lines.some(({ line, plane: own }) => line.nearest(own.x(location), own.y(location)).off <= 50)) on += metres;
+  }
+  return seen === 0 ? null : Math.min(most, (seen / (seen + 1000)) * along(railsCurve, on / seen));
+}
+
+/** The best pattern of each route, the best route first. */
+function bestOfRoutes(scored: readonly Scored[]): Scored[] {
+  const best = new Map<unknown, Scored>();
+  for (const one of scored) {
+    const key = one.pattern.line;
+    const known = best.get(key);
+    if (known === undefined || one.score > known.score) best.set(key, one);
+  }
+  return [...best.values()].sort((a, b) => b.score - a.score || a.pattern.number - b.pattern.number);
+}
+
+function logSum(values: readonly number[]): number {
+  const greatest = Math.max(...values);
+  return greatest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - greatest), 0));
+}
+
+/** ln likelihood ratios of a halt at a stop that a bus passes: within 60 m of it, or not. */
+const haltAtStop = 0.955;
+const noHaltAtStop = -0.762;
+const haltReach = 60;
+
+/** Lines by probability. The alternative to all of them, a line in no feed, has the score 0. */
+function findLines(ride: Ride, scored: readonly Scored[], network: TransitNetwork, localTime: LocalTime): LineFound[] {
+  const named = scored.map((one) => ({
+    ...one,
+    score: one.score + haltScore(ride, one, network) + rarity(one.pattern),
+  }));
+  const routes = bestOfRoutes(named);
+  if (routes.length === 0) return [];
+  const sum = logSum([0, ...routes.map(({ score }) => score)]);
+  return routes
+    .map(({ pattern, from, to, score }): LineFound => {
+      const { feed, line, stops } = pattern;
+      return {
+        kind: line.kind,
+        feed: feed.id,
+        agency: line.agency,
+        route_id: line.id,
+        short_name: line.short_name,
+        long_name: line.long_name,
+        from_stop: feed.stops[stops[from]!]!.name,
+        to_stop: feed.stops[stops[to]!]!.name,
+        probability: Math.exp(score - sum),
+        feed_age_days: feedAge(feed, localTime(feed.zone).day),
+      };
+    })
+    .filter(({ probability }) => probability >= 0.02);
+}
+
+/** Buses halt at most of their stops, cars do not. Only for the name: locations of trains show stations badly. */
+function haltScore({ halts, track }: Ride, { pattern, from, to }: Scored, network: TransitNetwork): number {
+  if (halts === null || pattern.line.kind !== 'bus') return 0;
+  const { plane } = network.wayOf(pattern);
+  const points = track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
+  const stops = passedStops(pattern, from, to, points, plane);
+  return stops.places.reduce((sum, { x, y, isPassed }) => {
+    if (!isPassed) return sum;
+    const isHalt = halts.some((halt) => Math.hypot(plane.x(halt) - x, plane.y(halt) - y) <= haltReach);
+    return sum + (isHalt ? haltAtStop : noHaltAtStop);
+  }, 0);
+}
+
+/** Event trains and school trips share the track of a line: a pattern with less than a trip a day loses to it. */
+const rarity = ({ trips }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, trips)), -2, 0);
+
+function pathLength(track: readonly LatLon[]): number {
+  let metres = 0;
+  for (let at = 1; at < track.length; at += 1) metres += distance(track[at - 1]!, track[at]!);
+  return Math.max(1, metres);
+}

@@ -1,0 +1,244 @@
+// The feeds of an operator as one network: which patterns pass near a place on a day.
+//
+//   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
+//   used       A Transit 2020 (holds the day), B Rail 2019 (the nearest by date of its agency)
+
+import type { LatLon } from '../model/geo/distance.ts';
+import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
+import { Line, type OnLine, Plane } from './line.ts';
+
+/** Degrees of a cell: 550 m from south to north. */
+const cellDegrees = 0.005;
+/** m; a stop so far away is no stop of a ride. */
+export const reach = 1_200;
+/** m between two stops without a shape from which on nothing is known of the way between them. */
+const longestStraight = 1_200;
+
+/** A pattern of the network with what matching asks of it. */
+export interface NetworkPattern extends TransitPattern {
+  feed: FeedIndex;
+  line: TransitRoute;
+  /** Number in the network. */
+  number: number;
+}
+
+/** A pattern's way on a plane of metres. */
+export interface PatternWay {
+  line: Line;
+  /** Where on the line each stop is. */
+  stops: readonly OnLine[];
+  /** Edges of the line on which the feed does not say how the vehicle goes. */
+  unknown: readonly number[];
+}
+
+/** A stop near a place. */
+export interface NearStop {
+  /** Place in the pattern's sequence of stops. */
+  at: number;
+  /** Metres from the place. */
+  off: number;
+}
+
+/** Feeds, searchable by place. The same set of feeds gives the same network, in whatever order they were added. */
+export class TransitNetwork {
+  readonly patterns: readonly NetworkPattern[];
+  /** Feeds by id, in order. */
+  readonly feeds: readonly FeedIndex[];
+  readonly #cells = new Map<string, { pattern: number; at: number }[]>();
+  readonly #ways = new Map<number, PatternWay>();
+
+  constructor(feeds: readonly FeedIndex[]) {
+    this.feeds = [...feeds].sort((a, b) => (a.id < b.id ? -1 : 1));
+    this.patterns = this.feeds
+      .flatMap((feed) => feed.patterns.map((pattern) => ({ ...pattern, feed, line: feed.routes[pattern.route]! })))
+      .map((pattern, number) => ({ ...pattern, number }));
+    for (const { feed, stops, number } of this.patterns) {
+      for (const [at, stop] of stops.entries()) {
+        const cell = cellOf(feed.stops[stop]!);
+        const known = this.#cells.get(cell);
+        if (known === undefined) this.#cells.set(cell, [{ pattern: number, at }]);
+        else known.push({ pattern: number, at });
+      }
+    }
+  }
+
+  /** Stops within reach of a place, by the number of their pattern. */
+  stopsNear(place: LatLon, plane: Plane): Map<number, NearStop[]> {
+    const near = new Map<number, NearStop[]>();
+    const rows = Math.ceil(reach / 111_195 / cellDegrees);
+    const columns = Math.ceil(rows / Math.max(0.1, Math.cos((place.latitude * Math.PI) / 180)));
+    const [x, y] = [plane.x(place), plane.y(place)];
+    for (let north = -rows; north <= rows; north += 1) {
+      for (let east = -columns; east <= columns; east += 1) {
+        const { latitude, longitude } = place;
+        const cell = cellOf({ latitude: latitude + north * cellDegrees, longitude: longitude + east * cellDegrees });
+        for (const { pattern, at } of this.#cells.get(cell) ?? []) {
+          const { feed, stops } = this.patterns[pattern]!;
+          const stop = feed.stops[stops[at]!]!;
+          const off = Math.hypot(plane.x(stop) - x, plane.y(stop) - y);
+          if (off > reach) continue;
+          const known = near.get(pattern);
+          if (known === undefined) near.set(pattern, [{ at, off }]);
+          else known.push({ at, off });
+        }
+      }
+    }
+    return near;
+  }
+
+  /** Lines of subways and railways near a track, each shape once. */
+  railShapes(track: readonly LatLon[], isUsed: (pattern: NetworkPattern) => boolean): { line: Line; plane: Plane }[] {
+    const box = boxOf(track);
+    const shapes = new Map<unknown, PatternWay & { plane: Plane }>();
+    for (const pattern of this.patterns) {
+      const { feed, shape, line } = pattern;
+      if (shape < 0 || (line.kind !== 'subway' && line.kind !== 'rail') || shapes.has(feed.shapes[shape])) continue;
+      if (!isUsed(pattern) || !pattern.stops.some((stop) => isIn(box, feed.stops[stop]!))) continue;
+      shapes.set(feed.shapes[shape], this.wayOf(pattern));
+    }
+    return [...shapes.values()];
+  }
+
+  /** The way of a pattern; made once. Each pattern has a plane of its own, around its first stop. */
+  wayOf(pattern: NetworkPattern): PatternWay & { plane: Plane } {
+    const known = this.#ways.get(pattern.number);
+    if (known !== undefined) return known as PatternWay & { plane: Plane };
+    const way = makeWay(pattern);
+    this.#ways.set(pattern.number, way);
+    return way;
+  }
+}
+
+/** Coarse cells of 0.5 degrees that a feed touches, as `57:-245`: which people a new feed concerns. */
+export function cellsOfFeed({ stops }: FeedIndex): string[] {
+  return [...new Set(stops.map(coarseCell))].sort();
+}
+
+/** The cell of 0.5 degrees of a place: its row and column, counted from 0 degrees. */
+export const coarseCell = ({ latitude, longitude }: LatLon): string =>
+  `${Math.floor(latitude * 2)}:${Math.floor(longitude * 2)}`;
+
+interface Box {
+  south: number;
+  north: number;
+  west: number;
+  east: number;
+}
+
+/** The box of a track with 5 km around it. */
+function boxOf(track: readonly LatLon[]): Box {
+  const margin = 0.05; // degrees
+  const box = { south: 90, north: -90, west: 180, east: -180 };
+  for (const { latitude, longitude } of track) {
+    box.south = Math.min(box.south, latitude - margin);
+    box.north = Math.max(box.north, latitude + margin);
+    box.west = Math.min(box.west, longitude - margin);
+    box.east = Math.max(box.east, longitude + margin);
+  }
+  return box;
+}
+
+const isIn = ({ south, north, west, east }: Box, { latitude, longitude }: LatLon): boolean =>
+  latitude >= south && latitude <= north && longitude >= west && longitude <= east;
+
+const cellOf = ({ latitude, longitude }: LatLon): string =>
+  `${Math.floor(latitude / cellDegrees)}:${Math.floor(longitude / cellDegrees)}`;
+
+function makeWay(pattern: NetworkPattern): PatternWay & { plane: Plane } {
+  const { feed, shape } = pattern;
+  const stops = pattern.stops.map((stop) => feed.stops[stop]!);
+  const plane = new Plane(stops[0]!);
+  const vertices = shape < 0 ? null : feed.shapes[shape]!;
+  const shaped = vertices === null ? null : alongShape(stops, vertices, plane);
+  if (shaped !== null) return { ...shaped, plane, unknown: [] };
+  const line = new Line(stops, plane);
+  const places = stops.map((_, at): OnLine => ({ along: line.along[at]!, off: 0, edge: Math.max(0, at - 1) }));
+  const edges = stops.slice(1).map((_, edge) => edge);
+  const unknown = edges.filter((edge) => line.along[edge + 1]! - line.along[edge]! > longestStraight);
+  return { line, stops: places, plane, unknown };
+}
+
+/** Farther from its shape than this, a stop makes the shape unusable: drawn for another route, or the other way round. */
+const farthestStop = 250; // m
+
+/**
+ * Stops on a shape, each after the one before: a loop passes a stop twice, and the nearest place alone would take the
+ * wrong pass. Chooses, of the nearest places of each stop, those with the least squares in all. Null if the shape
+ * does not fit.
+ */
+function alongShape(
+  stops: readonly LatLon[],
+  vertices: readonly number[],
+  plane: Plane,
+): { line: Line; stops: OnLine[] } | null {
+  const points: LatLon[] = [];
+  for (let at = 0; at < vertices.length; at += 2)
+    points.push({ latitude: vertices[at]!, longitude: vertices[at + 1]! });
+  const line = new Line(points, plane);
+  interface Choice extends OnLine {
+    cost: number;
+    before: Choice | null;
+  }
+  let choices: Choice[] = [];
+  for (const [number, stop] of stops.entries()) {
+    const next = passes(line, plane.x(stop), plane.y(stop)).flatMap((place): Choice[] => {
+      const cost = place.off ** 2;
+      if (number === 0) return [{ ...place, cost, before: null }];
+      let best: Choice | null = null;
+      for (const one of choices)
+        if (one.along <= place.along + 1 && (best === null || one.cost < best.cost)) best = one;
+      return best === null ? [] : [{ ...place, cost: cost + best.cost, before: best }];
+    });
+    if (next.length === 0) return null;
+    choices = next;
+  }
+  const places: OnLine[] = [];
+  const last = choices.reduce((best, one) => (one.cost < best.cost ? one : best));
+  for (let one: Choice | null = last; one !== null; one = one.before) {
+    places.unshift({ along: one.along, off: one.off, edge: one.edge });
+  }
+  return places.some(({ off }) => off > farthestStop) ? null : { line, stops: places };
+}
+
+/** Places where a line passes near a stop: the nearest edge of each approach. At most eight, the nearest ones. */
+function passes(line: Line, px: number, py: number): OnLine[] {
+  const places: OnLine[] = [];
+  let best: OnLine | null = null;
+  for (let edge = 0; edge < line.x.length - 1; edge += 1) {
+    const place = line.nearest(px, py, edge, edge + 1);
+    if (place.off > farthestStop) {
+      if (best !== null) places.push(best);
+      best = null;
+    } else if (best === null || place.off < best.off) best = place;
+  }
+  if (best !== null) places.push(best);
+  if (places.length === 0) places.push(line.nearest(px, py));
+  return places.sort((a, b) => a.off - b.off).slice(0, 8);
+}
+
+/** The feeds that count on a day, `2024-03-08`: of each agency those that hold the day, else the nearest by date. */
+export function feedsOfDay(feeds: readonly FeedIndex[], day: string): ReadonlyMap<FeedIndex, ReadonlySet<string>> {
+  const chosen = new Map<string, { feed: FeedIndex; age: number }[]>();
+  for (const feed of feeds) {
+    for (const agency of feed.agencies) {
+      const age = feedAge(feed, day);
+      const known = chosen.get(agency);
+      if (known === undefined || age < known[0]!.age) chosen.set(agency, [{ feed, age }]);
+      else if (age === known[0]!.age && isNewer(feed, known[0]!.feed)) chosen.set(agency, [{ feed, age }]);
+    }
+  }
+  const agencies = new Map<FeedIndex, Set<string>>();
+  for (const [agency, ones] of chosen) {
+    for (const { feed } of ones) agencies.set(feed, (agencies.get(feed) ?? new Set()).add(agency));
+  }
+  return agencies;
+}
+
+/** Days between a day and the days of a feed; 0 if the feed holds it. */
+export function feedAge({ first_day, last_day }: FeedIndex, day: string): number {
+  const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000;
+  return Math.max(0, daysBetween(day, first_day), daysBetween(last_day, day));
+}
+
+const isNewer = (feed: FeedIndex, than: FeedIndex): boolean =>
+  feed.first_day === than.first_day ? feed.id > than.id : feed.first_day > than.first_day;
