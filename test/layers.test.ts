@@ -72,7 +72,7 @@ const homes: Record<string, RegExp> = {
   commander: /^cli\//,
   'csv-stringify': /^(cli|export)\//,
   'hyparquet-writer': /^export\//,
-  'csv-parse': /^(cli\/|import\/tracks\/csv-tracks\.ts$)/,
+  'csv-parse': /^(cli|import)\//,
   dayjs: /^model\/time\.ts$/,
   geojson: /^(diary|export)\//,
   hono: /^server\//,

@@ -39,6 +39,10 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, readonly [s
       "manage studies that people join with today's e-mission app",
       async () => (await import('./commands/study.ts')).studyCommand,
     ],
+    transit: [
+      'transit feeds (GTFS) of agencies, as evidence for modes and lines',
+      async () => (await import('./commands/transit.ts')).transitCommand,
+    ],
   },
   'Every day': {
     audit: [

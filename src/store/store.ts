@@ -40,6 +40,7 @@ export interface Store {
   readonly tokens: Tokens;
   readonly studies: Studies;
   readonly managers: Managers;
+  readonly feeds: Feeds;
   readonly profiles: Profiles;
   readonly usercache: Usercache;
   readonly documents: Documents;
@@ -187,6 +188,24 @@ export interface Managers {
    * again.
    */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
+}
+
+/** A transit feed as the store keeps it. `id`: SHA-256 of the zip in hex; `index`: text that the caller understands. */
+export interface FeedRecord {
+  id: string;
+  facts: JsonObject;
+  index: string;
+}
+
+/** Transit feeds of the operator, which belong to no user. */
+export interface Feeds {
+  /** Keeps a feed with its zip. Interrupted, nothing of it is visible. A feed that is there is replaced. */
+  add(feed: FeedRecord, zip: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Facts of all feeds, by id. */
+  list(): Promise<Omit<FeedRecord, 'index'>[]>;
+  index(id: string): Promise<string | null>;
+  /** False if there was none. */
+  remove(id: string): Promise<boolean>;
 }
 
 /** What the app reports about itself, one object per user, without the user's id in it. */

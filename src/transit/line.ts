@@ -69,14 +69,14 @@ function shareAlong(px: number, py: number, ax: number, ay: number, bx: number, 
 }
 
 /** A place on a line: metres from its begin, metres off it, and the number of its edge. */
-export interface OnLine {
+export interface LinePlace {
   along: number;
   off: number;
   edge: number;
 }
 
 /** A line as metres on a plane. */
-export class Line {
+export class Polyline {
   readonly x: readonly number[];
   readonly y: readonly number[];
   /** Metres from the begin to each vertex. */
@@ -93,7 +93,7 @@ export class Line {
   }
 
   /** The nearest place to a location on the edges `from` to `to` (not included). */
-  nearest(px: number, py: number, from = 0, to = this.x.length - 1): OnLine {
+  nearest(px: number, py: number, from = 0, to = this.x.length - 1): LinePlace {
     let [least, edge, share] = [Number.POSITIVE_INFINITY, from, 0];
     const { x, y } = this;
     for (let at = from; at < to; at += 1) {

@@ -9,11 +9,11 @@
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { railKinds, type TransitKind } from './feed-index.ts';
-import { type Line, Plane } from './line.ts';
+import { Plane, type Polyline } from './line.ts';
 import { feedAge, feedsOfDay, type NearStop, type NetworkPattern, type TransitNetwork } from './network.ts';
 
 /** A leg that is not on foot, as the matching sees it. */
-export interface Ride {
+export interface TransitRide {
   /** Where it began and ended, with seconds from there to the nearest location. */
   start: LatLon & { gap: number };
   end: LatLon & { gap: number };
@@ -71,7 +71,7 @@ const seenGap = 90;
 const hopeless = 8;
 
 /** What feeds say of a ride. */
-export function matchRide(given: Ride, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
+export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
   const ride = { ...given, track: thinned(given.track) };
   const way = pathLength(ride.track);
   if (network.patterns.length === 0 || Math.max(way, distance(ride.start, ride.end)) < leastRide) return noEvidence;
@@ -105,7 +105,7 @@ export function matchRide(given: Ride, network: TransitNetwork, localTime: Local
 /** Locations at least so many seconds apart, and the last: a bus goes 150 m in that time. */
 const thinSeconds = 15;
 
-function thinned(track: Ride['track']): Ride['track'] {
+function thinned(track: TransitRide['track']): TransitRide['track'] {
   let last = Number.NEGATIVE_INFINITY;
   return track.filter(({ ts }, at) => {
     if (ts - last < thinSeconds && at < track.length - 1) return false;
@@ -131,7 +131,7 @@ interface Scored {
 }
 
 function scorePatterns(
-  ride: Ride,
+  ride: TransitRide,
   way: number,
   network: TransitNetwork,
   nearStart: ReadonlyMap<number, NearStop[]>,
@@ -181,7 +181,7 @@ interface Pair {
 }
 
 function bestPair(
-  { start, end }: Ride,
+  { start, end }: TransitRide,
   way: number,
   pattern: NetworkPattern,
   starts: readonly NearStop[],
@@ -279,7 +279,13 @@ const offLine = 150;
 const passedStop = 80;
 
 /** How well the ride's locations follow the pattern between two stops, pass its stops, and go forward. */
-function corridorScore(ride: Ride, pattern: NetworkPattern, from: number, to: number, network: TransitNetwork): number {
+function corridorScore(
+  ride: TransitRide,
+  pattern: NetworkPattern,
+  from: number,
+  to: number,
+  network: TransitNetwork,
+): number {
   const { line, stops, unknown, plane } = network.wayOf(pattern);
   const [first, last] = [stops[from]!, stops[to]!];
   const edges = [line.edgeAt(first.along), Math.min(line.x.length - 1, line.edgeAt(last.along) + 1)] as const;
@@ -304,7 +310,7 @@ function corridorScore(ride: Ride, pattern: NetworkPattern, from: number, to: nu
 }
 
 /** True for a place on a way between the ends of an edge that is at most 1.6 times as long as the straight line. */
-function mayPass(line: Line, edge: number, x: number, y: number): boolean {
+function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
   const length = line.along[edge + 1]! - line.along[edge]!;
   const there = Math.hypot(x - line.x[edge]!, y - line.y[edge]!);
   return there + Math.hypot(x - line.x[edge + 1]!, y - line.y[edge + 1]!) <= 1.6 * length;
@@ -351,7 +357,11 @@ function passedStops(
  * Share of the way beside rails (subway and railway, not trams in streets): for rides with a change of trains in them,
  * and for stations beyond reach. Null where the feeds have no rails near.
  */
-function railsAlone(ride: Ride, network: TransitNetwork, isUsed: (pattern: NetworkPattern) => boolean): number | null {
+function railsAlone(
+  ride: TransitRide,
+  network: TransitNetwork,
+  isUsed: (pattern: NetworkPattern) => boolean,
+): number | null {
   const lines = network.railShapes(ride.track, isUsed);
   if (lines.length === 0) return null;
   const points = ride.track.map(({ ts, ...location }) => ({ location, ts }));
@@ -389,7 +399,12 @@ const noHaltAtStop = -0.762;
 const haltReach = 60;
 
 /** Lines by probability. The alternative to all of them, a line in no feed, has the score 0. */
-function findLines(ride: Ride, scored: readonly Scored[], network: TransitNetwork, localTime: LocalTime): LineFound[] {
+function findLines(
+  ride: TransitRide,
+  scored: readonly Scored[],
+  network: TransitNetwork,
+  localTime: LocalTime,
+): LineFound[] {
   const named = scored.map((one) => ({
     ...one,
     score: one.score + haltScore(ride, one, network) + rarity(one.pattern),
@@ -417,7 +432,7 @@ function findLines(ride: Ride, scored: readonly Scored[], network: TransitNetwor
 }
 
 /** Buses halt at most of their stops, cars do not. Only for the name: locations of trains show stations badly. */
-function haltScore({ halts, track }: Ride, { pattern, from, to }: Scored, network: TransitNetwork): number {
+function haltScore({ halts, track }: TransitRide, { pattern, from, to }: Scored, network: TransitNetwork): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
   const { plane } = network.wayOf(pattern);
   const points = track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));

@@ -5,7 +5,7 @@
 
 import type { LatLon } from '../model/geo/distance.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
-import { Line, type OnLine, Plane } from './line.ts';
+import { type LinePlace, Plane, Polyline } from './line.ts';
 
 /** Degrees of a cell: 550 m from south to north. */
 const cellDegrees = 0.005;
@@ -24,9 +24,9 @@ export interface NetworkPattern extends TransitPattern {
 
 /** A pattern's way on a plane of metres. */
 export interface PatternWay {
-  line: Line;
+  line: Polyline;
   /** Where on the line each stop is. */
-  stops: readonly OnLine[];
+  stops: readonly LinePlace[];
   /** Edges of the line on which the feed does not say how the vehicle goes. */
   unknown: readonly number[];
 }
@@ -87,7 +87,10 @@ export class TransitNetwork {
   }
 
   /** Lines of subways and railways near a track, each shape once. */
-  railShapes(track: readonly LatLon[], isUsed: (pattern: NetworkPattern) => boolean): { line: Line; plane: Plane }[] {
+  railShapes(
+    track: readonly LatLon[],
+    isUsed: (pattern: NetworkPattern) => boolean,
+  ): { line: Polyline; plane: Plane }[] {
     const box = boxOf(track);
     const shapes = new Map<unknown, PatternWay & { plane: Plane }>();
     for (const pattern of this.patterns) {
@@ -151,8 +154,8 @@ function makeWay(pattern: NetworkPattern): PatternWay & { plane: Plane } {
   const vertices = shape < 0 ? null : feed.shapes[shape]!;
   const shaped = vertices === null ? null : alongShape(stops, vertices, plane);
   if (shaped !== null) return { ...shaped, plane, unknown: [] };
-  const line = new Line(stops, plane);
-  const places = stops.map((_, at): OnLine => ({ along: line.along[at]!, off: 0, edge: Math.max(0, at - 1) }));
+  const line = new Polyline(stops, plane);
+  const places = stops.map((_, at): LinePlace => ({ along: line.along[at]!, off: 0, edge: Math.max(0, at - 1) }));
   const edges = stops.slice(1).map((_, edge) => edge);
   const unknown = edges.filter((edge) => line.along[edge + 1]! - line.along[edge]! > longestStraight);
   return { line, stops: places, plane, unknown };
@@ -170,12 +173,12 @@ function alongShape(
   stops: readonly LatLon[],
   vertices: readonly number[],
   plane: Plane,
-): { line: Line; stops: OnLine[] } | null {
+): { line: Polyline; stops: LinePlace[] } | null {
   const points: LatLon[] = [];
   for (let at = 0; at < vertices.length; at += 2)
     points.push({ latitude: vertices[at]!, longitude: vertices[at + 1]! });
-  const line = new Line(points, plane);
-  interface Choice extends OnLine {
+  const line = new Polyline(points, plane);
+  interface Choice extends LinePlace {
     cost: number;
     before: Choice | null;
   }
@@ -192,7 +195,7 @@ function alongShape(
     if (next.length === 0) return null;
     choices = next;
   }
-  const places: OnLine[] = [];
+  const places: LinePlace[] = [];
   const last = choices.reduce((best, one) => (one.cost < best.cost ? one : best));
   for (let one: Choice | null = last; one !== null; one = one.before) {
     places.unshift({ along: one.along, off: one.off, edge: one.edge });
@@ -201,9 +204,9 @@ function alongShape(
 }
 
 /** Places where a line passes near a stop: the nearest edge of each approach. At most eight, the nearest ones. */
-function passes(line: Line, px: number, py: number): OnLine[] {
-  const places: OnLine[] = [];
-  let best: OnLine | null = null;
+function passes(line: Polyline, px: number, py: number): LinePlace[] {
+  const places: LinePlace[] = [];
+  let best: LinePlace | null = null;
   for (let edge = 0; edge < line.x.length - 1; edge += 1) {
     const place = line.nearest(px, py, edge, edge + 1);
     if (place.off > farthestStop) {

@@ -149,7 +149,7 @@ function decode(table: string, row: AnyRow): void {
   for (const [column, value] of Object.entries(row)) {
     if (table === 'chunks' && column === 'entries') entriesOf({ entries: value as Uint8Array });
     else if (table === 'batches' && column === 'entries') entriesIn({ entries: value as Uint8Array });
-    else if (value instanceof Uint8Array) unpackValue(value);
+    else if (value instanceof Uint8Array && table !== 'feed_parts') unpackValue(value);
     else if (column === 'waiting') waitingIn(row as unknown as BatchRow);
     else if (['state', 'profile', 'settings', 'outline'].includes(column)) JSON.parse((value as string) ?? 'null');
   }

@@ -7,6 +7,8 @@ import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
   type AccountRow,
   accounts,
+  feedParts,
+  feeds,
   managers,
   type PersonRow,
   people,
@@ -120,6 +122,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
       const found = await from.read((rows) => rows.find(table, { where: {} }));
       await to.write(null, (rows) => rows.put(table, found));
     }
+    await copyFeeds(from, to);
   }
   for await (const person of everyRow(from, people, 'uuid')) {
     options.signal?.throwIfAborted();
@@ -134,6 +137,16 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   report.equal = report.reports.length === 0 && !(options.dryRun === true && report.copied > 0);
   report.seconds = options.now() - started;
   return report;
+}
+
+/** Copies transit feeds, part by part; the row that makes a feed visible comes last. */
+async function copyFeeds(from: Engine, to: Engine): Promise<void> {
+  for (const table of [feedParts, feeds] as unknown as AnyTable[]) {
+    for await (const key of everyRow(from, table, table.key[0]!, table.key)) {
+      const found = await from.read((rows) => rows.find(table, { where: key }));
+      await to.write(null, (rows) => rows.put(table, found));
+    }
+  }
 }
 
 /** The result for a person of whom a row is damaged; the others are copied. Throws any other error. */

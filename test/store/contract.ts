@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
 import { admissionTests } from './contract/admission.ts';
 import { documentTests } from './contract/documents.ts';
 import { errorTests } from './contract/errors.ts';
+import { feedTests } from './contract/feeds.ts';
 import { findTests } from './contract/find.ts';
 import { identityTests } from './contract/identity.ts';
 import { newPerson, type Opened, type Person, type Use } from './contract/kit.ts';
@@ -33,6 +34,7 @@ const parts: Record<string, (use: Use) => void> = {
   trips: tripTests,
   people: peopleTests,
   studies: studyTests,
+  'transit feeds': feedTests,
   leases: leaseTests,
   admission: admissionTests,
   lifecycle: lifecycleTests,

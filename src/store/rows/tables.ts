@@ -57,6 +57,22 @@ export const managers = table('managers', {
   user: null,
 });
 
+/** A transit feed: JSON of its facts, and its packed index. The row comes last: a feed without it does not exist. */
+export const feeds = table('feeds', {
+  columns: { id: 'text', facts: 'text', index: 'bytes' },
+  key: ['id'],
+  indexes: [],
+  user: null,
+});
+
+/** A part of the zip of a feed. `part`: the id of the feed and a number, `ab12…/0003`. */
+export const feedParts = table('feed_parts', {
+  columns: { part: 'text', feed: 'text', bytes: 'bytes' },
+  key: ['part'],
+  indexes: [{ columns: ['feed', 'part'] }],
+  user: null,
+});
+
 /**
  * What every write about a user looks at: whether they may be written about, who holds their lease, and the state of
  * the pipeline.
@@ -225,7 +241,16 @@ export type DocumentRow = RowOf<typeof documents>;
 export const userTables: readonly Table<never>[] = [batches, documents, errors, profiles, chunks, trips] as never;
 
 /** Every table. */
-export const allTables: readonly Table<never>[] = [people, tokens, studies, managers, accounts, ...userTables] as never;
+export const allTables: readonly Table<never>[] = [
+  people,
+  tokens,
+  studies,
+  managers,
+  feeds,
+  feedParts,
+  accounts,
+  ...userTables,
+] as never;
 
 type RowOf<T> = T extends Table<infer Row> ? Row : never;
 

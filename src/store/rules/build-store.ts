@@ -7,6 +7,7 @@ import { ChunkCache } from './chunk-cache.ts';
 import { documents } from './documents.ts';
 import { countsOf, erase, unfinished } from './erase-rows.ts';
 import { errorTimeseries } from './error-timeseries.ts';
+import { feeds } from './feeds.ts';
 import { figuresOf } from './figures.ts';
 import { managers, studies, tokens, users } from './people.ts';
 import { profiles } from './profiles.ts';
@@ -25,6 +26,7 @@ export function storeOver(engine: Engine): Store {
     tokens: door.guard(tokens(engine)),
     studies: door.guard(studies(engine)),
     managers: door.guard(managers(engine)),
+    feeds: door.guard(feeds(engine)),
     profiles: door.guard(profiles(engine)),
     usercache: door.guard(usercache(engine, cache)),
     documents: door.guard(documents(engine)),

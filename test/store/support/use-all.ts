@@ -20,6 +20,10 @@ export async function useAll(store: Store): Promise<void> {
   const token = { hash: 'z', created_ts: 1, expires_ts: null };
   await store.studies.enrol({ study: 'sunny', subgroup: 'default', email: 'z', token, now: 1 });
   await store.studies.removeIdle('sunny', { limit: 1 });
+  await store.feeds.add({ id: 'f', facts: {}, index: '{}' }, (async function* () {})());
+  await store.feeds.list();
+  await store.feeds.index('f');
+  await store.feeds.remove('f');
   const zoned = { time_zone: 'Europe/Berlin' };
   await user.put([fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);
   await store.usercache.put(id, { entries: [fix(1)], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);

@@ -1,0 +1,148 @@
+import { Command } from 'commander';
+import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
+import { usageError } from '../../model/mobility-error.ts';
+import type { CommandContext } from '../context.ts';
+import { counted, table } from '../output.ts';
+
+/** Adds, lists, checks and removes transit feeds. */
+export function transitCommand(context: CommandContext): Command {
+  return new Command('transit')
+    .addHelpText('after', '\nExamples:\n  mobility transit add muni.zip bart.zip\n  mobility transit list')
+    .addCommand(addCommand(context))
+    .addCommand(listCommand(context))
+    .addCommand(checkCommand(context))
+    .addCommand(removeCommand(context));
+}
+
+type Feed = { id: string } & FeedFacts;
+
+function addCommand(context: CommandContext): Command {
+  return new Command('add')
+    .description('read GTFS feeds of agencies and keep them as evidence for the analysis')
+    .argument('<zip...>', 'GTFS files')
+    .option('--dry-run', 'read and report, store nothing')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  mobility transit add muni.zip bart.zip
+  mobility transit add muni.zip --dry-run --json
+
+The next pipeline run derives again the days of people who were near the stops of a feed.`,
+    )
+    .action(
+      context.run(async (paths: string[], { dryRun }: { dryRun?: true }) => {
+        const store = await context.store();
+        const added: Feed[] = [];
+        // All are read before the first is stored: a bad file among them stores none.
+        const feeds = [];
+        for (const path of paths) feeds.push({ path, ...(await readFeed(path, context.now())) });
+        for (const { path, id, facts, index } of feeds) {
+          if (!dryRun) await store.feeds.add({ id, facts, index }, readZip(path));
+          added.push({ id, ...facts });
+        }
+        await context.output.result({ feeds: added }, () => added.map(feedText).join('\n'));
+        context.output.note(`${counted(added.length, 'feed')} ${dryRun ? 'would be added' : 'added'}`);
+      }),
+    );
+}
+
+function listCommand(context: CommandContext): Command {
+  return new Command('list')
+    .description('list the feeds')
+    .addHelpText('after', '\nExample:\n  mobility transit list --json')
+    .action(
+      context.run(async () => {
+        const feeds = await listFeeds(context);
+        const rows = feeds.map(({ id, name, agencies, first_day, last_day, routes, stops }) => [
+          shortId(id),
+          name,
+          agencies.join(', '),
+          `${first_day}..${last_day}`,
+          routesText(routes),
+          String(stops),
+        ]);
+        await context.output.result({ feeds }, () =>
+          rows.length === 0 ? '' : table([['ID', 'FILE', 'AGENCIES', 'DAYS', 'ROUTES', 'STOPS'], ...rows], [5]),
+        );
+        context.output.note(counted(feeds.length, 'feed'));
+      }),
+    );
+}
+
+function checkCommand(context: CommandContext): Command {
+  return new Command('check')
+    .description('list feeds that ended, and agencies with several feeds')
+    .addHelpText('after', '\nExample:\n  mobility transit check')
+    .action(
+      context.run(async () => {
+        const today = new Date(context.now() * 1000).toISOString().slice(0, 10);
+        const feeds = await listFeeds(context);
+        const findings = feeds.flatMap(({ id, name, last_day, agencies }) => {
+          if (last_day >= today) return [];
+          const problem = `ended on ${last_day}: add the present feed of ${agencies.join(', ')}`;
+          return [{ id, name, problem }];
+        });
+        await context.output.result({ findings }, () =>
+          table(findings.map(({ id, name, problem }) => [shortId(id), name, problem])),
+        );
+        context.output.note(findings.length === 0 ? 'nothing to do' : `${counted(findings.length, 'feed')} to renew`);
+      }),
+    );
+}
+
+function removeCommand(context: CommandContext): Command {
+  return new Command('remove')
+    .description('remove feeds; the next pipeline run derives the days near their stops again')
+    .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
+    .addHelpText('after', '\nExample:\n  mobility transit remove 3fa90c12')
+    .action(
+      context.run(async (ids: string[]) => {
+        const store = await context.store();
+        const feeds = await listFeeds(context);
+        const chosen = ids.map((start) => {
+          const found = feeds.filter(({ id }) => id.startsWith(start));
+          if (found.length === 1) return found[0]!;
+          const count = found.length === 0 ? 'none' : `${found.length}`;
+          throw usageError(
+            `expected one feed whose id begins with ${start}, found ${count}: see \`mobility transit list\``,
+          );
+        });
+        for (const { id } of chosen) await store.feeds.remove(id);
+        await context.output.result({ removed: chosen.map(({ id }) => id) }, () =>
+          chosen.map(({ id, name }) => `${shortId(id)} ${name}`).join('\n'),
+        );
+        context.output.note(`${counted(chosen.length, 'feed')} removed`);
+      }),
+    );
+}
+
+async function listFeeds(context: CommandContext): Promise<Feed[]> {
+  const found = await (await context.store()).feeds.list();
+  return found.map(({ id, facts }) => ({ id, ...(facts as unknown as FeedFacts) }));
+}
+
+const shortId = (id: string): string => id.slice(0, 8);
+
+const routesText = (routes: FeedFacts['routes']): string =>
+  Object.entries(routes)
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(', ');
+
+function feedText({ id, name, agencies, first_day, last_day, routes, patterns, stops, box, notes }: Feed): string {
+  const left = [
+    [notes.no_shape, 'patterns without a shape: stops alone say where they go'],
+    [notes.no_times, 'patterns without times'],
+    [notes.trips_left_out, 'trips without two stops'],
+    [notes.routes_left_out, 'routes of other kinds'],
+    [notes.patterns_left_out, 'rare patterns left out'],
+  ] as const;
+  const area = box.map((degrees) => degrees.toFixed(2));
+  return [
+    `${shortId(id)} ${name}: ${agencies.join(', ')}`,
+    `  days ${first_day} to ${last_day}`,
+    `  routes: ${routesText(routes)}; ${patterns} patterns, ${stops} stops`,
+    `  from ${area[0]}, ${area[1]} to ${area[2]}, ${area[3]} degrees`,
+    ...left.filter(([count]) => count > 0).map(([count, what]) => `  ${count} ${what}`),
+  ].join('\n');
+}

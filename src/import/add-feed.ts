@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { MobilityError } from '../model/mobility-error.ts';
+import type { FeedRecord } from '../store/store.ts';
+import { buildIndex, type FeedNotes } from '../transit/build-index.ts';
+import { type FeedIndex, formatIndex, type TransitKind } from '../transit/feed-index.ts';
+import { cellsOfFeed } from '../transit/network.ts';
+import { openGtfs } from './gtfs.ts';
+
+/** What `mobility transit` shows of a feed. */
+export type FeedFacts = {
+  /** Name of the file. */
+  name: string;
+  agencies: string[];
+  zone: string;
+  first_day: string;
+  last_day: string;
+  /** Number of routes of each kind, of patterns and stops. */
+  routes: Partial<Record<TransitKind, number>>;
+  patterns: number;
+  stops: number;
+  /** South, west, north, east, degrees. */
+  box: [number, number, number, number];
+  /** Cells of 0.5 degrees with stops, see `cellsOfFeed`. */
+  cells: string[];
+  notes: { [Note in keyof FeedNotes]: number };
+  /** Bytes of the zip. */
+  bytes: number;
+  /** Seconds since the epoch. */
+  added_ts: number;
+};
+
+/** Bytes of a zip: it is kept whole in the store. */
+const maxZipBytes = 64 * 1024 * 1024;
+
+/** Reads a GTFS zip. Throws `MOBILITY_USAGE` with what is wrong with it. Nothing is stored. */
+export async function readFeed(path: string, now: number): Promise<Omit<FeedRecord, 'facts'> & { facts: FeedFacts }> {
+  const tables = await openGtfs(path);
+  const { size } = await stat(path);
+  if (size > maxZipBytes) {
+    const found = `${Math.ceil(size / 1024 ** 2)} MiB`;
+    throw new MobilityError('MOBILITY_USAGE', `${path}: expected a zip of at most 64 MiB, found ${found}: split it`);
+  }
+  const id = await hashOf(path);
+  const { index, notes } = await buildIndex(id, tables).catch((error: Error) => {
+    throw error instanceof MobilityError && !error.message.startsWith(path)
+      ? new MobilityError('MOBILITY_USAGE', `${path}: ${error.message}`, { cause: error })
+      : error;
+  });
+  const facts: FeedFacts = { name: basename(path), ...factsOf(index), notes, bytes: size, added_ts: now };
+  return { id, facts, index: formatIndex(index) };
+}
+
+/** The bytes of a zip, for `Feeds.add`. */
+export const readZip = (path: string): AsyncIterable<Uint8Array> => createReadStream(path);
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array);
+  return hash.digest('hex');
+}
+
+function factsOf(index: FeedIndex): Omit<FeedFacts, 'name' | 'notes' | 'bytes' | 'added_ts'> {
+  const { agencies, zone, first_day, last_day, patterns, stops } = index;
+  const routes: FeedFacts['routes'] = {};
+  for (const { kind } of index.routes) routes[kind] = (routes[kind] ?? 0) + 1;
+  const [latitudes, longitudes] = [stops.map(({ latitude }) => latitude), stops.map(({ longitude }) => longitude)];
+  const least = (values: number[]): number => values.reduce((a, b) => Math.min(a, b));
+  const greatest = (values: number[]): number => values.reduce((a, b) => Math.max(a, b));
+  return {
+    agencies: [...agencies],
+    zone,
+    first_day,
+    last_day,
+    routes,
+    patterns: patterns.length,
+    stops: stops.length,
+    box: [least(latitudes), least(longitudes), greatest(latitudes), greatest(longitudes)],
+    cells: cellsOfFeed(index),
+  };
+}

@@ -1,0 +1,79 @@
+import type { JsonObject } from '../../model/json.ts';
+import { MobilityError } from '../../model/mobility-error.ts';
+import { packText, unpackText } from '../chunks/pack.ts';
+import type { Engine } from '../rows/rows.ts';
+import { readColumn } from '../rows/sums.ts';
+import { feedParts, feeds as table } from '../rows/tables.ts';
+import type { Feeds } from '../store.ts';
+
+/** Bytes of one part of a zip: a MongoDB document holds at most 16 MiB. */
+const partBytes = 8 * 1024 * 1024;
+
+/** The transit feeds of a store. */
+export function feeds(engine: Engine): Feeds {
+  return {
+    async add({ id, facts, index }, zip) {
+      await removeUnlisted(engine);
+      let count = 0;
+      const put = async (bytes: Uint8Array): Promise<void> => {
+        count += 1;
+        await engine.write(null, (rows) => rows.put(feedParts, [{ part: partName(id, count), feed: id, bytes }]));
+      };
+      for await (const bytes of cut(zip, partBytes)) await put(bytes);
+      await engine.write(null, async (rows) => {
+        // Another `add` may have removed the parts as unlisted ones.
+        if ((await rows.total(feedParts, { feed: id })) !== count) {
+          throw new MobilityError('MOBILITY_STORE_BUSY', 'another feed is added at this moment: try again');
+        }
+        await rows.put(table, [{ id, facts: JSON.stringify(facts), index: packText(index) }]);
+      });
+    },
+    list: () =>
+      engine.read(async (rows) => {
+        const found = await rows.find(table, { where: {}, order: ['id'] }, ['id', 'facts']);
+        return found.map(({ id, facts }) => ({ id, facts: JSON.parse(facts) as JsonObject }));
+      }),
+    index: (id) =>
+      engine.read(async (rows) => {
+        const [row] = await rows.find(table, { where: { id } });
+        return row === undefined ? null : readColumn(table, row, 'index', () => unpackText(row.index));
+      }),
+    remove: (id) =>
+      engine.write(null, async (rows) => {
+        const removed = await rows.remove(table, { id });
+        await rows.remove(feedParts, { feed: id });
+        return removed > 0;
+      }),
+  };
+}
+
+const partName = (id: string, number: number): string => `${id}/${String(number).padStart(4, '0')}`;
+
+/** Removes parts that an interrupted `add` left. */
+async function removeUnlisted(engine: Engine): Promise<void> {
+  await engine.write(null, async (rows) => {
+    const listed = new Set((await rows.find(table, { where: {} }, ['id'])).map(({ id }) => id));
+    const found = await rows.find(feedParts, { where: {} }, ['feed']);
+    for (const feed of new Set(found.map((row) => row.feed))) {
+      if (!listed.has(feed)) await rows.remove(feedParts, { feed });
+    }
+  });
+}
+
+/** Bytes in pieces of one size; the last may be shorter. */
+async function* cut(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of bytes) {
+    for (let at = 0; at < chunk.length; ) {
+      const taken = chunk.subarray(at, at + size - length);
+      held.push(taken);
+      length += taken.length;
+      at += taken.length;
+      if (length < size) continue;
+      yield Buffer.concat(held);
+      [held, length] = [[], 0];
+    }
+  }
+  if (length > 0) yield Buffer.concat(held);
+}

@@ -1,0 +1,47 @@
+// Contract: transit feeds.
+import { expect, it } from 'vitest';
+import { newId, type Use } from './kit.ts';
+
+const part = 8 * 1024 * 1024; // bytes
+
+async function* zip(bytes: number, fail = false): AsyncGenerator<Uint8Array> {
+  for (let left = bytes; left > 0; left -= 1_000_000) yield new Uint8Array(Math.min(left, 1_000_000)).fill(left % 251);
+  if (fail) throw new Error('interrupted');
+}
+
+export function feedTests(use: Use): void {
+  it('a feed is listed with its facts, gives its index, and is removed with its parts', async () => {
+    const { feeds } = use.store;
+    const [id, other] = [newId(), newId()].sort();
+    await feeds.add({ id: other!, facts: { name: 'b' }, index: '{"b":1}' }, zip(10));
+    await feeds.add({ id: id!, facts: { name: 'a', agencies: ['x'] }, index: '{"a":1}' }, zip(part + 3_000_000));
+    expect(await feeds.list()).toEqual([
+      { id, facts: { name: 'a', agencies: ['x'] } },
+      { id: other, facts: { name: 'b' } },
+    ]);
+    expect(await feeds.index(id!)).toBe('{"a":1}');
+    expect(await feeds.index('none')).toBeNull();
+    for (const one of [id!, other!]) expect(await feeds.remove(one)).toBe(true);
+    expect(await feeds.remove(id!)).toBe(false);
+    expect(await feeds.list()).toEqual([]);
+  });
+
+  it('a feed that was added again replaces the one before', async () => {
+    const { feeds } = use.store;
+    const id = newId();
+    for (const index of ['1', '2']) await feeds.add({ id, facts: { index }, index }, zip(part));
+    expect(await feeds.list()).toEqual([{ id, facts: { index: '2' } }]);
+    expect(await feeds.index(id)).toBe('2');
+    await feeds.remove(id);
+  });
+
+  it('an interrupted addition leaves nothing visible, and does not prevent the next', async () => {
+    const { feeds } = use.store;
+    const feed = { id: newId(), facts: {}, index: '1' };
+    await expect(feeds.add(feed, zip(part + 1, true))).rejects.toThrow('interrupted');
+    expect(await feeds.list()).toEqual([]);
+    await feeds.add(feed, zip(1_000));
+    expect(await feeds.list()).toHaveLength(1);
+    await feeds.remove(feed.id);
+  });
+}

@@ -1,0 +1,81 @@
+// A town with two bus lines, a tram and a subway, as GTFS tables; and rides through it.
+import type { LatLon } from '../../src/model/geo/distance.ts';
+import { buildIndex, type GtfsTables } from '../../src/transit/build-index.ts';
+import type { FeedIndex } from '../../src/transit/feed-index.ts';
+import type { TransitRide } from '../../src/transit/match-ride.ts';
+
+/** A place so many metres east and north of the town's origin. */
+export function place(east: number, north: number): LatLon {
+  return { latitude: 45 + north / 111_195, longitude: 7 + east / (111_195 * Math.cos(Math.PI / 4)) };
+}
+
+/** Text files of a feed; each replaces that of the town. */
+export type GtfsTexts = Readonly<Record<string, string>>;
+
+/** Line 1 goes east along the street north = 0, line 2 north along east = 0; stops each 400 m. */
+export function townFeed(changes: GtfsTexts = {}): GtfsTexts {
+  const stops = ['stop_id,stop_name,stop_lat,stop_lon,location_type,parent_station'];
+  const times = ['trip_id,arrival_time,departure_time,stop_id,stop_sequence'];
+  const clock = (seconds: number): string =>
+    [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+      .map((part) => String(part).padStart(2, '0'))
+      .join(':');
+  for (let at = 0; at <= 10; at += 1) {
+    const [east, north] = [place(400 * at, 0), place(0, 400 * at)];
+    stops.push(
+      `e${at},East ${at},${east.latitude},${east.longitude},0,`,
+      `n${at},North ${at},${north.latitude},${north.longitude},0,`,
+    );
+    // 400 m in 80 s: 18 km/h.
+    for (const [line, stop] of [
+      ['one', `e${at}`],
+      ['two', `n${at}`],
+    ]) {
+      times.push(`${line},${clock(6 * 3600 + 80 * at)},${clock(6 * 3600 + 80 * at)},${stop},${at + 1}`);
+    }
+  }
+  return {
+    agency: 'agency_id,agency_name,agency_url,agency_timezone\nT,Town Transit,http://example.org,Europe/Rome\n',
+    routes: 'route_id,agency_id,route_short_name,route_long_name,route_type\n1,T,1,Eastern,3\n2,T,2,Northern,0\n',
+    trips: 'route_id,service_id,trip_id\n1,all,one\n2,all,two\n',
+    frequencies: 'trip_id,start_time,end_time,headway_secs\none,06:00:00,22:00:00,600\ntwo,06:00:00,22:00:00,600\n',
+    calendar:
+      'service_id,monday,tuesday,wednesday,thursday,friday,saturday,sunday,start_date,end_date\nall,1,1,1,1,1,1,1,20240101,20241231\n',
+    stops: stops.join('\n'),
+    stop_times: times.join('\n'),
+    ...changes,
+  };
+}
+
+export function tablesOf(texts: GtfsTexts): GtfsTables {
+  return {
+    async *rows(table) {
+      const [header, ...lines] = (texts[table] ?? '').trim().split('\n');
+      for (const line of lines) {
+        const cells = line.split(',');
+        yield Object.fromEntries(header!.split(',').map((name, at) => [name, cells[at] ?? '']));
+      }
+    },
+  };
+}
+
+export const indexOf = async (id: string, changes: GtfsTexts = {}): Promise<FeedIndex> =>
+  (await buildIndex(id, tablesOf(townFeed(changes)))).index;
+
+/** A ride along places at a steady speed, m/s, with a location each 10 s. */
+export function rideAlong(corners: readonly (readonly [number, number])[], speed: number): TransitRide {
+  const track: (LatLon & { ts: number })[] = [];
+  let [ts, left] = [1_700_000_000, 0];
+  for (let at = 1; at < corners.length; at += 1) {
+    const [[x0, y0], [x1, y1]] = [corners[at - 1]!, corners[at]!];
+    const length = Math.hypot(x1 - x0, y1 - y0);
+    for (let along = left; along < length; along += 10 * speed) {
+      track.push({ ...place(x0 + ((x1 - x0) * along) / length, y0 + ((y1 - y0) * along) / length), ts });
+      ts += 10;
+      left = along + 10 * speed - length;
+    }
+  }
+  track.push({ ...place(...corners.at(-1)!), ts });
+  const [start, end] = [track[0]!, track.at(-1)!];
+  return { start: { ...start, gap: 0 }, end: { ...end, gap: 0 }, seconds: ts - start.ts, track, halts: null };
+}

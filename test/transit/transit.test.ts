@@ -1,0 +1,204 @@
+// Transit feeds: what an index keeps of one, and what it says of rides.
+import { expect, it } from 'vitest';
+import { buildIndex } from '../../src/transit/build-index.ts';
+import { formatIndex, kindOfType, parseIndex } from '../../src/transit/feed-index.ts';
+import { type LocalTime, matchRide, noEvidence } from '../../src/transit/match-ride.ts';
+import { coarseCell, feedsOfDay, TransitNetwork } from '../../src/transit/network.ts';
+import { indexOf, place, rideAlong, tablesOf, townFeed } from './town.ts';
+
+const noon: LocalTime = () => ({ day: '2024-03-08', hour: 12, weekday: 4 });
+const network = async (): Promise<TransitNetwork> => new TransitNetwork([await indexOf('a')]);
+
+it('an index has the stops, patterns, times and hours of the feed, and its text gives it back', async () => {
+  const index = await indexOf('a');
+  expect(index).toMatchObject({ agencies: ['Town Transit'], first_day: '2024-01-01', last_day: '2024-12-31' });
+  expect(index.routes.map(({ short_name, kind }) => [short_name, kind])).toEqual([
+    ['1', 'bus'],
+    ['2', 'tram'],
+  ]);
+  const [pattern] = index.patterns;
+  expect(pattern!.seconds.slice(0, 3)).toEqual([0, 80, 160]);
+  expect(pattern!.trips).toBeCloseTo(96, 0);
+  expect([5, 6, 12, 22, 23].map((hour) => (pattern!.hours[0] & (1 << hour)) !== 0)).toEqual([
+    false,
+    true,
+    true,
+    true,
+    false,
+  ]);
+  expect(formatIndex(parseIndex(formatIndex(index)))).toBe(formatIndex(index));
+});
+
+it('a ride along a line is its line, one across the town or too fast is not', async () => {
+  const town = await network();
+  const bus = matchRide(
+    rideAlong(
+      [
+        [0, 20],
+        [4000, 20],
+      ],
+      5,
+    ),
+    town,
+    noon,
+  );
+  expect(bus.bus).toBeGreaterThan(3);
+  expect(bus.lines[0]).toMatchObject({ short_name: '1', from_stop: 'East 0', to_stop: 'East 10', feed_age_days: 0 });
+  expect(bus.lines[0]!.probability).toBeGreaterThan(0.9);
+  const across = matchRide(
+    rideAlong(
+      [
+        [0, 700],
+        [4000, 700],
+      ],
+      12,
+    ),
+    town,
+    noon,
+  );
+  expect(across.bus).toBeLessThanOrEqual(0);
+  const fast = matchRide(
+    rideAlong(
+      [
+        [0, 20],
+        [4000, 20],
+      ],
+      12,
+    ),
+    town,
+    noon,
+  );
+  expect(fast.bus).toBeLessThan(bus.bus - 2);
+  expect(
+    matchRide(
+      rideAlong(
+        [
+          [60_000, 0],
+          [64_000, 0],
+        ],
+        5,
+      ),
+      town,
+      noon,
+    ),
+  ).toEqual(noEvidence);
+});
+
+it('a ride against the direction of a line is not that line', async () => {
+  expect(
+    matchRide(
+      rideAlong(
+        [
+          [4000, 20],
+          [0, 20],
+        ],
+        5,
+      ),
+      await network(),
+      noon,
+    ).bus,
+  ).toBeLessThanOrEqual(0);
+});
+
+it('a line that does not run at this hour loses to nothing', async () => {
+  const night: LocalTime = () => ({ day: '2024-03-08', hour: 3, weekday: 4 });
+  expect(
+    matchRide(
+      rideAlong(
+        [
+          [0, 20],
+          [4000, 20],
+        ],
+        5,
+      ),
+      await network(),
+      night,
+    ).bus,
+  ).toBeLessThan(0.5);
+});
+
+it('the order in which feeds were added changes nothing', async () => {
+  const feeds = [
+    await indexOf('a'),
+    await indexOf('b'),
+    await indexOf('c', { agency: townFeed().agency!.replace('Town', 'City') }),
+  ];
+  const ride = rideAlong(
+    [
+      [0, 20],
+      [4000, 20],
+    ],
+    5,
+  );
+  const results = [feeds, [...feeds].reverse()].map((order) => matchRide(ride, new TransitNetwork(order), noon));
+  expect(results[0]).toEqual(results[1]);
+  expect(results[0]!.lines.map(({ feed }) => feed)).toEqual(['b', 'c']);
+});
+
+it('of several feeds of an agency only the one nearest by date counts', async () => {
+  const dates = (first: string, last: string) => ({ feed_info: `feed_start_date,feed_end_date\n${first},${last}\n` });
+  const [old, present] = [
+    await indexOf('a', dates('20190101', '20190331')),
+    await indexOf('b', dates('20240101', '20240331')),
+  ];
+  const used = (day: string): string[] => [...feedsOfDay([old, present], day).keys()].map(({ id }) => id);
+  expect([used('2019-02-01'), used('2020-01-01'), used('2024-02-01'), used('2030-01-01')]).toEqual([
+    ['a'],
+    ['a'],
+    ['b'],
+    ['b'],
+  ]);
+});
+
+it('tolerates what real feeds have: stations, gaps in times, times after midnight, dates instead of a calendar', async () => {
+  const changes = {
+    stops:
+      'stop_id,stop_name,stop_lat,stop_lon,location_type,parent_station\nS,Central,45,7,1,\np,Platform 1,,,0,S\nq,End,45.01,7,0,\nm,Middle,45.005,7,0,\n',
+    stop_times:
+      'trip_id,arrival_time,departure_time,stop_id,stop_sequence\none,25:10:00,25:10:00,q,30\none,24:50:00,24:50:00,p,10\none,,,m,20\ntwo,08:00:00,08:00:00,p,1\n',
+    frequencies: '',
+    calendar: '',
+    calendar_dates: 'service_id,date,exception_type\nall,20240308,1\nall,20240309,1\n',
+  };
+  const { index, notes } = await buildIndex('x', tablesOf(townFeed(changes)));
+  expect(index.stops.map(({ name }) => name)).toEqual(['Central', 'Middle', 'End']);
+  expect(index.patterns).toMatchObject([{ seconds: [0, 600, 1200], trips: 1 }]);
+  // The night after Friday the 8th and after Saturday the 9th: Saturday and Sunday at 0 and 1 o'clock.
+  expect(index.patterns[0]!.hours).toEqual([0, 3, 3]);
+  expect(notes).toMatchObject({ trips_left_out: 1, no_shape: 1 });
+});
+
+it.each([
+  ['no agency', { agency: '' }, /agency\.txt/],
+  ['no zone', { agency: 'agency_id,agency_name,agency_timezone\nT,Town,Nowhere\n' }, /time zone/],
+  ['no stops', { stops: 'stop_id,stop_name\n' }, /stops with coordinates/],
+  ['a stop outside the earth', { stops: 'stop_id,stop_name,stop_lat,stop_lon\na,A,95,7\n' }, /stops on earth/],
+  ['no trips', { trips: 'route_id,service_id,trip_id\n' }, /trips in trips\.txt/],
+  ['only lifts', { routes: 'route_id,route_type\n1,6\n' }, /trains, buses or ferries/],
+  ['no days', { calendar: '' }, /days of service/],
+])('refuses a feed with %s, with a sentence', async (_, changes, message) => {
+  await expect(buildIndex('x', tablesOf(townFeed(changes)))).rejects.toThrow(message);
+});
+
+it('extended route types have the kind of their family', () => {
+  const types = [0, 1, 2, 3, 4, 11, 106, 401, 702, 900, 1000, 6, 1700];
+  expect(types.map(kindOfType)).toEqual([
+    'tram',
+    'subway',
+    'rail',
+    'bus',
+    'ferry',
+    'bus',
+    'rail',
+    'subway',
+    'bus',
+    'tram',
+    'ferry',
+    null,
+    null,
+  ]);
+});
+
+it('cells of half a degree count down from zero to the south and west', () => {
+  expect([place(0, 0), { latitude: -0.1, longitude: -122.3 }].map(coarseCell)).toEqual(['90:14', '-1:-245']);
+});
