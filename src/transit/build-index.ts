@@ -331,7 +331,7 @@ function hoursOf(group: readonly Trip[], isUntimed: boolean): [number, number, n
 }
 
 /** Index in `hours` of a day of the week, Monday 0. */
-export const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
+const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
 
 async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Promise<Map<string, number[]>> {
   const found = new Map<string, { sequence: number; latitude: number; longitude: number }[]>();

@@ -54,7 +54,8 @@ export interface FeedIndex {
 
 /**
  * The kind of a GTFS route type. Types from 100 on are the extended ones (Hierarchical Vehicle Type codes).
- * Sources: gtfs.org/schedule/reference (`routes.txt`), developers.google.com/transit/gtfs/reference/extended-route-types.
+ * Sources: gtfs.org/schedule/reference (`routes.txt`) and
+ * developers.google.com/transit/gtfs/reference/extended-route-types.
  */
 export function kindOfType(type: number): TransitKind | null {
   if (type === 0 || type === 5 || (type >= 900 && type < 1000)) return 'tram';

@@ -56,9 +56,9 @@ export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 /** m; a shorter ride is not matched. */
 const leastRide = 150;
 const most = 6;
-/** Standard deviation of the distance between a ride's end and its stop, m: 10 to 110 m were seen at street stops. */
+/** Standard deviation of the distance from a ride's end to its stop, m: 10 to 110 m at street stops. */
 const endSpread = 90;
-/** An end in a gap may be off by the speed of a vehicle in a city, 3 m/s on the mean, up to 300 m (stations below ground). */
+/** An end in a gap may be off by 3 m for each second of it, and by up to 300 m at stations below ground. */
 const gapSpeed = 3;
 const mostGapSpread = 300;
 /** Standard deviation of ln(length of the line between two stops / length of the ride). */

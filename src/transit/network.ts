@@ -219,7 +219,7 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
   return places.sort((a, b) => a.off - b.off).slice(0, 8);
 }
 
-/** The feeds that count on a day, `2024-03-08`: of each agency those that hold the day, else the nearest by date. */
+/** The feed that counts for each agency on a day, `2024-03-08`: one that holds the day, else the nearest by date. */
 export function feedsOfDay(feeds: readonly FeedIndex[], day: string): ReadonlyMap<FeedIndex, ReadonlySet<string>> {
   const chosen = new Map<string, { feed: FeedIndex; age: number }[]>();
   for (const feed of feeds) {
