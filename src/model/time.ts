@@ -30,8 +30,10 @@ export const maxTime = 253_402_300_799;
 /** A time that a device wrote counts as ms from here on: as s it would lie after 5138-11-16. */
 export const firstMilliseconds = 1e11;
 
+const secondsOfDay = 86_400;
+
 /** s; a day of 24 hours. */
-export const day = 86_400;
+export const day = secondsOfDay;
 
 /**
  * s; clocks of phones are often wrong by minutes or hours. A time further ahead of its receipt means that the clock was
@@ -141,7 +143,7 @@ function exactOffset({ formatter }: Zone, second: number): number {
   for (const { type, value } of formatter.formatToParts(second * 1000)) fields[type] = value;
   const year = fields.era === 'BC' ? 1 - Number(fields.year) : Number(fields.year);
   const days = daysFromCivil({ year, month: Number(fields.month), day: Number(fields.day) });
-  const local = days * day + Number(fields.hour) * 3600 + Number(fields.minute) * 60 + Number(fields.second);
+  const local = days * secondsOfDay + Number(fields.hour) * 3600 + Number(fields.minute) * 60 + Number(fields.second);
   return local - second;
 }
 
@@ -155,7 +157,7 @@ interface CivilDate {
 
 /** The calendar date (proleptic Gregorian) that many days after 1970-01-01. */
 function civilFromDays(days: number): CivilDate {
-  const date = new Date(days * day * 1000);
+  const date = new Date(days * secondsOfDay * 1000);
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
@@ -163,7 +165,7 @@ function civilFromDays(days: number): CivilDate {
 function daysFromCivil({ year, month, day }: CivilDate): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  return date.getTime() / (day * 1000);
+  return date.getTime() / (secondsOfDay * 1000);
 }
 
 const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7;
@@ -217,8 +219,8 @@ function localInstant(ts: number, zone: string): LocalInstant {
     throw new RangeError(`expected seconds of the years 1 to 9999, found ${ts}`);
   const whole = Math.floor(ts);
   const offset = zoneOffset(zone, whole);
-  const days = checkedDay(Math.floor((whole + offset) / day));
-  const second = whole + offset - days * day;
+  const days = checkedDay(Math.floor((whole + offset) / secondsOfDay));
+  const second = whole + offset - days * secondsOfDay;
   return { days, second, micros: Math.min(Math.round((ts - whole) * 1_000_000), 999_999), offset };
 }
 
@@ -270,8 +272,8 @@ export function localDay(ts: number, zone: string): string {
  * an unknown zone.
  */
 export function timeOnClocks(local: number, zone: string): number {
-  const before = local - zoneOffset(zone, local - day);
-  const after = local - zoneOffset(zone, local + day);
+  const before = local - zoneOffset(zone, local - secondsOfDay);
+  const after = local - zoneOffset(zone, local + secondsOfDay);
   return before + zoneOffset(zone, before) === local
     ? before
     : after + zoneOffset(zone, after) === local
@@ -294,15 +296,15 @@ export function dayRange(day: string, zone: string): TimeRange {
 }
 
 function startOfLocalDay(days: number, zone: string): number {
-  const localDays = (ts: number): number => Math.floor((ts + zoneOffset(zone, ts)) / day);
-  const midnight = days * day;
-  const offsets = [zoneOffset(zone, midnight - day), zoneOffset(zone, midnight + day)];
+  const localDays = (ts: number): number => Math.floor((ts + zoneOffset(zone, ts)) / secondsOfDay);
+  const midnight = days * secondsOfDay;
+  const offsets = [zoneOffset(zone, midnight - secondsOfDay), zoneOffset(zone, midnight + secondsOfDay)];
   const first = midnight - Math.max(...offsets);
   const last = midnight - Math.min(...offsets);
   for (const ts of [first, last]) if (localDays(ts) === days && localDays(ts - 1) < days) return ts;
   // No midnight: the clocks were put forward over it, somewhere between the two.
-  let before = first - day;
-  let start = last + day;
+  let before = first - secondsOfDay;
+  let start = last + secondsOfDay;
   while (start - before > 1) {
     const middle = Math.floor((before + start) / 2);
     if (localDays(middle) < days) before = middle;
@@ -318,7 +320,7 @@ export function formatForPeople(ts: number, zone: string, pattern: string): stri
 
 // ---------------------------------------------------------------- periods of UTC
 
-const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / day);
+const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
 
 type Unit = 'day' | 'week' | 'month' | 'year';
 
@@ -328,12 +330,12 @@ type Unit = 'day' | 'week' | 'month' | 'year';
  */
 export function addUtc(ts: number, count: number, unit: Unit): number {
   const days = dayOf(ts);
-  if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * 86_400;
+  if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
   const { year, month, day } = civilFromDays(days);
   const months = month + count * (unit === 'year' ? 12 : 1);
   const first = daysFromCivil({ year, month: months, day: 1 });
   const length = daysFromCivil({ year, month: months + 1, day: 1 }) - first;
-  return (first + Math.min(day, length) - 1) * day + (ts - days * day);
+  return (first + Math.min(day, length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
 }
 
 /** The start, and the first instant of the last day, of the UTC period around `ts`. Weeks run Monday to Sunday. */
@@ -348,7 +350,7 @@ export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: num
     const length = unit === 'month' ? 1 : 12;
     range = [daysFromCivil({ year, month: from, day: 1 }), daysFromCivil({ year, month: from + length, day: 1 })];
   }
-  return { start: range[0] * day, lastDay: (range[1] - 1) * day };
+  return { start: range[0] * secondsOfDay, lastDay: (range[1] - 1) * secondsOfDay };
 }
 
 // ---------------------------------------------------------------- numbers
