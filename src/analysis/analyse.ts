@@ -1,7 +1,7 @@
 // The analysis at a glance: a stretch of one user's data -> trips (the segmenter) -> links of their chain.
 
 import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip.ts';
-import { silencesUntil } from './clean/gaps.ts';
+import { findGaps } from './clean/gaps.ts';
 import { locationOf } from './positions.ts';
 import { shippedSegmenter } from './segment.ts';
 import type { Segmenter, Stretch } from './segmenter.ts';
@@ -18,7 +18,7 @@ export interface AnalyseInput extends Stretch {
 export interface AnalyseOutput {
   records: TripRecord[];
   /** What the next stretch begins with: the last link's state, moved on to the open trip or to the last location. */
-  goOn: Carry | null;
+  nextState: Carry | null;
   /** Silences since the last link, and what the phone said last; null: it never said anything. */
   latest: { silences: Silence[]; seen: LastSeen } | null;
   /** Trips that could not be built, by start: they are left out and reported. */
@@ -32,27 +32,27 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   const failed: AnalyseOutput['failed'] = [];
   let { carry } = input;
   const stay = carry?.raw_place ? { ...carry.raw_place, location: locationOf(carry.raw_place.location) } : null;
-  const { trips, goOn } = segmenter.segment(input, carry, stay);
+  const { trips, nextState } = segmenter.segment(input, carry, stay);
   for (const trip of trips) {
-    const { seen, silences } = silencesSince(input, carry, trip.resume.resume_ts);
+    const { seen, silences } = gapsSince(input, carry, trip.resume.resume_ts);
     const { record, error } = nextLink(userId, trip, carry);
     if (error !== undefined) failed.push({ chainTs: record.chain_ts, error });
     carry = { ...record.carry, ...(seen && { seen }) };
     records.push({ ...record, ...(silences.length > 0 && { silences }), carry });
   }
-  const next = goOn === null ? null : goOnWith(input, carry, goOn);
-  const { seen, silences } = silencesSince(input, next ?? carry, Number.POSITIVE_INFINITY);
-  return { records, goOn: next, latest: seen && { seen, silences }, failed };
+  const next = nextState === null ? null : goOnWith(input, carry, nextState);
+  const { seen, silences } = gapsSince(input, next ?? carry, Number.POSITIVE_INFINITY);
+  return { records, nextState: next, latest: seen && { seen, silences }, failed };
 }
 
 /** The state before the next stretch. */
-function goOnWith(stretch: Stretch, carry: Carry | null, goOn: Resume): Carry {
-  const { seen, silences } = silencesSince(stretch, carry, goOn.resume_ts);
-  return { ...(carry ?? { raw_place: null, place: null }), ...goOn, ...(seen && { seen }), silences };
+function goOnWith(stretch: Stretch, carry: Carry | null, nextState: Resume): Carry {
+  const { seen, silences } = gapsSince(stretch, carry, nextState.resume_ts);
+  return { ...(carry ?? { raw_place: null, place: null }), ...nextState, ...(seen && { seen }), silences };
 }
 
 /** The silences since the last link up to `until`, and what the phone said until then. */
-function silencesSince(stretch: Stretch, carry: Carry | null, until: number): ReturnType<typeof silencesUntil> {
-  const { seen, silences } = silencesUntil(stretch, carry?.seen ?? null, until);
+function gapsSince(stretch: Stretch, carry: Carry | null, until: number): ReturnType<typeof findGaps> {
+  const { seen, silences } = findGaps(stretch, carry?.seen ?? null, until);
   return { seen, silences: [...(carry?.silences ?? []), ...silences] };
 }

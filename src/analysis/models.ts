@@ -1,6 +1,6 @@
 // The models that come with the package.
 import { readFileSync } from 'node:fs';
-import { type JointModel, readJointModel } from './modes/mode-crf.ts';
+import { type ModeCrf, readModeCrf } from './modes/mode-crf.ts';
 import { shippedNames } from './segmenter.ts';
 import { type Model, readModel } from './states/boosted-trees.ts';
 
@@ -10,8 +10,8 @@ import { type Model, readModel } from './states/boosted-trees.ts';
 export interface Models {
   full: Model;
   sparse: Model;
-  joint: JointModel;
-  jointSparse: JointModel;
+  crf: ModeCrf;
+  crfSparse: ModeCrf;
 }
 
 /** The same path from `src/analysis` and from `dist/analysis`. */
@@ -22,6 +22,6 @@ const textOf = (model: keyof Models): string =>
 export const shippedModels: Models = {
   full: readModel(textOf('full')),
   sparse: readModel(textOf('sparse')),
-  joint: readJointModel(textOf('joint')),
-  jointSparse: readJointModel(textOf('jointSparse')),
+  crf: readModeCrf(textOf('crf')),
+  crfSparse: readModeCrf(textOf('crfSparse')),
 };

@@ -7,7 +7,7 @@ export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
 /** Index of a state in `stateNames`. */
 export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
 
-/** Stands for the state that a reading names which names none: behind all states. */
+/** Stands for the state that a reading names which names none: backward all states. */
 export const noState = 4;
 
 const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
@@ -21,7 +21,7 @@ const codes: readonly (readonly number[])[] = [
 ];
 
 /** The state that a motion reading of this type names; `noState`: none. */
-export function stateTold(type: number): number {
+export function readingState(type: number): number {
   const state = codes.findIndex((some) => some.includes(type));
   return state < 0 ? noState : state;
 }

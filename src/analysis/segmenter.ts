@@ -5,8 +5,8 @@ import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 
 /**
- * s before the first and after the last location of an outing. Within this a candidate may still be joined to the next
- * one, and what the phone sent in it says where the outing begins and ends (by hand: longer than the longest wait of a
+ * s before the first and after the last location of an group. Within this a candidate may still be joined to the next
+ * one, and what the phone sent in it says where the group begins and ends (by hand: longer than the longest wait of a
  * journey).
  */
 export const lookAround = 2700;
@@ -78,8 +78,8 @@ export interface SegmentedTrip {
 /** What a segmenter made of a stretch. */
 export interface Segmented {
   trips: SegmentedTrip[];
-  /** Where the next stretch goes on, behind the last trip; null: nowhere yet. */
-  goOn: Resume | null;
+  /** Where the next stretch goes on, backward the last trip; null: nowhere yet. */
+  nextState: Resume | null;
 }
 
 /**
@@ -89,9 +89,9 @@ export interface Segmented {
  * - Trips are in order of time and do not overlap; each `first.ts` occurs once.
  * - A trip is given only when nothing loaded later can change it: its `settledTs` is not before its `end_ts`, and lies
  *   below `loadedUntil`; at the end of the data (`loadedUntil` infinite) it may be null, which makes the trip a draft.
- * - From the `resume` of any trip, and from `goOn`, it finds the same later trips as in one look at all data. `goOn` is
+ * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one look at all data. `nextState` is
  *   the state before the trip that is still open, or at the last location where none is; a stretch that gives neither a
- *   trip nor a later `goOn` is read again at twice the length.
+ *   trip nor a later `nextState` is read again at twice the length.
  */
 export interface Segmenter {
   /** Changes whenever the same data would give other trips. */
@@ -107,13 +107,13 @@ const codeVersion = 15;
 export const shippedNames = {
   full: 'states-2',
   sparse: 'states-sparse-2',
-  joint: 'journeys-2',
-  jointSparse: 'journeys-sparse-2',
+  crf: 'journeys-2',
+  crfSparse: 'journeys-sparse-2',
 } as const;
 
 /** The version of the analysis with models of these names. */
-export const versionWith = ({ full, sparse, joint, jointSparse }: Record<keyof typeof shippedNames, string>): string =>
-  [codeVersion, full, sparse, joint, jointSparse].join(' ');
+export const versionWith = ({ full, sparse, crf, crfSparse }: Record<keyof typeof shippedNames, string>): string =>
+  [codeVersion, full, sparse, crf, crfSparse].join(' ');
 
 /** That of `shippedSegmenter`. */
 export const shippedVersion = versionWith(shippedNames);

@@ -1,6 +1,6 @@
 // A day as a case that may be handed on: the entries that it follows from, moved to another place and to other weeks.
 // Only what the analysis reads passes, field by field.
-import { eventRead, locationRead, motionRead } from '../analysis/clean/observations.ts';
+import { eventFields, locationFields, motionFields } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
@@ -14,8 +14,8 @@ import type { Trip } from '../model/trip.ts';
 import type { Truth } from './cases.ts';
 import { turnAbout } from './rotate.ts';
 
-const motion = [...motionRead, 'confidence_level', ...Object.keys(iosMotions)];
-const location = locationRead.filter((name) => name !== 'altitude'); // no trip depends on it, and it tells of a place
+const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)];
+const location = locationFields.filter((name) => name !== 'altitude'); // no trip depends on it, and it tells of a place
 
 /** The keys that trips follow from, and of each the fields of the payload that pass. */
 const passing: Record<string, readonly string[]> = {
@@ -23,7 +23,7 @@ const passing: Record<string, readonly string[]> = {
   [keys.filteredLocation]: location,
   [keys.motionActivity]: motion,
   [keys.activity]: motion,
-  [keys.transition]: eventRead,
+  [keys.transition]: eventFields,
 };
 
 /** The keys of the entries of a bundle. */

@@ -7,12 +7,12 @@ import {
   cleanEvents,
   cleanLocations,
   cleanMotions,
-  eventIn,
   type Location,
-  locationIn,
   type Motion,
-  motionIn,
   type PhoneEvent,
+  toEvent,
+  toLocation,
+  toMotion,
 } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
@@ -111,10 +111,10 @@ export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'lo
   const located = filtered.length > 0 ? filtered : of(keys.location);
   return {
     locations: cleanLocations(
-      located.flatMap((entry) => locationIn(entry, sourceOf(entry)) ?? []),
+      located.flatMap((entry) => toLocation(entry, sourceOf(entry)) ?? []),
       zoneAt,
     ),
-    motions: cleanMotions(of(...motionKeys).flatMap((entry) => motionIn(entry) ?? [])),
-    events: cleanEvents(of(keys.transition).flatMap((entry) => eventIn(entry) ?? [])),
+    motions: cleanMotions(of(...motionKeys).flatMap((entry) => toMotion(entry) ?? [])),
+    events: cleanEvents(of(keys.transition).flatMap((entry) => toEvent(entry) ?? [])),
   };
 }

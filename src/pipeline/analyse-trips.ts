@@ -146,9 +146,9 @@ class Analysis {
       this.counts.locations += stretch.locations.length;
       if ((last || atEnd) && (await this.write(from, derived, atEnd, carry))) return;
       if (last) from = justAfter(last.chain_ts);
-      const stuck = !last && derived.goOn?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
+      const stuck = !last && derived.nextState?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
       size = stuck ? size * 2 : Math.min(size * 2, stretchSize);
-      carry = derived.goOn;
+      carry = derived.nextState;
     }
   }
 

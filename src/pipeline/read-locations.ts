@@ -5,10 +5,10 @@ import {
   chooseLocations,
   cleanLocations,
   type Location,
-  locationIn,
-  locationRead,
+  locationFields,
   type ObservedLocation,
   sourceReach,
+  toLocation,
 } from '../analysis/clean/observations.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
@@ -128,7 +128,7 @@ async function readPart(
   const query = { keys: [key], time: 'ts', from, ...bound, ...some, limit: Math.min(pageSize, size) } as const;
   const read = (entry: Entry): ObservedLocation | null => {
     const source = sourceOf(entry);
-    return isWanted(source) ? locationIn(meaningOf(entry, locationRead), source) : null;
+    return isWanted(source) ? toLocation(meaningOf(entry, locationFields), source) : null;
   };
   for await (const { entries, next } of entryPages(timeseries, userId, query)) {
     const picked = entries.map(read).filter((location) => location !== null);

@@ -2,14 +2,14 @@
 import {
   cleanEvents,
   cleanMotions,
-  eventIn,
-  eventRead,
+  eventFields,
   type Location,
   type Motion,
-  motionIn,
-  motionRead,
+  motionFields,
   type ObservedLocation,
   type PhoneEvent,
+  toEvent,
+  toMotion,
 } from '../analysis/clean/observations.ts';
 import { lookAround } from '../analysis/segmenter.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
@@ -76,8 +76,8 @@ export async function readStretch(
   };
 }
 
-const readMotion = (entry: Entry): Motion | null => motionIn(meaningOf(entry, motionRead));
-const readEvent = (entry: Entry): PhoneEvent | null => eventIn(meaningOf(entry, eventRead));
+const readMotion = (entry: Entry): Motion | null => toMotion(meaningOf(entry, motionFields));
+const readEvent = (entry: Entry): PhoneEvent | null => toEvent(meaningOf(entry, eventFields));
 
 /** What `read` makes of the entries of a range. */
 async function readAll<T>(

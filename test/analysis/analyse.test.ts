@@ -40,7 +40,7 @@ describe('a chain of trips', () => {
   const readings = [...by(0), ...by(hour), ...by(2 * hour)];
 
   it('is empty without data', () => {
-    expect(run({})).toEqual({ records: [], goOn: null, latest: null, failed: [] });
+    expect(run({})).toEqual({ records: [], nextState: null, latest: null, failed: [] });
   });
 
   it('ends each trip where and when the next one left: places are shared', () => {
@@ -95,9 +95,9 @@ describe('a trip that has not ended', () => {
   const open = moving({ from: 0, to: 900, speed: 10 });
 
   it('is not a link, and the next stretch begins with it', () => {
-    const { records, goOn } = run({ locations: open, motions: by(0) });
+    const { records, nextState } = run({ locations: open, motions: by(0) });
     expect(records).toEqual([]);
-    expect(goOn).toMatchObject({ resume_ts: t0, started: true, raw_place: null, place: null });
+    expect(nextState).toMatchObject({ resume_ts: t0, started: true, raw_place: null, place: null });
   });
 
   it('depends on the end of the data if only the phone reported its end', () => {
@@ -269,7 +269,7 @@ describe('looking at the data in stretches', () => {
             loadedUntil: until === infinite ? infinite : t0 + until,
           });
           records.push(...found.records);
-          carry = found.goOn;
+          carry = found.nextState;
         }
         expect(records).toEqual(whole);
       }),

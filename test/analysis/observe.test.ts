@@ -6,9 +6,9 @@ import {
   cleanEvents,
   cleanLocations,
   cleanMotions,
-  eventIn,
-  locationIn,
-  motionIn,
+  toEvent,
+  toLocation,
+  toMotion,
 } from '../../src/analysis/clean/observations.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -28,7 +28,7 @@ function fix(data: JsonObject = {}, metadata: JsonObject = {}): Entry {
 
 const clean = (...entries: Entry[]) =>
   cleanLocations(
-    entries.flatMap((entry) => locationIn(entry, sourceOf(entry)) ?? []),
+    entries.flatMap((entry) => toLocation(entry, sourceOf(entry)) ?? []),
     ({ latitude }) => `guessed at ${latitude}`,
   );
 
@@ -124,7 +124,7 @@ describe('motions and transitions', () => {
     const a = row({ ts: 2, type: 7, confidence: 90 });
     const b = row({ ts: 1, type: 7, confidence: 90 });
     const rows = [a, b, a, row({ ts: 1, type: 0, confidence: null }), row({ type: 7 })];
-    expect(cleanMotions(rows.flatMap((one) => motionIn(one) ?? []))).toEqual([
+    expect(cleanMotions(rows.flatMap((one) => toMotion(one) ?? []))).toEqual([
       { ts: 1, type: 0, confidence: 0 },
       { ts: 1, type: 7, confidence: 90 },
       { ts: 2, type: 7, confidence: 90 },
@@ -133,7 +133,7 @@ describe('motions and transitions', () => {
 
   it('are ascending, and a transition without a name still shows that the phone was on', () => {
     const rows = [row({ ts: 5, transition: 2, curr_state: 2 }), row({ ts: 4, transition: null }), row({})];
-    expect(cleanEvents(rows.flatMap((one) => eventIn(one) ?? []))).toEqual([
+    expect(cleanEvents(rows.flatMap((one) => toEvent(one) ?? []))).toEqual([
       { ts: 4, transition: null, state: null },
       { ts: 5, transition: 2, state: 2 },
     ]);

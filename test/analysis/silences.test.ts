@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { silencesUntil } from '../../src/analysis/clean/gaps.ts';
+import { findGaps } from '../../src/analysis/clean/gaps.ts';
 import type { Location, Observations, PhoneEvent } from '../../src/analysis/clean/observations.ts';
 import { states, transitions } from '../../src/model/payloads.ts';
 
@@ -23,7 +23,7 @@ function signs({ locations = [], motions = [], events = [] }: Partial<Observatio
 }
 
 const reasons = (of: Partial<Observations>): string[] =>
-  silencesUntil(signs(of), null, everything).silences.map(({ from, to, reason }) => `${from}-${to} ${reason}`);
+  findGaps(signs(of), null, everything).silences.map(({ from, to, reason }) => `${from}-${to} ${reason}`);
 
 describe('a time without anything from the phone', () => {
   const late = 8 * 3600;
@@ -152,11 +152,11 @@ it('silences are the same in one look and from one location to the next', () => 
           .sort(byTime),
         events: events.map(([ts, name]) => event(ts, name)).sort(byTime),
       };
-      const whole = silencesUntil(all, null, everything);
+      const whole = findGaps(all, null, everything);
       let seen: typeof whole.seen = null;
       const found: typeof whole.silences = [];
       for (const until of [...all.locations.map(({ ts }) => ts), everything]) {
-        const part = silencesUntil(all, seen, until);
+        const part = findGaps(all, seen, until);
         found.push(...part.silences);
         seen = part.seen;
       }

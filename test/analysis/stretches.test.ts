@@ -29,9 +29,9 @@ async function chainIn(store: StretchStore, sizes: readonly number[]): Promise<T
     const found = analyse({ userId, ...stretch, carry });
     records.push(...found.records);
     if (stretch.loadedUntil === Number.POSITIVE_INFINITY) return records;
-    const stuck: boolean = found.records.length === 0 && found.goOn?.resume_ts === carry?.resume_ts;
+    const stuck: boolean = found.records.length === 0 && found.nextState?.resume_ts === carry?.resume_ts;
     longer = stuck ? longer * 2 : 1;
-    carry = found.goOn;
+    carry = found.nextState;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { locationRead, motionRead } from '../../src/analysis/clean/observations.ts';
+import { locationFields, motionFields } from '../../src/analysis/clean/observations.ts';
 import { isEntry, takeEntry } from '../../src/intake/check-entry.ts';
 import {
   ConversionError,
@@ -164,7 +164,7 @@ describe('fields that a converter says mean what they say', () => {
   }, 600_000);
 
   it('are the same whatever was asked before', () => {
-    const lists = [locationRead, ['heading', 'bearing'], motionRead, ['loc'], [...locationRead, 'fmt_time']];
+    const lists = [locationFields, ['heading', 'bearing'], motionFields, ['loc'], [...locationFields, 'fmt_time']];
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom(...originals), fc.constantFrom(...lists))), (asked) => {
         for (const [entry, wanted] of asked) {

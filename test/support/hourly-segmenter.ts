@@ -34,21 +34,21 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null): Se
   const { locations, loadedUntil } = stretch;
   const trips: SegmentedTrip[] = [];
   let here = stay;
-  let goOn = resume;
+  let nextState = resume;
   for (let from = startOf(locations, resume); from < locations.length; ) {
     const end = (Math.floor(locations[from]!.ts / hour) + 1) * hour;
     if (end > loadedUntil) break;
     const to = firstAtOrAfter(locations, end);
-    goOn = { resume_ts: locations[to - 1]!.ts, started: false };
+    nextState = { resume_ts: locations[to - 1]!.ts, started: false };
     const moved = movedPart(locations, from, to);
     if (moved.length > 0) {
-      const trip = tripOf(moved, stretch, here, end, goOn);
+      const trip = tripOf(moved, stretch, here, end, nextState);
       trips.push(trip);
       here = { location: trip.end, enter_ts: trip.end_ts };
     }
     from = to;
   }
-  return { trips, goOn };
+  return { trips, nextState };
 }
 
 /** Index of the first location behind the state; the one before it is its predecessor. */

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readJointModel } from '../../dist/analysis/modes/mode-crf.js';
+import { readModeCrf } from '../../dist/analysis/modes/mode-crf.js';
 import { readModel } from '../../dist/analysis/states/boosted-trees.js';
 import { evaluate } from '../../dist/evaluate/evaluate-cases.js';
 import { summarise } from '../../dist/evaluate/score.js';
@@ -35,9 +35,9 @@ for (const file of readdirSync(folder)
   .filter((name) => name.startsWith('states-'))
   .sort()) {
   const states = readModel(textOf(file));
-  const joint = readJointModel(textOf(file.replace('states-', 'journeys-')));
+  const crf = readModeCrf(textOf(file.replace('states-', 'journeys-')));
   const only = JSON.parse(textOf(file)).origin.left_out;
-  const scored = [...evaluate(cases, { models: { full: states, sparse: states, joint, jointSparse: joint }, only })];
+  const scored = [...evaluate(cases, { models: { full: states, sparse: states, crf, crfSparse: crf }, only })];
   if (scored.length !== only.length) throw new Error(`${file}: expected ${only.length} cases, found ${scored.length}`);
   scores.push(...scored.map(({ score }) => score));
 }

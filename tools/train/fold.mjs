@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readJointModel } from '../../dist/analysis/modes/mode-crf.js';
+import { readModeCrf } from '../../dist/analysis/modes/mode-crf.js';
 import { readModel } from '../../dist/analysis/states/boosted-trees.js';
 import { casesIn } from './cases.mjs';
 import { fitJoint, jointFile } from './joint.mjs';
@@ -89,7 +89,7 @@ export class Fitter {
       const file = join(this.folder, `${id}.json`);
       const origin = { left_out: out, program: 'tools/train/joint.mjs' };
       if (!existsSync(file)) writeFileSync(file, jointFile(fitJoint(cases(), id, fit), origin));
-      return readJointModel(readFileSync(file, 'utf8'));
+      return readModeCrf(readFileSync(file, 'utf8'));
     };
     const copied = (copy, weight) => own.map((row) => ({ ...row, one: perturbed(row.one, copy), weight }));
     return {
@@ -103,7 +103,7 @@ export class Fitter {
         ],
         fits.full,
       ),
-      jointSparse: fitted(
+      crfSparse: fitted(
         `journeys-sparse-${name}`,
         () => [
           ...copies.flatMap((copy) => copied(copy, copy === 'sparse' ? 1 : fits.sparse.copy)),

@@ -1,11 +1,11 @@
 // Fits the weights by which modes and waits are decided together (src/analysis/modes/mode-crf.ts): maximum likelihood
 // with a penalty for leaving what is plain without data, without chance. Cases must not be those that the state models
-// were trained on. Fitted freely, the weights learn routes: with an itinerary left out, .67 of the time of rides was
+// were trained on. Fitted freely, the weights learn routes: with an itinerary left out, .67 of the time of legs was
 // right instead of .90. Held hard, they say too little of what they know: so one factor of them all may be free.
 
 import { legFeatures, modes } from '../../dist/analysis/modes/leg-evidence.js';
-import { jointOdds, pairKinds, pairShares } from '../../dist/analysis/modes/mode-crf.js';
-import { outingsIn } from '../../dist/analysis/segment.js';
+import { forwardBackward, pairFeatures, pairKinds } from '../../dist/analysis/modes/mode-crf.js';
+import { trainingGroups } from '../../dist/analysis/segment.js';
 import { stopFeatures } from '../../dist/analysis/trips/journeys.js';
 
 const modeOf = {
@@ -71,21 +71,21 @@ const stretchOf = ({ locations, motions, events }) => ({ locations, motions, eve
  * see `plainWeights`.
  */
 export function fitJoint(cases, id, { penalty, isScaled, more }) {
-  const outings = (joint) =>
+  const groups = (crf) =>
     cases.flatMap(({ one, models, weight }) =>
-      outingsIn(stretchOf(one), { ...models, joint, jointSparse: joint }).map((outing) => ({
-        ...outing,
+      trainingGroups(stretchOf(one), { ...models, crf, crfSparse: crf }).map((group) => ({
+        ...group,
         weight,
         truth: one.truth,
-        labels: outing.rides.map(({ leg, possible }) => {
+        labels: group.legs.map((leg) => {
           const mode = trueMode(leg, one.truth);
-          return mode !== null && possible[mode] ? mode : null;
+          return mode !== null && leg.possible[mode] ? mode : null;
         }),
       })),
     );
   const model = plainWeights(id, more);
-  fitModes(outings(model), model, penalty, isScaled);
-  fitWaits(outings(model), model);
+  fitModes(groups(model), model, penalty, isScaled);
+  fitWaits(groups(model), model);
   return model;
 }
 
@@ -104,11 +104,11 @@ function descend(weights, gradientOf) {
   }
 }
 
-function fitModes(outings, model, penalty, isScaled) {
+function fitModes(groups, model, penalty, isScaled) {
   const f = legFeatures.length;
   const start = [...model.modes.flat(), ...model.pairs];
   const flat = [...start, 1]; // the last one is the factor of all others
-  const known = outings.filter(({ labels }) => labels.some((label) => label !== null));
+  const known = groups.filter(({ labels }) => labels.some((label) => label !== null));
   const spread = () => {
     const scaled = start.map((_, i) => flat.at(-1) * flat[i]);
     for (let m = 0; m < n; m += 1) model.modes[m] = scaled.slice(m * f, (m + 1) * f);
@@ -117,18 +117,18 @@ function fitModes(outings, model, penalty, isScaled) {
   descend(flat, () => {
     spread();
     const gradient = start.map(() => 0);
-    for (const { rides, labels, weight } of known)
-      for (const [sign, odds] of [
-        [1, jointOdds(rides, model)],
-        [-1, jointOdds(rides, model, labels)],
+    for (const { legs, labels, weight } of known)
+      for (const [sign, probabilities] of [
+        [1, forwardBackward(legs, model)],
+        [-1, forwardBackward(legs, model, labels)],
       ])
-        for (const [k, ride] of rides.entries()) {
+        for (const [k, leg] of legs.entries()) {
           for (let m = 0; m < n; m += 1) {
-            const p = sign * weight * odds.single[k][m];
-            for (let i = 0; i < f; i += 1) gradient[m * f + i] += p * ride.features[i];
+            const p = sign * weight * probabilities.single[k][m];
+            for (let i = 0; i < f; i += 1) gradient[m * f + i] += p * leg.features[i];
           }
-          odds.pairs[k]?.forEach((p, both) => {
-            for (const [kind, share] of pairShares(Math.floor(both / n), both % n, ride))
+          probabilities.pairs[k]?.forEach((p, both) => {
+            for (const [kind, share] of pairFeatures(Math.floor(both / n), both % n, leg))
               gradient[n * f + kind] += sign * weight * p * share;
           });
         }
@@ -139,8 +139,8 @@ function fitModes(outings, model, penalty, isScaled) {
   spread();
 }
 
-function fitWaits(outings, model) {
-  const rows = outings.flatMap(({ stops, truth }) =>
+function fitWaits(groups, model) {
+  const rows = groups.flatMap(({ stops, truth }) =>
     stops
       .filter(({ never }) => never === null)
       .map(({ start_ts, end_ts, features }) => {

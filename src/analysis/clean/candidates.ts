@@ -20,7 +20,7 @@ export const limits = {
   timeDistance: 100,
   /** s; slack of the oldest location that shows `timeThreshold` to have passed */
   timeSlack: 30,
-  /** s; a location this soon after an ended trip, and near, still belongs to its end */
+  /** s; a location this soon after an ended trip, and near, still isSameGroup to its end */
   glueTime: 60,
   /** m in `timeThreshold` s that show that the user walked off by and by (by hand: farther than receivers drift) */
   walkedOff: 250,
@@ -39,7 +39,7 @@ export const limits = {
 };
 
 /** The observations in which candidates for trips are looked for. */
-export interface SegmentTripsInput extends Observations {
+export interface CandidateInput extends Observations {
   /** Where an earlier trip ended: see `Carry`. null: at the user's first location. */
   resume: Resume | null;
   /** True when no later data exist, so that the last trip may end by the phone's or the import's word. */
@@ -47,7 +47,7 @@ export interface SegmentTripsInput extends Observations {
 }
 
 /** A trip between two of `locations`. */
-export interface RawTrip {
+export interface Candidate {
   startIndex: number;
   endIndex: number;
   sampling: Sampling;
@@ -60,8 +60,8 @@ export interface RawTrip {
 }
 
 /** `openSince`: index of the location with which a trip begins that has not ended yet; null if none. */
-export interface SegmentTripsOutput {
-  trips: RawTrip[];
+export interface CandidateOutput {
+  trips: Candidate[];
   openSince: number | null;
 }
 
@@ -69,13 +69,13 @@ export interface SegmentTripsOutput {
  * Finds trips. Each location is looked at once, in order: it is glued to the trip that just ended, begins a trip, goes
  * on with one, or shows that it has ended.
  *
- * Two phones of one user that sample differently: the open trip belongs to the phone that began it. A location of the
+ * Two phones of one user that sample differently: the open trip isSameGroup to the phone that began it. A location of the
  * other is no part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then
  * counts again.
  */
-export function segmentTrips(input: SegmentTripsInput): SegmentTripsOutput {
+export function findCandidates(input: CandidateInput): CandidateOutput {
   const { locations, resume } = input;
-  const trips: RawTrip[] = [];
+  const trips: Candidate[] = [];
   let start: number | null = null; // index of the open trip's first location
   let last = -1; // index of the last location that counted
   let i = 0;
@@ -122,7 +122,7 @@ export function segmentTrips(input: SegmentTripsInput): SegmentTripsOutput {
   return { trips, openSince: start };
 }
 
-/** Whether location `i` still belongs to the rest after a trip; `last`: the last one that does. */
+/** Whether location `i` still isSameGroup to the rest after a trip; `last`: the last one that does. */
 function isGlued(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
   if (here.sampling === 'time' && here.ts - before.ts > limits.glueTime) return false;
@@ -132,10 +132,10 @@ function isGlued(locations: readonly Location[], last: number, i: number): boole
   return since.sampling !== here.sampling || distance(since, here) < limits.walkedOff;
 }
 
-type TripEnd = Pick<RawTrip, 'endIndex' | 'resume' | 'endedBy'>;
+type TripEnd = Pick<Candidate, 'endIndex' | 'resume' | 'endedBy'>;
 
 /** Decides at location `i`, the next after `last`, whether the trip that began at `start` has ended. */
-function endOfTrip(input: SegmentTripsInput, start: number, last: number, i: number): TripEnd | null {
+function endOfTrip(input: CandidateInput, start: number, last: number, i: number): TripEnd | null {
   const { locations } = input;
   const here = locations[i]!;
   const sampling = locations[start]!.sampling;
@@ -174,7 +174,7 @@ function restSince(locations: readonly Location[], start: number, i: number): nu
   return null;
 }
 
-function gapEndsTrip(input: SegmentTripsInput, sampling: Sampling, before: Location, here: Location): boolean {
+function gapEndsTrip(input: CandidateInput, sampling: Sampling, before: Location, here: Location): boolean {
   const seconds = here.ts - before.ts;
   const long = sampling === 'time' ? 2 * limits.timeThreshold : limits.gapThreshold;
   const restarted = restartedBetween(input.events, before.ts, here.ts);
@@ -232,12 +232,12 @@ function stillSince(locations: readonly Location[], start: number, last: number)
 
 // Step "outings": candidate trips -> outings, the trips that follow each other so soon that they may be one journey.
 
-/** s; an outing that began this long ago takes no further candidate, so that no life is one outing (by hand) */
-const longestOuting = 86_400;
+/** s; an group that began this long ago takes no further candidate, so that no life is one group (by hand) */
+const longestGroup = 86_400;
 
 /** Candidates that are decided on together. */
-export interface Outing {
-  candidates: RawTrip[];
+export interface CandidateGroup {
+  candidates: Candidate[];
   sampling: Sampling;
   /** Its first and its last location's time. */
   from: number;
@@ -249,15 +249,15 @@ export interface Outing {
 }
 
 /** Outings in order of time. `openSince`: index of the location with which a trip begins that has not ended. */
-export function outingsOf(
-  candidates: readonly RawTrip[],
+export function groupCandidates(
+  candidates: readonly Candidate[],
   { locations, doubts }: { locations: readonly Location[]; doubts: readonly Doubt[] },
   openSince: number | null,
-): Outing[] {
-  const groups: RawTrip[][] = [];
+): CandidateGroup[] {
+  const groups: Candidate[][] = [];
   for (const candidate of candidates) {
     const group = groups.at(-1);
-    if (group && belongs(group, locations[candidate.startIndex]!, locations)) group.push(candidate);
+    if (group && isSameGroup(group, locations[candidate.startIndex]!, locations)) group.push(candidate);
     else groups.push([candidate]);
   }
   return groups.map((group, i) => {
@@ -269,36 +269,40 @@ export function outingsOf(
       sampling: group[0]!.sampling,
       from,
       to: locations[group.at(-1)!.endIndex]!.ts,
-      settledTs: decidedBy(doubts, from, settledBy(group, next, locations)),
+      settledTs: settledWithOutliers(doubts, from, settledTsOf(group, next, locations)),
       nextTs: next?.ts ?? Number.POSITIVE_INFINITY,
     };
   });
 }
 
-/** True when a trip that begins at `start` belongs to the outing of the candidates before it. */
-function belongs(group: readonly RawTrip[], start: Location, locations: readonly Location[]): boolean {
+/** True when a trip that begins at `start` isSameGroup to the group of the candidates before it. */
+function isSameGroup(group: readonly Candidate[], start: Location, locations: readonly Location[]): boolean {
   const last = group.at(-1)!;
   return (
     start.sampling === last.sampling &&
     start.ts - locations[last.endIndex]!.ts <= lookAround &&
-    start.ts - locations[group[0]!.startIndex]!.ts <= longestOuting
+    start.ts - locations[group[0]!.startIndex]!.ts <= longestGroup
   );
 }
 
-/** Data time that decides on all locations from an outing's start to when it is settled; null: not known yet. */
-function decidedBy(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
+/** Data time that decides on all locations from an group's start to when it is settled; null: not known yet. */
+function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
   if (settled === null) return null;
   const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);
   const last = Math.max(settled, ...decided);
   return last === Number.POSITIVE_INFINITY ? null : last;
 }
 
-function settledBy(group: readonly RawTrip[], next: Location | null, locations: readonly Location[]): number | null {
+function settledTsOf(
+  group: readonly Candidate[],
+  next: Location | null,
+  locations: readonly Location[],
+): number | null {
   const last = group.at(-1)!;
   if (last.settledTs === null) return null;
   const until = locations[last.endIndex]!.ts + lookAround;
   if (next && next.ts <= until)
-    return belongs(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
+    return isSameGroup(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
   // Known only after later data: then no candidate can begin in between.
   const later = locations[firstAtOrAfter(locations, until)];
   return later ? Math.max(last.settledTs, later.ts) : null;

@@ -6,7 +6,7 @@ import { distance } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { LastSeen, Silence, SilenceReason } from '../../model/trip.ts';
-import { isMoving, stateTold } from '../motion-states.ts';
+import { isMoving, readingState } from '../motion-states.ts';
 import { locationOf, positionOf } from '../positions.ts';
 import { firstLater } from '../sorted-times.ts';
 import type { Location, Motion, Observations, PhoneEvent } from './observations.ts';
@@ -14,7 +14,7 @@ import type { Location, Motion, Observations, PhoneEvent } from './observations.
 type Phone = LastSeen['phone'];
 
 /** Thresholds, all set by hand. */
-export const silenceLimits = {
+export const gapLimits = {
   /** s; phones on the way, and those that report at rest, send something more often than this */
   longest: 900,
   /** s; most people have moved within this time, so a phone that waits for longer was deaf */
@@ -36,7 +36,7 @@ export const silenceLimits = {
  * The silences that end in `(seen.ts, until]`, and what the phone last said at `until`, a location's time or infinite.
  * Folding to a time and on from there gives the same as folding at once.
  */
-export function silencesUntil(
+export function findGaps(
   signs: Observations,
   seen: LastSeen | null,
   until: number,
@@ -51,12 +51,12 @@ export function silencesUntil(
     const ts = Math.min(location?.ts ?? Infinity, motion?.ts ?? Infinity, event?.ts ?? Infinity);
     if (ts > until || ts === Infinity) return { silences, seen: state };
     let now: LastSeen = { ...(state ?? { phone: 'unknown', at: null, reports: 0, stay: null }), ts };
-    if (state !== null && ts - state.ts > silenceLimits.longest) {
+    if (state !== null && ts - state.ts > gapLimits.longest) {
       const reason = reasonOf(state, ts, location, event?.ts === ts ? event : undefined);
       if (reason !== null) silences.push({ from: state.ts, to: ts, reason });
       now = { ...now, reports: 0, stay: reason === null ? { from: state.ts, to: ts } : null };
     }
-    if (now.stay && ts - now.stay.to > silenceLimits.settled) now.stay = null;
+    if (now.stay && ts - now.stay.to > gapLimits.settled) now.stay = null;
     for (; events[e]?.ts === ts; e += 1) {
       // It was on the way again: it left the place, and came back or not, without a word.
       if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
@@ -75,10 +75,10 @@ export function silencesUntil(
 
 /** What a reading adds to the movement since the last location. */
 function afterReading(seen: LastSeen, { ts, type, confidence }: Motion): LastSeen {
-  if (!isMoving(stateTold(type)) || confidence < silenceLimits.sure) return seen;
+  if (!isMoving(readingState(type)) || confidence < gapLimits.sure) return seen;
   const { moving, unlocated } = seen;
-  const from = moving !== undefined && ts - moving.to <= silenceLimits.apart ? moving.from : ts;
-  const isLong = unlocated === undefined && ts - from >= silenceLimits.unlocated;
+  const from = moving !== undefined && ts - moving.to <= gapLimits.apart ? moving.from : ts;
+  const isLong = unlocated === undefined && ts - from >= gapLimits.unlocated;
   return { ...seen, moving: { from, to: ts }, ...(isLong && { unlocated: from }) };
 }
 
@@ -103,8 +103,8 @@ function reasonOf(
   if (phone === 'off' || phone === 'error') return phone === 'off' ? 'tracking off' : 'no permission';
   if (event?.transition === transitions.BOOTED) return 'phone off';
   if (event !== undefined && isAnew(event)) return 'silent';
-  const isThere = at !== null && next !== undefined && distance(locationOf(at), next) <= silenceLimits.near;
-  const isStay = phone === 'waits' && isThere && reports < silenceLimits.reports && to - from <= silenceLimits.stay;
+  const isThere = at !== null && next !== undefined && distance(locationOf(at), next) <= gapLimits.near;
+  const isStay = phone === 'waits' && isThere && reports < gapLimits.reports && to - from <= gapLimits.stay;
   return isStay ? null : 'silent';
 }
 
@@ -127,15 +127,15 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
   return new Map(rows.flatMap(([phone, names]) => names.map((name) => [of[name] as number | null, phone as Phone])));
 }
 
-/** True where the app, which did not run before, starts. One that says `INITIALIZE` in another state goes on in it. */
+/** True where the app, which did not segment before, starts. One that says `INITIALIZE` in another state goes on in it. */
 const isAnew = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 
 /** What the phone does after a step of its state machine. */
 function phoneAfter(event: PhoneEvent, before: LastSeen): Pick<LastSeen, 'phone' | 'reports'> {
   const phone = phoneOf(event) ?? before.phone;
-  const goesOn = phone === before.phone && event.state !== states.ONGOING_TRIP;
-  return { phone, reports: goesOn ? before.reports : 0 };
+  const maySwallow = phone === before.phone && event.state !== states.ONGOING_TRIP;
+  return { phone, reports: maySwallow ? before.reports : 0 };
 }
 
 const phoneOf = (event: PhoneEvent): Phone | null =>

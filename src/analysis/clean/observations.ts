@@ -78,7 +78,7 @@ export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transitio
 const limits = {
   /** m; locations less sure than this are left out */
   accuracyLimit: 200,
-  /** s; a location may lie this far ahead of the time it was written, beyond it the phone's clock was wrong */
+  /** s; a location may lie this far forward of the time it was written, beyond it the phone's clock was wrong */
   futureLimit: 86_400,
   /** s; with time sampling, a location written this late is an old one that the phone remembered (server issue 457) */
   staleLimit: 1000,
@@ -94,11 +94,19 @@ export interface ObservedLocation extends Location {
   writeTs: number;
 }
 
-/** The fields of the payload that `locationIn` reads. */
-export const locationRead = ['ts', 'latitude', 'longitude', 'altitude', 'accuracy', 'sensed_speed', 'filter'] as const;
+/** The fields of the payload that `toLocation` reads. */
+export const locationFields = [
+  'ts',
+  'latitude',
+  'longitude',
+  'altitude',
+  'accuracy',
+  'sensed_speed',
+  'filter',
+] as const;
 
 /** The location that an entry tells; null for an unusable one. */
-export function locationIn({ metadata, data }: Entry, source: string): ObservedLocation | null {
+export function toLocation({ metadata, data }: Entry, source: string): ObservedLocation | null {
   const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = data;
   if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
   if (!isDatable(ts)) return null;
@@ -161,11 +169,11 @@ function samplingOf(filter: unknown, source: string): Sampling {
   return source === 'android' ? 'time' : 'distance'; // other apps tell of movement too, and rest in silence
 }
 
-/** The fields of the payload that `motionIn` reads. */
-export const motionRead = ['ts', 'type', 'confidence'] as const;
+/** The fields of the payload that `toMotion` reads. */
+export const motionFields = ['ts', 'type', 'confidence'] as const;
 
 /** The motion reading that an entry tells; null for an unusable one. */
-export function motionIn({ data: { ts, type, confidence } }: Entry): Motion | null {
+export function toMotion({ data: { ts, type, confidence } }: Entry): Motion | null {
   if (typeof ts !== 'number' || typeof type !== 'number') return null;
   return { ts, type, confidence: typeof confidence === 'number' ? confidence : 0 };
 }
@@ -179,11 +187,11 @@ export function cleanMotions(found: readonly Motion[]): Motion[] {
 
 const compareMotions = (a: Motion, b: Motion): number => a.ts - b.ts || a.type - b.type || a.confidence - b.confidence;
 
-/** The fields of the payload that `eventIn` reads. */
-export const eventRead = ['ts', 'transition', 'curr_state'] as const;
+/** The fields of the payload that `toEvent` reads. */
+export const eventFields = ['ts', 'transition', 'curr_state'] as const;
 
 /** The transition that an entry tells; null for one without a time. */
-export function eventIn({ data: { ts, transition, curr_state } }: Entry): PhoneEvent | null {
+export function toEvent({ data: { ts, transition, curr_state } }: Entry): PhoneEvent | null {
   if (typeof ts !== 'number') return null;
   return {
     ts,

@@ -1,9 +1,9 @@
-// Step "strays": a stretch's locations -> those where the user can have been, without short excursions that nothing
+// Step "outliers": a stretch's locations -> those where the user can have been, without short excursions that nothing
 // else tells of.
 
 import { distance } from '../../model/geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
-import { cellStates, isMoving, stateTold } from '../motion-states.ts';
+import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { lookAround, type Stretch } from '../segmenter.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
 import { isExit, type Location } from './observations.ts';
@@ -27,7 +27,7 @@ const limits = {
 };
 
 /**
- * A decision that looked ahead: on the location at `ts`, by data up to `decidedTs`; infinite: by there being no more.
+ * A decision that looked forward: on the location at `ts`, by data up to `decidedTs`; infinite: by there being no more.
  */
 export interface Doubt {
   ts: number;
@@ -35,10 +35,10 @@ export interface Doubt {
 }
 
 /** What is left of a stretch. */
-export interface WithoutStrays {
+export interface CleanStretch {
   locations: Location[];
   /** Times of the locations left out, those of `resume` among them. */
-  strays: number[];
+  outliers: number[];
   doubts: Doubt[];
   /** Locations below this time are decided on; infinite: all. */
   decidedUntil: number;
@@ -49,34 +49,34 @@ export interface WithoutStrays {
  * to leave a rest, if neither the phone's geofence nor its motion readings tell of a departure. Ends before a location
  * that only later data decide on. What lies before `resume` was decided there.
  */
-export function withoutStrays(stretch: Stretch, resume: Resume | null): WithoutStrays {
+export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanStretch {
   const { locations, loadedUntil } = stretch;
-  const strays = [...(resume?.left_out ?? [])];
+  const outliers = [...(resume?.left_out ?? [])];
   const first = resume ? firstAtOrAfter(locations, resume.resume_ts) : 0;
-  const kept = locations.slice(0, first).filter(({ ts }) => !strays.includes(ts));
+  const kept = locations.slice(0, first).filter(({ ts }) => !outliers.includes(ts));
   const doubts: Doubt[] = [];
   for (let i = first; i < locations.length; i += 1) {
     const here = locations[i]!;
     if (i > first && isDoubted(kept, here)) {
-      const { isStray, decidedTs } = decide(stretch, i, kept.at(-1)!);
+      const { isOutlier, decidedTs } = decide(stretch, i, kept.at(-1)!);
       const until = Math.max(decidedTs, here.ts + limits.told);
       if (until >= loadedUntil && loadedUntil !== Number.POSITIVE_INFINITY)
-        return { locations: kept, strays, doubts, decidedUntil: here.ts };
+        return { locations: kept, outliers, doubts, decidedUntil: here.ts };
       doubts.push({ ts: here.ts, decidedTs: until });
-      if (isStray) {
-        strays.push(here.ts);
+      if (isOutlier) {
+        outliers.push(here.ts);
         continue;
       }
     }
     kept.push(here);
   }
-  return { locations: kept, strays, doubts, decidedUntil: loadedUntil };
+  return { locations: kept, outliers, doubts, decidedUntil: loadedUntil };
 }
 
 /** The state with the locations that were left out in what the analysis looks back at from there. */
-export function withLeftOut(resume: Resume, strays: readonly number[]): Resume {
+export function withOutliers(resume: Resume, outliers: readonly number[]): Resume {
   const { resume_ts, started } = resume;
-  const left_out = strays.filter((ts) => ts < resume_ts && ts >= resume_ts - lookAround);
+  const left_out = outliers.filter((ts) => ts < resume_ts && ts >= resume_ts - lookAround);
   return { resume_ts, started, ...(left_out.length > 0 && { left_out }) };
 }
 
@@ -106,28 +106,28 @@ function rests(kept: readonly Location[]): boolean {
   return true;
 }
 
-/** Whether the doubted location at `i`, after `from`, is a stray, and the time of the location that shows it. */
-function decide(stretch: Stretch, i: number, from: Location): { isStray: boolean; decidedTs: number } {
+/** Whether the doubted location at `i`, after `from`, is a outlier, and the time of the location that shows it. */
+function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boolean; decidedTs: number } {
   const { locations } = stretch;
   const first = locations[i]!;
   const unreachable = isUnreachable(from, first);
   const onGround = distance(from, first) <= limits.fastestOnGround * (first.ts - from.ts);
-  if (onGround && isTold(stretch, first.ts)) return { isStray: false, decidedTs: first.ts };
+  if (onGround && isTold(stretch, first.ts)) return { isOutlier: false, decidedTs: first.ts };
   let last = first;
   let count = 1;
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // After a silence the user may have left again: then only what lies near the run agrees with it.
+    // After a silence the user may have left again: then only what lies near the segment agrees with it.
     const back = distance(from, here) < apart * (here.ts - last.ts > limits.silence ? 3 : 1);
     const short = last.ts - first.ts < limits.minutes;
-    if (back && (short || (unreachable && isUnreachable(last, here)))) return { isStray: true, decidedTs: here.ts };
+    if (back && (short || (unreachable && isUnreachable(last, here)))) return { isOutlier: true, decidedTs: here.ts };
     const agree = here.ts - first.ts >= limits.minutes && !unreachable;
-    if (agree || count >= limits.most) return { isStray: false, decidedTs: here.ts };
+    if (agree || count >= limits.most) return { isOutlier: false, decidedTs: here.ts };
     last = here;
     count += 1;
   }
-  return { isStray: false, decidedTs: Number.POSITIVE_INFINITY };
+  return { isOutlier: false, decidedTs: Number.POSITIVE_INFINITY };
 }
 
 /**
@@ -138,7 +138,7 @@ function isTold({ events, motions }: Stretch, ts: number): boolean {
   if (someWithin(events, from, ts + limits.told / 2, isExit)) return true;
   let [moving, still] = [0, 0];
   for (const { type } of within(motions, from, to)) {
-    const state = stateTold(type);
+    const state = readingState(type);
     if (isMoving(state)) moving += 1;
     else if (state === cellStates.still) still += 1;
   }

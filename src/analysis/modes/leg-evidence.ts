@@ -1,9 +1,9 @@
-// Step "rides": what speaks for one mode or another of each leg of an outing: its shape, and what lies around it.
+// Step "rides": what speaks for one mode or another of each leg of an group: its shape, and what lies around it.
 
 import { fastestIn } from '../../model/modes.ts';
 import { apart, type Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
-import { type Leg, legsOf, type Run, runsBetween, secondsIn } from '../states/segments.ts';
+import { joinLegs, type Leg, type Segment, secondsIn, segmentsBetween } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 
 /** Modes that a leg is decided between. */
@@ -31,8 +31,7 @@ export const legFeatures = [
 ] as const;
 
 /** A leg with its figures and how it follows the leg by vehicle or bicycle before it. */
-export interface Ride {
-  leg: Leg;
+export interface LegEvidence extends Leg {
   features: number[];
   /** By mode: false where nobody moves so fast in it. */
   possible: boolean[];
@@ -41,17 +40,17 @@ export interface Ride {
   /** Index of the ride before it; null: none, or too long ago. */
   before: number | null;
   /**
-   * 0 to 1: how far it begins where the ride before it ended; `left`: how far the user came back to what they had left
+   * 0 to 1: how far it begins where the ride before it ended; `parked`: how far the user came back to what they had left
    * there, which is never more.
    */
   near: number;
-  left: number;
+  parked: number;
   /** s that the user stood before it, as far as they had not left it there: nobody waits for that */
   waited: number;
 }
 
 /** Physical limits, and s beyond which a rest is a stay (by hand: few people wait longer at a stop). */
-export const rideLimits = {
+export const legLimits = {
   /** m/s by mode on average, over at least `least` m */
   limits: modes.map(fastestIn),
   least: 500,
@@ -70,37 +69,37 @@ export const rideLimits = {
   stayed: 900,
 };
 
-/** The legs of an outing between two times, with their figures. */
-export function ridesOf(
-  { runs, track, cells }: { runs: readonly Run[]; track: Track; cells: Cells },
+/** The legs of an group between two times, with their figures. */
+export function collectEvidence(
+  { segments, track, cells }: { segments: readonly Segment[]; track: Track; cells: Cells },
   from: number,
   to: number,
-): Ride[] {
-  const rides: Ride[] = [];
+): LegEvidence[] {
+  const evidence: LegEvidence[] = [];
   let last: number | null = null;
-  const legs = legsOf(runs, from, to);
+  const legs = joinLegs(segments, from, to);
   for (const [i, leg] of legs.entries()) {
     const onFoot = leg.state === cellStates.walk;
-    const before = last === null || onFoot ? null : rides[last]!;
-    const linked = before !== null && leg.start - before.leg.end <= 2 * rideLimits.stay;
-    const figures = figuresOf(track, cells, leg);
-    const left = linked ? leftBy(runs, track, before, leg) : 0;
-    const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : aroundOf(runs, legs, i, from);
-    const waited = (1 - left) * around.waited;
+    const before = last === null || onFoot ? null : evidence[last]!;
+    const linked = before !== null && leg.start - before.end <= 2 * legLimits.stay;
+    const figures = measureLeg(track, cells, leg);
+    const parked = linked ? parkedScore(segments, track, before, leg) : 0;
+    const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : measureAround(segments, legs, i, from);
+    const waited = (1 - parked) * around.waited;
     const metres = track.metresBetween(leg.start, leg.end);
-    rides.push({
-      leg,
+    evidence.push({
+      ...leg,
       features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
-      possible: rideLimits.limits.map((limit) => metres < rideLimits.least || metres <= limit * (leg.end - leg.start)),
+      possible: legLimits.limits.map((limit) => metres < legLimits.least || metres <= limit * (leg.end - leg.start)),
       fastest: figures.fastest,
       before: linked ? last : null,
-      near: linked && unseenBetween(track, before.leg.end, leg.start) <= rideLimits.parked ? 1 : left,
-      left,
+      near: linked && unseenBetween(track, before.end, leg.start) <= legLimits.parked ? 1 : parked,
+      parked,
       waited,
     });
-    if (!onFoot) last = rides.length - 1;
+    if (!onFoot) last = evidence.length - 1;
   }
-  return rides;
+  return evidence;
 }
 
 /**
@@ -116,26 +115,25 @@ function unseenBetween(track: Track, end: number, start: number): number {
  * 0 to 1: how far the user left a vehicle that they had not waited for where they then went on from: for long, or on
  * foot, away and back. Who changes vehicles at one platform goes on.
  */
-function leftBy(runs: readonly Run[], track: Track, ride: Ride, next: Leg): number {
-  if (ride.waited >= rideLimits.waited) return 0;
-  const before = ride.leg;
+function parkedScore(segments: readonly Segment[], track: Track, before: LegEvidence, next: Leg): number {
+  if (before.waited >= legLimits.waited) return 0;
   const [end, start] = [before.end, next.start];
   const at = (ts: number) => track.positionAt(ts);
   // A state changes half a minute too early or late.
   const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
   const there = around(start);
   const off = Math.min(...around(end).flatMap((a) => there.map((b) => apart(a, b))));
-  const back = bell(off / rideLimits.parked);
-  if (start - end >= rideLimits.stayed) return back;
+  const back = gaussianKernel(off / legLimits.parked);
+  if (start - end >= legLimits.stayed) return back;
   const way = apart(at(before.start), at(end)) + apart(at(start), at(next.end));
   const shorter = way > 0 ? 1 - apart(at(before.start), at(next.end)) / way : 0;
-  const turned = Math.min(1, Math.max(0, shorter / rideLimits.turnedBack));
-  const walked = Math.min(1, secondsIn(runsBetween(runs, end, start), cellStates.walk) / rideLimits.walked);
-  return back * turned * walked * (1 - bell(farthest(track, end, start) / rideLimits.away));
+  const turned = Math.min(1, Math.max(0, shorter / legLimits.turnedBack));
+  const walked = Math.min(1, secondsIn(segmentsBetween(segments, end, start), cellStates.walk) / legLimits.walked);
+  return back * turned * walked * (1 - gaussianKernel(farthest(track, end, start) / legLimits.away));
 }
 
 /** 1 at 0, and 0.6 at 1: how likely locations err so far, as a share of what they usually err by. */
-const bell = (x: number): number => Math.exp(-(x ** 2) / 2);
+const gaussianKernel = (x: number): number => Math.exp(-(x ** 2) / 2);
 
 /** m that the locations of a stop lie from where it began, at most */
 function farthest(track: Track, start: number, end: number): number {
@@ -148,7 +146,7 @@ function farthest(track: Track, start: number, end: number): number {
 
 const log = (value: number, least: number, most: number): number => Math.log(Math.min(most, Math.max(least, value)));
 
-function figuresOf(track: Track, cells: Cells, leg: Leg) {
+function measureLeg(track: Track, cells: Cells, leg: Leg) {
   const seconds = Math.max(1, leg.end - leg.start);
   const km = track.metresBetween(leg.start, leg.end) / 1000;
   const average = (1000 * km) / seconds;
@@ -182,15 +180,15 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
 
 /** How much a wait says: from `stayed` on less, as who stands so long may be staying. */
 function waitFigure(waited: number): number {
-  const doubt = (rideLimits.stay - waited) / (rideLimits.stay - rideLimits.stayed);
+  const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);
   return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
 
 /** Whether the user boarded on foot, and how long they stood and walked before, and walked after it. */
-function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: number) {
+function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: number, from: number) {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];
-  const before = runsBetween(runs, Math.max(from, leg.start - 2 * rideLimits.stay), leg.start);
+  const before = segmentsBetween(segments, Math.max(from, leg.start - 2 * legLimits.stay), leg.start);
   for (const { state, start, end } of before.reverse()) {
     if (state === cellStates.walk) {
       walked += end - start;
@@ -201,7 +199,7 @@ function aroundOf(runs: readonly Run[], legs: readonly Leg[], i: number, from: n
       break;
     } else {
       stood += end - start;
-      if (end - start > rideLimits.stay) break;
+      if (end - start > legLimits.stay) break;
     }
   }
   const next = legs[i + 1];

@@ -2,7 +2,7 @@
 import type { Mode } from '../segmenter.ts';
 import { modes } from './leg-evidence.ts';
 /** The likeliest mode of a leg; of equally likely ones the first. */
-export function modeOf(chances: readonly number[]): Mode {
+export function toMode(chances: readonly number[]): Mode {
   const best = chances.indexOf(Math.max(...chances));
   const mode_probabilities: Record<string, number> = {};
   for (const [m, chance] of chances.entries()) {

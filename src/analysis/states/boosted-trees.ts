@@ -47,11 +47,11 @@ export function readModel(text: string): Model {
   } catch (error) {
     throw new Error(`model: expected JSON, found text that does not parse: ${(error as Error).message}`);
   }
-  return modelOf(file);
+  return toModel(file);
 }
 
 /** A model from its parameters; throws an Error that says what is wrong with them. */
-export function modelOf(file: Partial<ModelFile>): Model {
+export function toModel(file: Partial<ModelFile>): Model {
   const { id, features, classes, missing, trees } = file;
   if (typeof id !== 'string' || id === '') throw new Error('model: expected a name in "id"');
   if (JSON.stringify(features) !== JSON.stringify(featureNames))

@@ -2,7 +2,7 @@
 
 import type { Motion, Sampling } from '../clean/observations.ts';
 import { apartIn, floats, type Track } from '../clean/track.ts';
-import { noState, stateTold } from '../motion-states.ts';
+import { noState, readingState } from '../motion-states.ts';
 import { firstLaterIn } from '../sorted-times.ts';
 import { SortedWindow } from './sorted-window.ts';
 /** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
@@ -41,7 +41,7 @@ export const featureLimits = {
   reading: 1200,
 };
 
-/** What cells are made of: one outing of one phone. */
+/** What cells are made of: one group of one phone. */
 export interface CellInput {
   track: Track;
   /** Ascending by `ts`. */
@@ -75,17 +75,17 @@ export interface Block {
  * Visits every cell within reach of a location, in order of time, block by block; `rows` is used again for the next.
  */
 export function forEachBlock(input: CellInput, visit: (block: Block) => void): void {
-  const readings = readingsOf(input);
+  const readings = collectReadings(input);
   const sensed = sensedSpeeds(input);
   const rows = new Float64Array(blockSize * cellWidth);
   for (const [from, to] of stretchesNear(input)) {
-    const grid = gridOf(input.track, from, to);
-    const sums = sumsOf(grid);
+    const grid = sampleGrid(input.track, from, to);
+    const sums = cumulate(grid);
     const cells = (to - from) / cellSeconds + 1;
     for (let done = 0; done < cells; done += blockSize) {
       const count = Math.min(blockSize, cells - done);
       const block = { ts: from + done * cellSeconds, first: margin + done, count, rows };
-      writeWay(block, grid);
+      writeDistances(block, grid);
       writeOrder(block, grid);
       writeShares(block, sums);
       for (let s = 0; s < 2; s += 1) writeMeans(block, sensed, sensedSpans[s]!, 29 + s);
@@ -129,7 +129,7 @@ interface Grid {
   covered: Uint8Array;
 }
 
-function gridOf(track: Track, from: number, to: number): Grid {
+function sampleGrid(track: Track, from: number, to: number): Grid {
   const n = (to - from) / cellSeconds + 1 + 2 * margin;
   const lists = floats(n, 'x', 'y', 'metres', 'since', 'until', 'gapSpeed', 'speed');
   const { x, y, metres, since, until, gapSpeed, speed } = lists;
@@ -157,7 +157,7 @@ function gridOf(track: Track, from: number, to: number): Grid {
 }
 
 /** Silence around the cells, and how far the user got around them: features 0 to 18. */
-function writeWay({ first, count, rows }: Block, grid: Grid): void {
+function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   const { x, y, metres, since, until, gapSpeed, speed } = grid;
   const longestGap = 2 * featureLimits.longestSilence;
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
@@ -247,7 +247,7 @@ interface Sums {
   ridden: Float64Array;
 }
 
-function sumsOf({ x, y, speed, covered }: Grid): Sums {
+function cumulate({ x, y, speed, covered }: Grid): Sums {
   const n = speed.length;
   const { slow, fast, turned, ridden } = floats(n + 1, 'slow', 'fast', 'turned', 'ridden');
   let heading = Number.NaN;
@@ -332,7 +332,7 @@ interface Readings extends Figures {
   held: boolean;
 }
 
-function readingsOf({ motions, sampling }: CellInput): Readings {
+function collectReadings({ motions, sampling }: CellInput): Readings {
   const n = motions.length;
   const held = sampling === 'distance' && n > 0;
   const times = new Float64Array(n);
@@ -340,7 +340,7 @@ function readingsOf({ motions, sampling }: CellInput): Readings {
   const sums = new Float64Array(kinds * (n + 1));
   for (let i = 0; i < n; i += 1) {
     times[i] = motions[i]!.ts;
-    kind[i] = stateTold(motions[i]!.type);
+    kind[i] = readingState(motions[i]!.type);
     const next = motions[i + 1]?.ts ?? Number.POSITIVE_INFINITY;
     const weight = held ? Math.min(next - times[i]!, featureLimits.reading) : motions[i]!.confidence / 100;
     for (let k = 0; k < kinds; k += 1) {

@@ -8,7 +8,7 @@ import { cellSeconds } from './features.ts';
 import type { Cells } from './viterbi.ts';
 
 /** Cells in one state that follow each other without a hole. */
-export interface Run {
+export interface Segment {
   state: number;
   /** s since the epoch: from half a cell before the first to half a cell after the last */
   start: number;
@@ -40,18 +40,18 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/** The runs of an outing: those of its cells; who stays in the geofence stands, and so does who rides nowhere. */
-export function runsOf(cells: Cells, track: Track, sleeps: readonly Sleep[]): Run[] {
-  let runs = statesIn(cells);
-  for (const sleep of sleeps) runs = withSleep(runs, sleep, track);
-  return runs.map((run) => (leadsNowhere(run, track) ? { ...run, state: cellStates.still } : run));
+/** The segments of an group: those of its cells; who stays in the geofence stands, and so does who rides nowhere. */
+export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[]): Segment[] {
+  let segments = splitByState(cells);
+  for (const sleep of sleeps) segments = applySleep(segments, sleep, track);
+  return segments.map((segment) => (leadsNowhere(segment, track) ? { ...segment, state: cellStates.still } : segment));
 }
 
 /** m; a ride that ends this near to its start, and stays within the extent, leads nowhere: receivers drift so far */
 const nowhere = { apart: 100, extent: 200 };
 
 /** True for a ride, by vehicle or bicycle, that leads nowhere, as far as there are locations in it: the user stands. */
-function leadsNowhere({ state, start, end }: Run, track: Track): boolean {
+function leadsNowhere({ state, start, end }: Segment, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
   if (track.firstAfter(start) === track.firstAfter(end)) return false;
   return (
@@ -59,18 +59,20 @@ function leadsNowhere({ state, start, end }: Run, track: Track): boolean {
   );
 }
 
-/** The runs, at rest in a sleep up to when the user left, and then as after it. */
-function withSleep(runs: readonly Run[], sleep: Sleep, track: Track): Run[] {
+/** The segments, at rest in a sleep up to when the user left, and then as after it. */
+function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): Segment[] {
   const { start, end } = sleep;
-  const next = runs.find((run) => run.state !== cellStates.still && run.start < end + cellSeconds && run.end > end);
-  if (!next) return [...runs];
-  const left = leftAt(sleep, track);
-  return runs.flatMap((run) => {
-    if (run.end <= start || run.start >= end) return [run];
-    const parts: Run[] = [{ ...run, end: start }];
-    parts.push({ state: cellStates.still, start: Math.max(run.start, start), end: Math.min(run.end, left) });
-    parts.push({ state: next.state, start: Math.max(run.start, left), end: Math.min(run.end, end) });
-    parts.push({ ...run, start: Math.max(run.start, end) });
+  const next = segments.find(
+    (segment) => segment.state !== cellStates.still && segment.start < end + cellSeconds && segment.end > end,
+  );
+  if (!next) return [...segments];
+  const left = departureTs(sleep, track);
+  return segments.flatMap((segment) => {
+    if (segment.end <= start || segment.start >= end) return [segment];
+    const parts: Segment[] = [{ ...segment, end: start }];
+    parts.push({ state: cellStates.still, start: Math.max(segment.start, start), end: Math.min(segment.end, left) });
+    parts.push({ state: next.state, start: Math.max(segment.start, left), end: Math.min(segment.end, end) });
+    parts.push({ ...segment, start: Math.max(segment.start, end) });
     return parts.filter((part) => part.end > part.start);
   });
 }
@@ -79,26 +81,26 @@ function withSleep(runs: readonly Run[], sleep: Sleep, track: Track): Run[] {
 const fastestWay = 25;
 
 /** When the user left in a sleep: by the geofence's delay, or earlier if they got too far for that. */
-function leftAt({ start, end }: Sleep, track: Track): number {
+function departureTs({ start, end }: Sleep, track: Track): number {
   const first = Math.min(track.firstAfter(end), track.ts.length - 1);
   const metres = track.metres[first]! - track.positionAt(start).metres;
   return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
 }
 
-function statesIn({ ts, state }: Cells): Run[] {
-  const runs: Run[] = [];
+function splitByState({ ts, state }: Cells): Segment[] {
+  const segments: Segment[] = [];
   for (let i = 0; i < ts.length; i += 1) {
-    const run = runs.at(-1);
-    if (run && run.state === state[i] && run.end === ts[i]! - half) run.end = ts[i]! + half;
-    else runs.push({ state: state[i]!, start: ts[i]! - half, end: ts[i]! + half });
+    const segment = segments.at(-1);
+    if (segment && segment.state === state[i] && segment.end === ts[i]! - half) segment.end = ts[i]! + half;
+    else segments.push({ state: state[i]!, start: ts[i]! - half, end: ts[i]! + half });
   }
-  return runs;
+  return segments;
 }
 
 /** Runs that move, joined where they touch. */
-export function movements(runs: readonly Run[]): { start: number; end: number }[] {
+export function movingSpans(segments: readonly Segment[]): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
-  for (const { state, start, end } of runs) {
+  for (const { state, start, end } of segments) {
     if (state === cellStates.still) continue;
     const before = found.at(-1);
     if (before && before.end === start) before.end = end;
@@ -107,31 +109,33 @@ export function movements(runs: readonly Run[]): { start: number; end: number }[
   return found;
 }
 
-/** The parts of moving runs between two times, ascending. */
-export function movingBetween(runs: readonly Run[], from: number, to: number): Run[] {
-  return runsBetween(runs, from, to).filter((run) => run.state !== cellStates.still);
+/** The parts of moving segments between two times, ascending. */
+export function movingBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
+  return segmentsBetween(segments, from, to).filter((segment) => segment.state !== cellStates.still);
 }
 
 /** s; who stands for longer at the first location had arrived there (physical) */
 const standing = 45;
 
 /** True when the user moves at a time, or soon after it. */
-export function isUnderWay(runs: readonly Run[], ts: number): boolean {
-  return runs.some((run) => run.state !== cellStates.still && run.end > ts && run.start < ts + standing);
+export function isUnderWay(segments: readonly Segment[], ts: number): boolean {
+  return segments.some(
+    (segment) => segment.state !== cellStates.still && segment.end > ts && segment.start < ts + standing,
+  );
 }
 
-/** The parts of runs between two times, ascending. */
-export function runsBetween(runs: readonly Run[], from: number, to: number): Run[] {
-  const parts: Run[] = [];
-  for (const { state, start, end } of runs)
+/** The parts of segments between two times, ascending. */
+export function segmentsBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
+  const parts: Segment[] = [];
+  for (const { state, start, end } of segments)
     if (end > from && start < to) parts.push({ state, start: Math.max(start, from), end: Math.min(end, to) });
   return parts;
 }
 
-/** s of the runs in one state */
-export function secondsIn(runs: readonly Run[], state: number): number {
+/** s of the segments in one state */
+export function secondsIn(segments: readonly Segment[], state: number): number {
   let sum = 0;
-  for (const run of runs) if (run.state === state) sum += run.end - run.start;
+  for (const segment of segments) if (segment.state === state) sum += segment.end - segment.start;
   return sum;
 }
 
@@ -147,16 +151,16 @@ const limits = {
 };
 
 /** A part of a journey in one state. */
-export type Leg = Run;
+export type Leg = Segment;
 
 /** Legs in order of time between two times; the first begins and the last ends there. Empty when nothing moves. */
-export function legsOf(runs: readonly Run[], from: number, to: number): Leg[] {
+export function joinLegs(segments: readonly Segment[], from: number, to: number): Leg[] {
   const legs: Leg[] = [];
-  for (const run of movingBetween(runs, from, to)) {
+  for (const segment of movingBetween(segments, from, to)) {
     const before = legs.at(-1);
-    const near = run.state === cellStates.motor ? limits.sameMotor : limits.same;
-    if (before && before.state === run.state && run.start - before.end < near) before.end = run.end;
-    else legs.push({ ...run });
+    const near = segment.state === cellStates.motor ? limits.sameMotor : limits.same;
+    if (before && before.state === segment.state && segment.start - before.end < near) before.end = segment.end;
+    else legs.push({ ...segment });
   }
   legs.forEach((leg, i) => {
     const next = legs[i + 1];

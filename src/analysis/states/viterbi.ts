@@ -1,7 +1,7 @@
 // Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
 
 import type { Motion } from '../clean/observations.ts';
-import { cellStates, isMoving, stateTold } from '../motion-states.ts';
+import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { type Model, writeProbabilities } from './boosted-trees.ts';
 import { type CellInput, cellSeconds, cellWidth, featureLimits, featureNames, forEachBlock } from './features.ts';
 
@@ -23,7 +23,7 @@ export const decodeWeights = {
   ],
 };
 
-/** The decoded cells of an outing, ascending; where cells are missing in between the user rests. */
+/** The decoded cells of an group, ascending; where cells are missing in between the user rests. */
 export interface Cells {
   ts: Float64Array;
   state: Uint8Array;
@@ -35,9 +35,9 @@ export interface Cells {
 
 /** Cells with their states. */
 export function decodeCells(input: CellInput, model: Model): Cells {
-  const cells = judgedCells(input, model);
+  const cells = classifyCells(input, model);
   const { ts, probability, state } = cells;
-  if (input.sampling === 'time') weighSaid(cells, input.motions);
+  if (input.sampling === 'time') applyReadings(cells, input.motions);
   for (let from = 0, i = 1; i <= ts.length; i += 1) {
     if (i < ts.length && ts[i]! - ts[i - 1]! === cellSeconds) continue;
     viterbi(probability, from, i, state);
@@ -50,7 +50,7 @@ export function decodeCells(input: CellInput, model: Model): Cells {
 const walkingFeature = featureNames.indexOf('awalk30');
 
 /** The cells with what the model says of each; their states are not known yet. */
-function judgedCells(input: CellInput, model: Model): Cells {
+function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perFix = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
   const room = Math.max(0, Math.min(most, input.track.ts.length * perFix));
@@ -64,7 +64,7 @@ function judgedCells(input: CellInput, model: Model): Cells {
     for (let i = 0, row = 0; i < count; i += 1, row += cellWidth, n += 1) {
       ts[n] = start + i * cellSeconds;
       walking[n] = rows[row + walkingFeature]!;
-      if (known >= 0 && isSilenceOf(asked, rows, row)) {
+      if (known >= 0 && isSameGap(asked, rows, row)) {
         probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
       } else {
         writeProbabilities(model, rows, row, probability, 4 * n);
@@ -82,12 +82,12 @@ function judgedCells(input: CellInput, model: Model): Cells {
 }
 
 /** s; in a silence in which nothing changes the model is asked this seldom */
-const sameSilence = 60;
+const sameGap = 60;
 
 /** True when the cell at `row` differs from one asked for only by a little more or less silence before and after it. */
-function isSilenceOf(asked: Float64Array, rows: Float64Array, row: number): boolean {
+function isSameGap(asked: Float64Array, rows: Float64Array, row: number): boolean {
   for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[f]) return false;
-  return Math.abs(rows[row]! - asked[0]!) < sameSilence && Math.abs(rows[row + 1]! - asked[1]!) < sameSilence;
+  return Math.abs(rows[row]! - asked[0]!) < sameGap && Math.abs(rows[row + 1]! - asked[1]!) < sameGap;
 }
 
 /**
@@ -142,7 +142,7 @@ const sureReading = {
  * nothing. Rest keeps its odds against what is named: who walks about indoors is not under way. For Android phones
  * only: iPhones call a bicycle walking, and as the model knows both, it trusts neither.
  */
-function weighSaid(
+function applyReadings(
   { ts, probability }: { ts: Float64Array; probability: Float64Array },
   motions: readonly Motion[],
 ): void {
@@ -154,7 +154,7 @@ function weighSaid(
     let agree = true;
     for (; next < motions.length && motions[next]!.ts <= ts[i]!; next += 1) {
       const { type, confidence } = motions[next]!;
-      const state = stateTold(type);
+      const state = readingState(type);
       if (confidence < sureReading.sure || !isMoving(state)) continue;
       agree &&= said === null || said === state;
       said = state;

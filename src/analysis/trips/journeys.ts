@@ -1,30 +1,30 @@
-// Step "journeys": an outing's candidates and states -> journeys. A wait within a journey joins, an errand parts, a
+// Step "journeys": an group's candidates and states -> journeys. A wait within a journey joins, an errand parts, a
 // phantom goes.
 
 import { distance, type LatLon } from '../../model/geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
-import type { Outing, RawTrip } from '../clean/candidates.ts';
+import type { Candidate, CandidateGroup } from '../clean/candidates.ts';
 import { isRestart, type Observations } from '../clean/observations.ts';
 import { apart, type Track } from '../clean/track.ts';
-import { modes, type Ride } from '../modes/leg-evidence.ts';
-import type { JointModel, JointOdds } from '../modes/mode-crf.ts';
-import { cellStates, isMoving, stateTold } from '../motion-states.ts';
+import { type LegEvidence, modes } from '../modes/leg-evidence.ts';
+import type { ModeCrf, ModeProbabilities } from '../modes/mode-crf.ts';
+import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
-import { movements, movingBetween, type Run, secondsIn } from '../states/segments.ts';
+import { movingBetween, movingSpans, type Segment, secondsIn } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 
-/** An outing with its track and states. */
-export interface Decoded extends Observations {
-  outing: Outing;
+/** An group with its track and states. */
+export interface DecodedGroup extends Observations {
+  group: CandidateGroup;
   /** Times of locations that were left out before. */
-  strays: readonly number[];
+  outliers: readonly number[];
   track: Track;
   cells: Cells;
-  runs: readonly Run[];
+  segments: readonly Segment[];
   /** Its legs, and what is said of their modes. */
-  rides: readonly Ride[];
-  odds: JointOdds;
-  joint: JointModel;
+  legs: readonly LegEvidence[];
+  probabilities: ModeProbabilities;
+  crf: ModeCrf;
   /** Name of the model that the states are from. */
   model: string;
 }
@@ -80,15 +80,15 @@ export const stopFeatures = [
 ] as const;
 
 /** Candidates, or a part of one; indexes of `locations`. */
-export interface OutingPart {
+export interface GroupPart {
   startIndex: number;
   endIndex: number;
   /** The last candidate of it. */
-  last: RawTrip;
+  last: Candidate;
 }
 
 /** What is one journey. */
-export interface Journey extends OutingPart {
+export interface Journey extends GroupPart {
   /** Stops that were found to be waits, and what the stop after the journey was found to be. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
   after: StopReason | null;
@@ -96,7 +96,7 @@ export interface Journey extends OutingPart {
 }
 
 /** A candidate, or a part of one. */
-interface Piece extends OutingPart {
+interface Piece extends GroupPart {
   /** First and last movement, those that continue it into the stops beside it included; null: it does not move. */
   moved: { start: number; end: number } | null;
 }
@@ -112,19 +112,19 @@ interface Open {
 }
 
 /**
- * Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait belongs to it.
+ * Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait isSameGroup to it.
  * `from`: where the user was before, if the way from there was seen.
  */
-export function journeysOf(decoded: Decoded, from: LatLon | null): Journey[] {
+export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journey[] {
   const journeys: Journey[] = [];
   let open: Open | null = null;
   let start = from; // where the user was before the piece
-  for (const piece of piecesOf(decoded)) {
+  for (const piece of splitGroup(decoded)) {
     const phantom = isPhantom(decoded, piece, start);
     start = decoded.track.positionAt(decoded.locations[piece.endIndex]!.ts);
     if (open && isTravel(piece)) {
       const { journey, since, before }: Open = open;
-      const { isWait, reason } = judge(decoded, since, before, piece);
+      const { isWait, reason } = judgeStop(decoded, since, before, piece);
       if (isWait) {
         journey.waits.push({ start_ts: before.moved.end, end_ts: piece.moved.start, reason });
         journey.endIndex = piece.endIndex;
@@ -146,17 +146,17 @@ export function journeysOf(decoded: Decoded, from: LatLon | null): Journey[] {
 const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
 /** The candidates, each with its movement and what continues it outwards, up to the pieces beside it. */
-function piecesOf(decoded: Decoded): Piece[] {
-  const { outing, locations, runs } = decoded;
-  const moving = movements(runs);
-  const parts = outing.candidates.flatMap((candidate) => partsOf(decoded, candidate));
+function splitGroup(decoded: DecodedGroup): Piece[] {
+  const { group, locations, segments } = decoded;
+  const moving = movingSpans(segments);
+  const parts = group.candidates.flatMap((candidate) => splitCandidate(decoded, candidate));
   const pieces: Piece[] = [];
   for (const [i, part] of parts.entries()) {
     const before = pieces.at(-1)?.moved?.end ?? Number.NEGATIVE_INFINITY;
     const next = parts[i + 1];
     const after = next ? locations[next.startIndex]!.ts : Number.POSITIVE_INFINITY;
     const [from, to] = [Math.max(locations[part.startIndex]!.ts, before), locations[part.endIndex]!.ts];
-    const own = moving.filter((run) => run.end > from && run.start < to);
+    const own = moving.filter((segment) => segment.end > from && segment.start < to);
     const moved =
       own.length > 0 ? { start: Math.max(own[0]!.start, before), end: Math.min(own.at(-1)!.end, after) } : null;
     pieces.push(withFields(part, { moved }));
@@ -165,11 +165,11 @@ function piecesOf(decoded: Decoded): Piece[] {
 }
 
 /** The parts of a candidate between rests so long that each may have been an errand: a wait joins them again. */
-function partsOf({ locations, runs, track }: Decoded, candidate: RawTrip): OutingPart[] {
-  const parts: OutingPart[] = [];
+function splitCandidate({ locations, segments, track }: DecodedGroup, candidate: Candidate): GroupPart[] {
+  const parts: GroupPart[] = [];
   const { endIndex } = candidate;
   let { startIndex } = candidate;
-  const moving = movingBetween(runs, locations[startIndex]!.ts, locations[endIndex]!.ts);
+  const moving = movingBetween(segments, locations[startIndex]!.ts, locations[endIndex]!.ts);
   for (let i = 1; i < moving.length; i += 1) {
     const [rest, end] = [moving[i - 1]!.end, moving[i]!.start];
     if (end - rest < journeyLimits.errand) continue;
@@ -193,10 +193,10 @@ export interface StopFigures {
 }
 
 /** Whether the user who moves since then and stops between `before` and `next` is still under way, and why. */
-function judge(decoded: Decoded, since: number, before: Travel, next: Travel) {
-  const { never, features } = stopBetween(decoded, since, before, next);
+function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: Travel) {
+  const { never, features } = describeStop(decoded, since, before, next);
   if (never) return { isWait: false, reason: never };
-  const score = features.reduce((sum, figure, i) => sum + figure * decoded.joint.waits[i]!, 0);
+  const score = features.reduce((sum, figure, i) => sum + figure * decoded.crf.waits[i]!, 0);
   const by = (name: (typeof stopFeatures)[number]): number => features[stopFeatures.indexOf(name)]!;
   if (score <= 0) {
     const reason: StopReason = by('turned back') > 0.2 ? 'turned back' : by('parked') > 0.5 ? 'parked' : 'stay';
@@ -208,8 +208,8 @@ function judge(decoded: Decoded, since: number, before: Travel, next: Travel) {
 }
 
 /** The figures of the stop between two pieces. */
-function stopBetween(
-  { track, runs, events, locations, rides, odds }: Decoded,
+function describeStop(
+  { track, segments, events, locations, legs, probabilities }: DecodedGroup,
   since: number,
   before: Travel,
   next: Travel,
@@ -222,21 +222,21 @@ function stopBetween(
     return way > 0 ? apart(at(start), at(b.end)) / way : 0;
   };
   const middle = (start_ts + end_ts) / 2;
-  const isRide = ({ leg }: Ride): boolean => leg.state !== cellStates.walk;
-  const came = rides.findLastIndex((ride) => isRide(ride) && ride.leg.start < middle && ride.leg.end > since);
-  const goes = rides.findIndex((ride) => isRide(ride) && ride.leg.end > middle && ride.leg.start < b.end);
+  const isRide = ({ state }: LegEvidence): boolean => state !== cellStates.walk;
+  const came = legs.findLastIndex((leg) => isRide(leg) && leg.start < middle && leg.end > since);
+  const goes = legs.findIndex((leg) => isRide(leg) && leg.end > middle && leg.start < b.end);
   const share = (i: number, ...wanted: number[]): number =>
-    i < 0 ? 0 : wanted.reduce((sum, mode) => sum + odds.single[i]![mode]!, 0);
+    i < 0 ? 0 : wanted.reduce((sum, mode) => sum + probabilities.single[i]![mode]!, 0);
   const never = ((): StopReason | null => {
     if (someWithin(events, locations[before.endIndex]!.ts, locations[next.startIndex]!.ts, isRestart)) return 'restart';
     if (end_ts - start_ts > journeyLimits.longestWait) return 'too long';
     return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to go on by foot or bicycle
   })();
-  const isNext = goes >= 0 && rides[goes]!.before === came;
-  const parked = isNext ? rides[goes]!.left * odds.pairs[goes]![twoCars]! : 0;
-  const from = came < 0 ? since : rides[came]!.leg.end;
-  const to = goes < 0 ? b.end : rides[goes]!.leg.start;
-  const walked = secondsIn(movingBetween(runs, from, to), cellStates.walk);
+  const isNext = goes >= 0 && legs[goes]!.before === came;
+  const parked = isNext ? legs[goes]!.parked * probabilities.pairs[goes]![twoCars]! : 0;
+  const from = came < 0 ? since : legs[came]!.end;
+  const to = goes < 0 ? b.end : legs[goes]!.start;
+  const walked = secondsIn(movingBetween(segments, from, to), cellStates.walk);
   const way = (start: number, end: number): number =>
     Math.log(Math.min(20, Math.max(0.1, (at(end).length - at(start).length) / 800)));
   const features = [
@@ -258,24 +258,24 @@ function stopBetween(
 /** Index of car after car among the pairs of modes. */
 const twoCars = 2 * modes.length + 2;
 
-/** Stops between the pieces of an outing as far as each follows travel, for the fit. */
-export function stopsOf(decoded: Decoded): StopFigures[] {
-  const travels = piecesOf(decoded).filter(isTravel);
-  return travels.slice(1).map((next, i) => stopBetween(decoded, travels[i]!.moved.start, travels[i]!, next));
+/** Stops between the pieces of an group as far as each follows travel, for the fit. */
+export function describeStops(decoded: DecodedGroup): StopFigures[] {
+  const travels = splitGroup(decoded).filter(isTravel);
+  return travels.slice(1).map((next, i) => describeStop(decoded, travels[i]!.moved.start, travels[i]!, next));
 }
 
 /**
  * True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it
  * moves.
  */
-function isPhantom({ locations, motions, track }: Decoded, piece: Piece, start: LatLon | null): boolean {
+function isPhantom({ locations, motions, track }: DecodedGroup, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
   const away = start ? distance(start, track.positionAt(from)) : 0;
   const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, track.extent(from, to));
   if (metres < journeyLimits.standing) return true;
   if (piece.moved || metres >= journeyLimits.phantom) return false;
   const telling = within(motions, from - journeyLimits.noticedLate, to).some(
-    ({ type, confidence }) => isMoving(stateTold(type)) && confidence >= journeyLimits.phantomConfidence,
+    ({ type, confidence }) => isMoving(readingState(type)) && confidence >= journeyLimits.phantomConfidence,
   );
   return !telling || metres < (to - from) * journeyLimits.phantomSpeed;
 }

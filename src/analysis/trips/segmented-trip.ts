@@ -1,60 +1,71 @@
-// A journey of a decoded outing -> a trip: its bounds, legs, modes and way, and what it was made by.
+// A journey of a decoded group -> a trip: its bounds, legs, modes and way, and what it was made by.
 
 import { distance } from '../../model/geo/distance.ts';
 import type { TripEvidence, Untracked } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
-import type { RawTrip } from '../clean/candidates.ts';
+import type { Candidate } from '../clean/candidates.ts';
 import type { Location, Motion } from '../clean/observations.ts';
-import { withLeftOut } from '../clean/outliers.ts';
+import { withOutliers } from '../clean/outliers.ts';
 import { type Track, trackLimits } from '../clean/track.ts';
-import { legFeatures, movingShares, rideLimits } from '../modes/leg-evidence.ts';
-import { byAir, modeOf, unknownMode } from '../modes/section-mode.ts';
-import { cellStates, stateTold } from '../motion-states.ts';
+import { legFeatures, legLimits, movingShares } from '../modes/leg-evidence.ts';
+import { byAir, toMode, unknownMode } from '../modes/section-mode.ts';
+import { cellStates, readingState } from '../motion-states.ts';
 import { degrees } from '../positions.ts';
 import { lookAround, type Mode, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
 import { within } from '../sorted-times.ts';
-import { isUnderWay, type Leg, legsOf, runsBetween } from '../states/segments.ts';
+import { isUnderWay, joinLegs, type Leg, segmentsBetween } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
-import type { Decoded, Journey, OutingPart } from './journeys.ts';
-import { type Bounds, boundsOf, unseenFrom } from './trip-bounds.ts';
-import { estimatedIn, pathOf, sliceOf } from './trip-path.ts';
+import type { DecodedGroup, GroupPart, Journey } from './journeys.ts';
+import { type Bounds, findBounds, unseenFrom } from './trip-bounds.ts';
+import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
 
-/** The trip of one journey. `notAfter`: when the next one begins; `isLast`: it is the last of its outing. */
-export function tripOf(
-  decoded: Decoded,
+/** The trip of one journey. `notAfter`: when the next one begins; `isLast`: it is the last of its group. */
+export function toSegmentedTrip(
+  decoded: DecodedGroup,
   journey: Journey,
   stay: Stay | null,
   { notAfter, isLast }: { notAfter: number; isLast: boolean },
 ): SegmentedTrip {
   const { track } = decoded;
-  const frame = frameOf(decoded, journey, isLast);
+  const frame = commonFields(decoded, journey, isLast);
   const { first, last } = frame;
   const unseen = stay && unseenBefore(decoded, stay, first);
   const seenStay = unseen ? null : stay;
-  const bounds = boundsOf(decoded, { first, last, candidate: journey.last, stay, isUnseen: unseen !== null, notAfter });
+  const bounds = findBounds(decoded, {
+    first,
+    last,
+    candidate: journey.last,
+    stay,
+    isUnseen: unseen !== null,
+    notAfter,
+  });
   return withFields(frame, {
     end_ts: bounds.end_ts,
     end: shownPlace(track.positionAt(bounds.end_ts)),
     unseen: unseen && withFields(unseen, { end_ts: Math.min(first.ts, bounds.start_ts) }),
-    recorded: recordedWay(track, first.ts, bounds.end_ts, seenStay),
+    recorded: recordedMetres(track, first.ts, bounds.end_ts, seenStay),
     sections:
-      journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : sectionsOf(decoded, bounds, first.ts, seenStay),
+      journey.phantom || !(bounds.end_ts > bounds.start_ts) ? [] : buildSections(decoded, bounds, first.ts, seenStay),
     evidence: evidenceOf(decoded, journey, bounds),
   });
 }
 
 /** The way from a stay to the first location of a trip, if nobody saw it. */
-export function unseenBefore({ events, motions, runs }: Decoded, stay: Stay, first: Location): Untracked | null {
-  return unseenFrom(stay, first, { events, motions, underWay: isUnderWay(runs, first.ts) });
+export function unseenBefore(
+  { events, motions, segments }: DecodedGroup,
+  stay: Stay,
+  first: Location,
+): Untracked | null {
+  return unseenFrom(stay, first, { events, motions, underWay: isUnderWay(segments, first.ts) });
 }
 
 /** A candidate that the program failed on: no travel, with the error. */
-export function failedTrip(stretch: Framed, candidate: RawTrip, error: unknown): SegmentedTrip {
-  const isLast = candidate === stretch.outing.candidates.at(-1);
-  const frame = frameOf(stretch, { ...candidate, last: candidate }, isLast);
+export function failedTrip(stretch: FieldSources, candidate: Candidate, error: unknown): SegmentedTrip {
+  const isLast = candidate === stretch.group.candidates.at(-1);
+  const frame = commonFields(stretch, { ...candidate, last: candidate }, isLast);
   const { last } = frame;
   return {
     ...frame,
@@ -68,23 +79,23 @@ export function failedTrip(stretch: Framed, candidate: RawTrip, error: unknown):
   };
 }
 
-function recordedWay(track: Track, firstTs: number, end: number, stay: Stay | null): number {
+function recordedMetres(track: Track, firstTs: number, end: number, stay: Stay | null): number {
   const metres = track.metresBetween(firstTs, Math.max(end, firstTs));
   return metres + (stay ? distance(stay.location, track.positionAt(firstTs)) : 0);
 }
 
-type Framed = Pick<Decoded, 'outing' | 'locations' | 'strays'>;
+type FieldSources = Pick<DecodedGroup, 'group' | 'locations' | 'outliers'>;
 
-/** What a trip follows from, and what follows from it. All trips of an outing are settled together. */
-function frameOf(
-  { outing, locations, strays }: Framed,
-  { startIndex, endIndex, last: { resume } }: OutingPart,
+/** What a trip follows from, and what follows from it. All trips of an group are settled together. */
+function commonFields(
+  { group, locations, outliers }: FieldSources,
+  { startIndex, endIndex, last: { resume } }: GroupPart,
   isLast: boolean,
 ) {
   const [first, last] = [locations[startIndex]!, locations[endIndex]!];
-  const goOn = withLeftOut(resume, strays);
-  const needsFrom = (isLast ? goOn.resume_ts : outing.from) - lookAround;
-  return { first, last, settledTs: outing.settledTs, resume: goOn, needsFrom, source };
+  const nextState = withOutliers(resume, outliers);
+  const needsFrom = (isLast ? nextState.resume_ts : group.from) - lookAround;
+  return { first, last, settledTs: group.settledTs, resume: nextState, needsFrom, source };
 }
 
 /** As the diary says it, so that a run that goes on from the stored place finds the same. */
@@ -92,15 +103,15 @@ function shownPlace({ latitude, longitude }: { latitude: number; longitude: numb
   return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
 
-function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Stay | null): SegmentedSection[] {
-  const { track, cells, runs, motions } = decoded;
+function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, stay: Stay | null): SegmentedSection[] {
+  const { track, cells, segments, motions } = decoded;
   const { start_ts: start, end_ts: end } = bounds;
   const told = bounds.lead.at(-1)?.end ?? start;
-  const inside = [...bounds.lead, ...runsBetween(runs, told, end)];
-  const found = legsOf(inside, start, end);
+  const inside = [...bounds.lead, ...segmentsBetween(segments, told, end)];
+  const found = joinLegs(inside, start, end);
   const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
-  const path = pathOf(track, legs, firstTs, stay);
-  const ways = legs.map((leg) => sliceOf(path, leg.start, leg.end));
+  const path = buildPath(track, legs, firstTs, stay);
+  const ways = legs.map((leg) => slicePath(path, leg.start, leg.end));
   return legs.map((leg, i) => {
     const way = ways[i]!;
     // A stop is at one spot: what its ends lie apart belongs to the way on from there.
@@ -108,8 +119,8 @@ function sectionsOf(decoded: Decoded, bounds: Bounds, firstTs: number, stay: Sta
     const length = way[0]!.length - distance({ latitude, longitude }, way[0]!);
     const first = withFields(way[0]!, { latitude, longitude, length });
     const average = (way.at(-1)!.length - first.length) / (leg.end - leg.start);
-    const estimated = estimatedIn(path, leg.start, leg.end);
-    return withFields(modeIn(decoded, leg, average), { path: [first, ...way.slice(1)], estimated });
+    const estimated = estimatedMetres(path, leg.start, leg.end);
+    return withFields(legMode(decoded, leg, average), { path: [first, ...way.slice(1)], estimated });
   });
 }
 
@@ -118,30 +129,30 @@ const coveredFeature = legFeatures.indexOf('covered');
 /** How sharp what is said is without readings where locations show nothing of a way; twice that where they show all. */
 const unread = 0.45;
 
-/** The mode of a leg: that of the ride that shares most of its time. */
-function modeIn({ rides, odds, track, motions }: Decoded, leg: Leg, average: number): Mode {
-  const shared = rides.map((ride) => Math.min(ride.leg.end, leg.end) - Math.max(ride.leg.start, leg.start));
+/** The mode of a leg: that of the leg that shares most of its time. */
+function legMode({ legs, probabilities, track, motions }: DecodedGroup, leg: Leg, average: number): Mode {
+  const shared = legs.map((one) => Math.min(one.end, leg.end) - Math.max(one.start, leg.start));
   const i = shared.indexOf(Math.max(...shared));
-  const fastest = rides[i]?.fastest ?? 0;
+  const fastest = legs[i]?.fastest ?? 0;
   if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
     return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
-  const own = i >= 0 && shared[i]! > 0 ? odds.single[i]! : stateOdds[leg.state]!;
-  const covered = rides[i]?.features[coveredFeature] ?? 0;
+  const own = i >= 0 && shared[i]! > 0 ? probabilities.single[i]! : modesByState[leg.state]!;
+  const covered = legs[i]?.features[coveredFeature] ?? 0;
   const sharpness = motions.length > 0 ? 1 : unread * (1 + covered);
-  const chances = own.map((p, m) => (average <= rideLimits.limits[m]! ? p ** sharpness : 0));
+  const chances = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
   const sum = chances.reduce((a, b) => a + b, 0);
-  return sum > 0 ? modeOf(chances.map((p) => p / sum)) : modeOf([0, 0, 0, 0, 1]);
+  return sum > 0 ? toMode(chances.map((p) => p / sum)) : toMode([0, 0, 0, 0, 1]);
 }
 
-/** What is said of a leg that the outing does not know, by its state: without much trust (by hand). */
-const stateOdds = [
+/** What is said of a leg that the group does not know, by its state: without much trust (by hand). */
+const modesByState = [
   [0, 0, 0, 0, 0],
   [0.7, 0.1, 0.1, 0.1, 0],
   [0.2, 0.6, 0.1, 0.1, 0],
   [0, 0.1, 0.5, 0.25, 0.15],
 ];
 
-/** m/s; a train so fast runs on a line of its own, and its average with halts (physical: what is called high speed) */
+/** m/s; a train so fast segments on a line of its own, and its average with halts (physical: what is called high speed) */
 const air = { average: 200 / 3.6, averageWithPeak: 100 / 3.6 };
 
 /** s between two locations that agree on where the user was, and how far from an end of a flight they may lie. */
@@ -172,24 +183,24 @@ function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Mo
   const closed: Leg[] = [];
   for (const leg of legs) {
     const before = closed.at(-1);
-    if (before && wentOn(before, leg, track, motions)) before.end = leg.end;
+    if (before && rodeOn(before, leg, track, motions)) before.end = leg.end;
     else closed.push({ ...leg });
   }
   return closed;
 }
 
-/** Whether the user went on in a vehicle through the silence between two rides: the phone felt it. */
-function wentOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
+/** Whether the user went on in a vehicle through the silence between two legs: the phone felt it. */
+function rodeOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
   if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
   if (track.firstAfter(after.start) > track.firstAfter(before.end)) return false;
-  const told = within(motions, before.end, after.start).map(({ type }) => stateTold(type));
+  const told = within(motions, before.end, after.start).map(({ type }) => readingState(type));
   const of = (state: number): number => told.filter((one) => one === state).length;
   return of(cellStates.motor) > of(cellStates.still) + of(cellStates.walk);
 }
 
-function evidenceOf({ outing, strays, track, model }: Decoded, journey: Journey, bounds: Bounds): TripEvidence {
+function evidenceOf({ group, outliers, track, model }: DecodedGroup, journey: Journey, bounds: Bounds): TripEvidence {
   const { repeats, spikes } = track.leftOut;
-  const stray = strays.filter((ts) => ts >= outing.from - lookAround && ts <= outing.to + lookAround).length;
+  const outlierCount = outliers.filter((ts) => ts >= group.from - lookAround && ts <= group.to + lookAround).length;
   return {
     model,
     start: bounds.start,
@@ -198,6 +209,10 @@ function evidenceOf({ outing, strays, track, model }: Decoded, journey: Journey,
     ...(journey.after && { parted_by: journey.after }),
     ...(journey.waits.length > 0 && { waits: journey.waits }),
     ...(journey.phantom && { phantom: true }),
-    left_out: { ...(repeats > 0 && { repeats }), ...(spikes > 0 && { spikes }), ...(stray > 0 && { strays: stray }) },
+    left_out: {
+      ...(repeats > 0 && { repeats }),
+      ...(spikes > 0 && { spikes }),
+      ...(outlierCount > 0 && { strays: outlierCount }),
+    },
   };
 }

@@ -4,7 +4,7 @@ import { distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/speed.ts';
 import { transitions } from '../../model/payloads.ts';
 import type { Untracked } from '../../model/trip.ts';
-import { limits as candidateLimits, type RawTrip } from '../clean/candidates.ts';
+import { type Candidate, limits as candidateLimits } from '../clean/candidates.ts';
 import {
   isEnd,
   isExit,
@@ -16,14 +16,14 @@ import {
   restartedBetween,
 } from '../clean/observations.ts';
 import type { Track } from '../clean/track.ts';
-import { cellStates, isMoving, stateTold } from '../motion-states.ts';
+import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { positionOf } from '../positions.ts';
 import { lookAround, type Stay } from '../segmenter.ts';
 import { someWithin, within } from '../sorted-times.ts';
 import { cellSeconds } from '../states/features.ts';
-import { geofenceDelay, movements, type Run } from '../states/segments.ts';
+import { geofenceDelay, movingSpans, type Segment } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
-import type { Decoded } from './journeys.ts';
+import type { DecodedGroup } from './journeys.ts';
 
 /** All set by hand on the developers' days. */
 export const boundLimits = {
@@ -69,7 +69,7 @@ export interface JourneySpan {
   first: Location;
   last: Location;
   /** The last candidate of it. */
-  candidate: RawTrip;
+  candidate: Candidate;
   /** Where the user was before; null: not known. */
   stay: Stay | null;
   /** True when nobody saw the way from there. */
@@ -78,44 +78,44 @@ export interface JourneySpan {
   notAfter: number;
 }
 
-/** When a journey starts and ends, in seconds since the epoch, and the rule behind each. */
+/** When a journey starts and ends, in seconds since the epoch, and the rule backward each. */
 export interface Bounds {
   start_ts: number;
   end_ts: number;
   start: BoundaryRule;
   end: BoundaryRule;
   /** How the user moved at the beginning, if only readings show it. */
-  lead: Run[];
+  lead: Segment[];
 }
 
 /** Start and end of a journey. */
-export function boundsOf(decoded: Decoded, span: JourneySpan): Bounds {
-  const moving = movements(decoded.runs);
-  const [start_ts, start, lead] = startOf(decoded, span, moving);
-  const [end_ts, end] = endOf(decoded, span, moving);
+export function findBounds(decoded: DecodedGroup, span: JourneySpan): Bounds {
+  const moving = movingSpans(decoded.segments);
+  const [start_ts, start, lead] = findStart(decoded, span, moving);
+  const [end_ts, end] = findEnd(decoded, span, moving);
   // Of a very short journey nothing may be left: then its locations bound it.
   if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
   return { start_ts: span.first.ts, end_ts: span.last.ts, start: 'location', end: 'location', lead: [] };
 }
 
 type Boundary = [ts: number, rule: BoundaryRule];
-type Movements = ReturnType<typeof movements>;
+type Movements = ReturnType<typeof movingSpans>;
 
-function startOf(decoded: Decoded, span: JourneySpan, moving: Movements): [...Boundary, Run[]] {
+function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements): [...Boundary, Segment[]] {
   const { first, last, stay, isUnseen } = span;
-  const leftTs = leftAt(decoded, span);
-  const run =
+  const leftTs = departureTs(decoded, span);
+  const segment =
     moving.findLast(({ start, end }) => start <= leftTs && end + boundLimits.lead >= leftTs) ??
     moving.find(({ start }) => start > leftTs && start < last.ts);
   let found: Boundary = [leftTs, 'location'];
-  if (run) found = [clamp(run.start, leftTs - boundLimits.reach, leftTs + boundLimits.reach), 'movement'];
-  const awakeBefore = run !== undefined && run.start > first.ts + boundLimits.awake;
-  const exitedTs = exitedAt(decoded, first);
-  if (exitedTs !== null && first.ts - silentSince(decoded, first) > boundLimits.silence && !awakeBefore) {
+  if (segment) found = [clamp(segment.start, leftTs - boundLimits.reach, leftTs + boundLimits.reach), 'movement'];
+  const awakeBefore = segment !== undefined && segment.start > first.ts + boundLimits.awake;
+  const exitedTs = exitReportedTs(decoded, first);
+  if (exitedTs !== null && first.ts - lastFixTs(decoded, first) > boundLimits.silence && !awakeBefore) {
     found = [Math.min(leftTs, exitedTs - geofenceDelay), 'geofence'];
   }
-  let lead: Run[] = [];
-  if (decoded.outing.sampling === 'distance') {
+  let lead: Segment[] = [];
+  if (decoded.group.sampling === 'distance') {
     const earliest = leftTs - boundLimits.walkingReach;
     // Only readings show when the user left: there is no place before, or a single location.
     if (stay === null || first === last) {
@@ -143,14 +143,14 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
 }
 
 /** What an iPhone's readings say of movement that leads up to `to`, in order of time; one holds until the next. */
-function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Run[] {
-  const found: Run[] = [];
+function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Segment[] {
+  const found: Segment[] = [];
   let hole = 0;
   let still = 0; // s of the hole
   let longest = boundLimits.movingHole;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
-    const state = stateTold(motions[i]!.type);
+    const state = readingState(motions[i]!.type);
     if (state === cellStates.motor && end >= to) longest = boundLimits.holeBeforeRide;
     if (end <= start) continue;
     if (start < earliest) break;
@@ -172,13 +172,17 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
   return found;
 }
 
-function endOf(decoded: Decoded, { first, last, candidate, notAfter }: JourneySpan, moving: Movements): Boundary {
-  const run = moving.findLast(({ start, end }) => start < last.ts + boundLimits.reach && end > first.ts);
-  const arrived = arrivedAt(decoded.track, first.ts, last.ts);
-  const found: Boundary = run
-    ? [clamp(run.end, arrived - boundLimits.reach, last.ts + boundLimits.reach), 'movement']
+function findEnd(
+  decoded: DecodedGroup,
+  { first, last, candidate, notAfter }: JourneySpan,
+  moving: Movements,
+): Boundary {
+  const segment = moving.findLast(({ start, end }) => start < last.ts + boundLimits.reach && end > first.ts);
+  const arrived = arrivalTs(decoded.track, first.ts, last.ts);
+  const found: Boundary = segment
+    ? [clamp(segment.end, arrived - boundLimits.reach, last.ts + boundLimits.reach), 'movement']
     : [last.ts, 'location'];
-  const latest = Math.min(notAfter, saidToEnd(decoded, last, candidate));
+  const latest = Math.min(notAfter, endReportedTs(decoded, last, candidate));
   return found[0] < latest ? found : [latest, 'trip after'];
 }
 
@@ -188,9 +192,11 @@ const clamp = (value: number, least: number, most: number): number => Math.min(M
 const leastStay = 180;
 
 /** When the user left the place before, if they came from there to the first location at the trip's usual speed. */
-function leftAt({ track, runs }: Decoded, { first, last, stay, isUnseen }: JourneySpan): number {
+function departureTs({ track, segments }: DecodedGroup, { first, last, stay, isUnseen }: JourneySpan): number {
   if (!stay || isUnseen || stay.enter_ts >= first.ts) return first.ts;
-  const firstLeg = runs.find((run) => run.state !== cellStates.still && run.end > first.ts && run.start < last.ts);
+  const firstLeg = segments.find(
+    (segment) => segment.state !== cellStates.still && segment.end > first.ts && segment.start < last.ts,
+  );
   const speed = (firstLeg && typicalSpeed(track, first.ts, firstLeg.end)) ?? typicalSpeed(track, first.ts, last.ts);
   if (speed === null || speed === undefined) return first.ts;
   const earliest = stay.enter_ts + Math.min((first.ts - stay.enter_ts) / 2, leastStay);
@@ -207,7 +213,7 @@ function typicalSpeed(track: Track, from: number, to: number): number | null {
  * The last location before the trip's first; the trip's own first, if the phone was started in between: it did not
  * sleep.
  */
-function silentSince({ track, events }: Decoded, { ts }: Location): number {
+function lastFixTs({ track, events }: DecodedGroup, { ts }: Location): number {
   const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
 }
@@ -216,14 +222,14 @@ function silentSince({ track, events }: Decoded, { ts }: Location): number {
 const exitWindow = { before: 120, after: 60 };
 
 /** When an Android phone that slept said that the user had left the place; null: it did not sleep. */
-function exitedAt({ outing, events }: Decoded, { ts }: Location): number | null {
-  if (outing.sampling !== 'time') return null;
+function exitReportedTs({ group, events }: DecodedGroup, { ts }: Location): number | null {
+  if (group.sampling !== 'time') return null;
   const near = within(events, ts - exitWindow.before, ts + exitWindow.after);
   return near.find((event) => event.transition === transitions.EXITED_GEOFENCE)?.ts ?? null;
 }
 
 /** When the user had switched tracking on, or the phone: before that nothing was to be noticed. */
-function trackedSince({ events }: Decoded, { ts }: Location): number {
+function trackedSince({ events }: DecodedGroup, { ts }: Location): number {
   const on = within(events, ts - lookAround, ts + exitWindow.after).findLast(
     (event) => event.transition === transitions.START_TRACKING || isRestart(event),
   );
@@ -231,13 +237,13 @@ function trackedSince({ events }: Decoded, { ts }: Location): number {
 }
 
 /** When a trip that ended by the phone's word did, or the phone was restarted; infinite otherwise. */
-function saidToEnd({ events }: Decoded, last: Location, { endedBy }: RawTrip): number {
+function endReportedTs({ events }: DecodedGroup, last: Location, { endedBy }: Candidate): number {
   const isSaid = (event: PhoneEvent): boolean => isRestart(event) || (endedBy === 'phone' && isEnd(event));
   return events.find((event) => event.ts >= last.ts && isSaid(event))?.ts ?? Number.POSITIVE_INFINITY;
 }
 
 /** Since when all locations between two times lie near the last one. */
-function arrivedAt(track: Track, from: number, to: number): number {
+function arrivalTs(track: Track, from: number, to: number): number {
   let i = Math.max(0, track.firstAfter(to) - 1);
   const last = i;
   while (i > 0 && track.ts[i - 1]! >= from && track.apart(i - 1, last) < candidateLimits.timeDistance) i -= 1;

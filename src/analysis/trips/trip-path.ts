@@ -27,7 +27,7 @@ const limits = {
  * The way of a trip with these legs: from the stay before it, if known, over the track's locations; else from its own
  * first location, at `firstTs`.
  */
-export function pathOf(track: Track, legs: readonly Leg[], firstTs: number, stay: Stay | null): PathPoint[] {
+export function buildPath(track: Track, legs: readonly Leg[], firstTs: number, stay: Stay | null): PathPoint[] {
   const [start, end] = [legs[0]!.start, legs.at(-1)!.end];
   const first = track.firstAfter(stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
   const rest: PathPoint[] = [];
@@ -66,7 +66,7 @@ function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
 }
 
 /** m of a path between two times that no location shows: before its first one, and over long silences. */
-export function estimatedIn(path: readonly PathPoint[], from: number, to: number): number {
+export function estimatedMetres(path: readonly PathPoint[], from: number, to: number): number {
   let metres = 0;
   for (let i = 1; i < path.length; i += 1) {
     const [a, b] = [path[i - 1]!, path[i]!];
@@ -80,7 +80,7 @@ export function estimatedIn(path: readonly PathPoint[], from: number, to: number
 }
 
 /** The part of a path between two times that lie within it. */
-export function sliceOf(path: readonly PathPoint[], from: number, to: number): PathPoint[] {
+export function slicePath(path: readonly PathPoint[], from: number, to: number): PathPoint[] {
   const slice = [pointOn(path, from)];
   for (const point of path) if (point.ts > from && point.ts < to) slice.push(point);
   slice.push(pointOn(path, to));

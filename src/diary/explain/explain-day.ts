@@ -1,7 +1,7 @@
 // Why a day is as the diary says: for each part of it the rules and probabilities that decided, in plain words, with
 // their values. Reads what is stored with trips and silences; derives nothing anew.
-import { type RawTrip, limits as rests } from '../../analysis/clean/candidates.ts';
-import { silenceLimits } from '../../analysis/clean/gaps.ts';
+import { type Candidate, limits as rests } from '../../analysis/clean/candidates.ts';
+import { gapLimits } from '../../analysis/clean/gaps.ts';
 import { linkLimits } from '../../analysis/trips/chain-links.ts';
 import { journeyLimits, type StopReason } from '../../analysis/trips/journeys.ts';
 import { type BoundaryRule, boundLimits } from '../../analysis/trips/trip-bounds.ts';
@@ -136,7 +136,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
     return [
       reason('start', start, began, { first_location_ts: chain_ts }, near(trip.start_ts)),
       reason('end', end, endTexts[end as BoundaryRule] ?? end, {}, near(trip.end_ts)),
-      reason('ended by', ended_by, endedByTexts[ended_by as RawTrip['endedBy']]),
+      reason('ended by', ended_by, endedByTexts[ended_by as Candidate['endedBy']]),
       nextReason(parted_by, trip, next),
       ...waits.map(({ start_ts, end_ts, reason: rule }) => {
         const times = `${clockText(start_ts, start_zone)}-${clockText(end_ts, start_zone)}`;
@@ -167,7 +167,7 @@ const endTexts: Partial<Record<BoundaryRule, string>> = {
   'trip after': 'no later: then the next trip began, or the phone said that it stopped tracking or rests',
 };
 
-const endedByTexts: Record<RawTrip['endedBy'], string> = {
+const endedByTexts: Record<Candidate['endedBy'], string> = {
   dwell: `for ${durationText(rests.timeThreshold)} all locations lay within ${rests.timeDistance} m of each other: the user rested`,
   gap: `no location for more than ${durationText(rests.gapThreshold)}, and no travel that fast over the gap: the user rested`,
   restart: 'the phone was restarted, or its tracking stopped',
@@ -232,8 +232,8 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'tracking off': 'the phone had said that tracking was switched off',
   'no permission': 'the phone had reported an error of tracking, such as a permission that was taken away',
   'phone off': 'the phone was started after it: it had been off',
-  silent: `nothing for more than ${durationText(silenceLimits.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${silenceLimits.near} m away afterwards or on the way, or it lasted for more than a day`,
-  'no location': `for ${durationText(silenceLimits.unlocated)} or more on end the phone told of movement, and sent no location until the end of this time`,
+  silent: `nothing for more than ${durationText(gapLimits.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${gapLimits.near} m away afterwards or on the way, or it lasted for more than a day`,
+  'no location': `for ${durationText(gapLimits.unlocated)} or more on end the phone told of movement, and sent no location until the end of this time`,
   'nothing received': 'no later data was processed yet: none came, or it waits for the pipeline',
   'before the first location': 'the first location of all came after it',
   'before joining': 'the person joined the study after it',
@@ -251,7 +251,7 @@ function spanParts(span: TimeSpan, zone: string, readings: ExplainSource['readin
 }
 
 function stayReason({ from, to }: TimeSpan, readings: ExplainSource['readings']): Reason {
-  const text = `no trip, and at no time more than ${durationText(silenceLimits.longest)} without a word of the phone, unless it had said that it waits for the user to leave and was there when it spoke again`;
+  const text = `no trip, and at no time more than ${durationText(gapLimits.longest)} without a word of the phone, unless it had said that it waits for the user to leave and was there when it spoke again`;
   if (readings === undefined) return reason('why', 'stay', text);
   const own = readings.filter(({ ts }) => ts >= from && ts <= to);
   const times = [from, ...own.map(({ ts }) => ts), to];

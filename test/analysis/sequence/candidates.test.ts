@@ -1,7 +1,7 @@
 // Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
 
 import { describe, expect, it } from 'vitest';
-import { segmentTrips } from '../../../src/analysis/clean/candidates.ts';
+import { findCandidates } from '../../../src/analysis/clean/candidates.ts';
 import {
   type Location,
   type Motion,
@@ -23,7 +23,7 @@ const byTime = (...parts: Location[][]): Location[] => parts.flat().sort((a, b) 
 
 /** Trips as `[start, end]` in seconds since `t0`, and the start of the open trip. */
 function segment({ locations, motions = [], events = [], endOfData = false, resume }: Given) {
-  const found = segmentTrips({ locations, motions, events, endOfData, resume: resume ?? null });
+  const found = findCandidates({ locations, motions, events, endOfData, resume: resume ?? null });
   return {
     trips: found.trips.map((t) => [since(locations[t.startIndex]!.ts), since(locations[t.endIndex]!.ts)]),
     raw: found.trips,
@@ -205,11 +205,11 @@ describe('the search for candidates from the end of an earlier trip', () => {
   const locations = [...day, ...stay];
 
   it('finds the same later trips as a single pass over everything', () => {
-    const whole = segmentTrips({ locations, motions: [], events: [], endOfData: false, resume: null });
+    const whole = findCandidates({ locations, motions: [], events: [], endOfData: false, resume: null });
     expect(whole.trips).toHaveLength(2);
     const [first, second] = whole.trips;
     const rest = locations.filter((l) => l.ts >= first!.resume.resume_ts);
-    const again = segmentTrips({ locations: rest, motions: [], events: [], endOfData: false, resume: first!.resume });
+    const again = findCandidates({ locations: rest, motions: [], events: [], endOfData: false, resume: first!.resume });
     const shift = locations.length - rest.length;
     expect(again.trips).toEqual([
       { ...second, startIndex: second!.startIndex - shift, endIndex: second!.endIndex - shift },

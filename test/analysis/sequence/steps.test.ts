@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Track, trackLimits } from '../../../src/analysis/clean/track.ts';
 import { shippedModels } from '../../../src/analysis/models.ts';
-import { legFeatures, modes, type Ride } from '../../../src/analysis/modes/leg-evidence.ts';
-import { jointOdds, pairShares } from '../../../src/analysis/modes/mode-crf.ts';
+import { type LegEvidence, legFeatures, modes } from '../../../src/analysis/modes/leg-evidence.ts';
+import { forwardBackward, pairFeatures } from '../../../src/analysis/modes/mode-crf.ts';
 import { cellStates, stateNames } from '../../../src/analysis/motion-states.ts';
-import { modelOf, type TreeFile, writeProbabilities } from '../../../src/analysis/states/boosted-trees.ts';
+import { type TreeFile, toModel, writeProbabilities } from '../../../src/analysis/states/boosted-trees.ts';
 import { cellSeconds, cellWidth, featureNames, forEachBlock } from '../../../src/analysis/states/features.ts';
 import { decodeWeights, viterbi } from '../../../src/analysis/states/viterbi.ts';
 import { runs } from '../../support/lives.ts';
@@ -57,9 +57,11 @@ describe('the decoder', () => {
   });
 });
 
-/** A ride of ten minutes by a mode, with figures that all but tell it. */
-const rideBy = (mode: (typeof modes)[number], wait: number): Ride => ({
-  leg: { state: cellStates.motor, start: 0, end: 600 },
+/** A leg of ten minutes by a mode, with figures that all but tell it. */
+const legBy = (mode: (typeof modes)[number], wait: number): LegEvidence => ({
+  state: cellStates.motor,
+  start: 0,
+  end: 600,
   features: legFeatures.map((name) => {
     if (name === 'one' || name === 'boarded on foot' || name === 'covered') return 1;
     if (name === 'ln share walk' || name === 'ln share cycle') return Math.log(0.02);
@@ -71,26 +73,26 @@ const rideBy = (mode: (typeof modes)[number], wait: number): Ride => ({
   fastest: 14,
   before: null,
   near: 0,
-  left: 0,
+  parked: 0,
   waited: wait,
 });
 
-describe('the joint decision', () => {
-  const { joint } = shippedModels;
+describe('the conditional random field', () => {
+  const { crf } = shippedModels;
 
   it('is what summing over every choice gives', () => {
-    const rides = [
-      rideBy('CAR', 0),
-      { ...rideBy('BUS', 240), before: 0, near: 0.7, left: 0.4 },
-      { ...rideBy('TRAIN', 60), before: 1 },
+    const legs = [
+      legBy('CAR', 0),
+      { ...legBy('BUS', 240), before: 0, near: 0.7, parked: 0.4 },
+      { ...legBy('TRAIN', 60), before: 1 },
     ];
     const weight = ([a, b, c]: [number, number, number]): number => {
-      const own = [a, b, c].map((m, i) => joint.modes[m]!.reduce((sum, w, f) => sum + w * rides[i]!.features[f]!, 0));
-      const pair = (x: number, y: number, how: Ride): number =>
-        pairShares(x, y, how).reduce((sum, [kind, share]) => sum + share * joint.pairs[kind]!, 0);
-      return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, rides[1]!) + pair(b, c, rides[2]!));
+      const own = [a, b, c].map((m, i) => crf.modes[m]!.reduce((sum, w, f) => sum + w * legs[i]!.features[f]!, 0));
+      const pair = (x: number, y: number, how: LegEvidence): number =>
+        pairFeatures(x, y, how).reduce((sum, [kind, share]) => sum + share * crf.pairs[kind]!, 0);
+      return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, legs[1]!) + pair(b, c, legs[2]!));
     };
-    const sums = rides.map(() => modes.map(() => 0));
+    const sums = legs.map(() => modes.map(() => 0));
     let total = 0;
     for (const a of modes.keys())
       for (const b of modes.keys())
@@ -99,22 +101,22 @@ describe('the joint decision', () => {
           total += w;
           for (const [i, m] of [a, b, c].entries()) sums[i]![m]! += w;
         }
-    const odds = jointOdds(rides, joint);
-    odds.single.forEach((row, i) => {
+    const marginals = forwardBackward(legs, crf);
+    marginals.single.forEach((row, i) => {
       for (const [m, p] of row.entries()) expect(p).toBeCloseTo(sums[i]![m]! / total, 9);
     });
   });
 
   it('takes a wait at a stop for a bus or train', () => {
-    const chance = (ride: Ride): number[] => jointOdds([ride], joint).single[0]!;
-    const [, , car, ...others] = chance(rideBy('BUS', 300));
+    const chance = (leg: LegEvidence): number[] => forwardBackward([leg], crf).single[0]!;
+    const [, , car, ...others] = chance(legBy('BUS', 300));
     expect(others[0]! + others[1]!).toBeGreaterThan(car!);
-    expect(chance(rideBy('BUS', 0))[3]!).toBeLessThan(others[0]!);
+    expect(chance(legBy('BUS', 0))[3]!).toBeLessThan(others[0]!);
   });
 
   it('says no mode that is too slow for the leg', () => {
-    const fast = { ...rideBy('CAR', 0), possible: [false, false, true, true, true] };
-    expect(jointOdds([fast], joint).single[0]!.slice(0, 2)).toEqual([0, 0]);
+    const fast = { ...legBy('CAR', 0), possible: [false, false, true, true, true] };
+    expect(forwardBackward([fast], crf).single[0]!.slice(0, 2)).toEqual([0, 0]);
   });
 });
 
@@ -275,7 +277,7 @@ describe('the trees', () => {
   it('go left up to a threshold and right above it, and give the softmax of the sums of their leaves', () => {
     const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
     const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
-    const model = modelOf({
+    const model = toModel({
       id: 'made up',
       features: [...featureNames],
       classes: [...stateNames],
