@@ -19,7 +19,7 @@ import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/all-routes.ts';
 import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
-import { mountPages, refuseAsPage } from './web-pages.ts';
+import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -37,6 +37,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts, budget, answers));
+  app.use(protectPages);
   app.use('/', sentToRoot(storing(answerCaller(positionRoute, parts, auth, everybody)), guard));
   mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));

@@ -1,5 +1,8 @@
 // Pages for people over HTTP: headers, cookies, forms. What the pages are is in `web/`.
-import type { Context, Hono } from 'hono';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { getCookie } from 'hono/cookie';
+import { csrf } from 'hono/csrf';
+import { secureHeaders } from 'hono/secure-headers';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
 import { networksOf } from '../model/networks.ts';
@@ -25,16 +28,29 @@ import { chunksOf } from './read-request.ts';
 
 const mostForm = 16 * 1024; // bytes
 
-/** A page asks nobody else for anything, runs no script, and stands in no frame. */
-const protection: Readonly<Record<string, string>> = {
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  // The host alone, also to this server: logs of a proxy may hold it. With `no-referrer` forms would have no `Origin`.
-  'Referrer-Policy': 'strict-origin',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
+/** Pages load nothing from other hosts, run no script, and cannot be framed. */
+const protect = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'", 'data:'],
+    formAction: ["'self'"],
+    frameAncestors: ["'none'"],
+    baseUri: ["'none'"],
+  },
+  xFrameOptions: 'DENY',
+  // The host only: logs of a proxy may hold it. With `no-referrer`, forms would have no `Origin`.
+  referrerPolicy: 'strict-origin',
+  // The server does not know whether every address of its host has TLS.
+  strictTransportSecurity: false,
+});
+
+/** Adds the headers that protect pages to every answer of a page, failures included. */
+export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
+  await next();
+  const isPage =
+    c.get('call').handler.startsWith('web.') || /^text\/(html|css)/.test(c.res.headers.get('Content-Type') ?? '');
+  if (isPage) await protect(c, async () => {});
 };
 
 /** Adds the pages to the app, before what concerns phones alone. */
@@ -42,8 +58,12 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   const { store, config, now } = parts;
   const originOf = originFinder(networksOf(config.trustedProxies));
   const fixed = {
-    ...{ store, limits: new SignInLimits(now), fortnights: new Fortnights(), zone: hostZone() },
-    ...{ tiles: parts.tiles ?? null, version: parts.version ?? null },
+    store,
+    limits: new SignInLimits(now),
+    fortnights: new Fortnights(),
+    zone: hostZone(),
+    tiles: parts.tiles ?? null,
+    version: parts.version ?? null,
     audit: async (who: string, action: string, people: readonly string[]) =>
       parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
     lastBackup: async () => {
@@ -52,7 +72,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     },
   };
   const style = fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8');
-  app.get(stylePath, (c) => withProtection(style(c.get('call'), c.req.header('If-None-Match'))));
+  app.get(stylePath, (c) => style(c.get('call'), c.req.header('If-None-Match')));
 
   for (const route of webRoutes) {
     app.on(route.method, route.path, async (c) => {
@@ -61,9 +81,16 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       call.refuse = asPage(c);
       const { address, isSecure } = addressOf(c, config.publicUrl);
       const form = route.method === 'POST' ? await formOf(c, call, address) : {};
-      const told = {
-        ...{ params: c.req.param(), query: c.req.query(), form, t: textsFor(c.req.header('Accept-Language')) },
-        ...{ ...fixed, now: now(), address, isSecure, cookies: cookiesOf(c.req.header('Cookie')) },
+      const pageCall = {
+        ...fixed,
+        params: c.req.param(),
+        query: c.req.query(),
+        form,
+        t: textsFor(c.req.header('Accept-Language')),
+        now: now(),
+        address,
+        isSecure,
+        cookies: new Map(Object.entries(getCookie(c))),
         // Beyond some calls of strangers a call has no log until it has a caller.
         get log() {
           return call.log;
@@ -76,7 +103,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its turn came');
       };
       try {
-        return await respond(call, await answerPage(route, told, enter), parts);
+        return await respond(call, await answerPage(route, pageCall, enter), parts);
       } finally {
         leave();
       }
@@ -134,16 +161,10 @@ async function respond(call: Call, answer: WebAnswer, parts: AppParts): Promise<
 
 const pageHeaders = (call: Call): Record<string, string> => ({
   ...headersOf(call, 'text/html; charset=utf-8'),
-  ...protection,
   Vary: 'Cookie, Accept-Language',
 });
 
 const textOf = ({ body }: WebAnswer): string => (body instanceof Markup ? body.text : String(body));
-
-function withProtection(response: Response): Response {
-  response.headers.set('X-Content-Type-Options', 'nosniff');
-  return response;
-}
 
 /** The address by which the browser came, as far as anybody says. */
 function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string; isSecure: boolean } {
@@ -157,13 +178,14 @@ function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string;
 /** The fields of a form. Throws `Problem`s: 403 for one that a page of another site sent, 415, and 413. */
 async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Record<string, string>> {
   const { headers } = c.req.raw;
-  const [site, origin] = [headers.get('Sec-Fetch-Site'), headers.get('Origin')];
-  const own = [new URL(address).host, new URL(c.req.url).host];
-  const isOwn =
-    site !== null
-      ? site === 'same-origin'
-      : origin === null || (URL.canParse(origin) && own.includes(new URL(origin).host));
-  if (!isOwn) throw forbidden('expected a form of a page of this server, found one of another site');
+  // Browsers send one of the two with every form; a program that sends none still needs the secret of the form.
+  if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
+    const own = [new URL(address).host, new URL(c.req.url).host];
+    const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });
+    await refuseForeign(c, async () => {}).catch(() => {
+      throw forbidden('expected a form of a page of this server, found one of another site');
+    });
+  }
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers.get('Content-Type') ?? ''))
     throw new Problem(415, 'expected a form as application/x-www-form-urlencoded', { code: 'MOBILITY_UNSUPPORTED' });
   const chunks = chunksOf(c.req.raw, c.env?.incoming);
@@ -173,14 +195,4 @@ async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promi
   const fields = Object.create(null) as Record<string, string>;
   for (const [name, value] of new URLSearchParams(text)) fields[name] ??= value;
   return fields;
-}
-
-function cookiesOf(header = ''): Map<string, string> {
-  const cookies = new Map<string, string>();
-  for (const pair of header.split(';')) {
-    const at = pair.indexOf('=');
-    const name = pair.slice(0, at).trim();
-    if (at > 0 && !cookies.has(name)) cookies.set(name, pair.slice(at + 1).trim());
-  }
-  return cookies;
 }
