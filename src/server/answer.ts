@@ -1,6 +1,6 @@
 // Results as responses: JSON in one piece, or in pieces as they become ready; and fixed texts.
 import { createHash } from 'node:crypto';
-import { streamBytes } from './answer-budget.ts';
+import { streamBytes } from './byte-budget.ts';
 import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
 

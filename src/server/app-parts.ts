@@ -4,8 +4,7 @@ import type { Act } from '../log/audit-log.ts';
 import type { Log } from '../log/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Tiles } from '../web/pmtiles.ts';
-import type { AnswerLimits } from './answer-budget.ts';
-import type { BodyLimits } from './body-budget.ts';
+import type { ByteLimits } from './byte-budget.ts';
 import type { CallFigures } from './call-metrics.ts';
 import type { CallerLimits } from './caller-limits.ts';
 
@@ -35,10 +34,8 @@ export interface AppParts {
   errorOutput?: (text: string) => void;
   /** Limits of one caller in place of the default ones. */
   limits?: Partial<CallerLimits>;
-  /** Limits of answers that are not sent in place of the default ones. */
-  answers?: Partial<AnswerLimits>;
-  /** Limits of bodies in place of the default ones. */
-  bodies?: Partial<BodyLimits>;
+  /** Limits of bodies and of answers that are not sent, in place of the default ones. */
+  bytes?: Partial<ByteLimits>;
   /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
   /** Thread id of `log`, with which request ids begin. Default `w1`. */

@@ -2,18 +2,19 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { Everybody } from '../figures/everybody.ts';
+import { networksOf } from '../model/networks.ts';
 import { nameless } from '../web/routes.ts';
 import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
-import { AnswerBudget, answerLimits } from './answer-budget.ts';
 import type { AppParts } from './app-parts.ts';
 import { createAuthMethod } from './auth.ts';
-import { BodyBudget, bodyLimits } from './body-budget.ts';
+import { ByteBudget } from './byte-budget.ts';
 import { type Call, createCallLog, type ServerEnv } from './call.ts';
 import { answerCaller } from './call-flow.ts';
 import { CallerCounts, callerLimits } from './caller-limits.ts';
 import { answerProblem } from './failed-calls.ts';
 import { isLoopback } from './loopback.ts';
 import { openApi } from './openapi.ts';
+import { originFinder } from './origin.ts';
 import { forbidden, methodNotAllowed, Problem } from './problem.ts';
 import { readinessCheck } from './readiness.ts';
 import { openRoutes, routes } from './routes/all-routes.ts';
@@ -28,15 +29,13 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { store, config, now, metrics } = parts;
   // Today's apps put `/usercache/put` behind an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
-  const budget = new BodyBudget({ ...bodyLimits, ...parts.bodies });
-  const answers = new AnswerBudget({ ...answerLimits, ...parts.answers });
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
   const method = createAuthMethod(config, store, now);
   const auth = { method, users: store.users, now, counts };
   const everybody = new Everybody(store, now);
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
-  app.use(logCalls(parts, budget, answers));
+  app.use(logCalls(parts));
   app.use(protectPages);
   app.use('/', sentToRoot(storing(answerCaller(positionRoute, parts, auth, everybody)), guard));
   mountPages(app, parts, counts);
@@ -86,12 +85,17 @@ function get(
 }
 
 /** Writes START before and END after everything else, failed calls included. */
-function logCalls(parts: AppParts, budget: BodyBudget, answers: AnswerBudget): MiddlewareHandler<ServerEnv> {
+function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
+  const budget = new ByteBudget(parts.bytes);
+  const originOf = originFinder(networksOf(parts.config.trustedProxies));
   const startCall = createCallLog({ ...parts, thread: parts.thread ?? 'w1' });
   return async function logCall(c, next) {
     const outgoing = c.env?.outgoing;
-    const hold = (caller: string | null, bytes: number) => answers.hold(caller, bytes, () => outgoing?.destroy());
-    const { call, end } = startCall(c.req.method, nameless(pathOf(c.req.url)), { share: budget.share(), hold });
+    const network = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
+    const hold = (caller: string | null, bytes: number) =>
+      budget.holdAnswer(caller, network, bytes, () => outgoing?.destroy());
+    const callParts = { network, share: budget.share(network), hold };
+    const { call, end } = startCall(c.req.method, nameless(pathOf(c.req.url)), callParts);
     c.set('call', call);
     const started = performance.now();
     const finish = (): void => {

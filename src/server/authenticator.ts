@@ -17,8 +17,8 @@ export interface AuthParts {
   counts: CallerCounts;
 }
 
-/** Authenticates the caller of one call. `origin`: their network; null: not known. */
-export function authenticator(parts: AuthParts, route: Route, call: Call, origin: string | null) {
+/** Authenticates the caller of one call. */
+export function authenticator(parts: AuthParts, route: Route, call: Call) {
   const { method, users, now, counts } = parts;
 
   /** The account of a token. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
@@ -33,7 +33,9 @@ export function authenticator(parts: AuthParts, route: Route, call: Call, origin
   async function register(token: string): Promise<UserRecord> {
     const named = method.registers ? await method.identify(token) : null;
     const known = named !== null && 'email' in named ? named.email : null;
-    const email = known ?? ((await method.join?.(token, { origin, log: call.log })) ?? (await find(token))).user_email;
+    const email =
+      known ??
+      ((await method.join?.(token, { origin: call.network, log: call.log })) ?? (await find(token))).user_email;
     return (await users.register(email, { now: now() })).user;
   }
 

@@ -4,7 +4,6 @@ import type { Context } from 'hono';
 import type { Everybody } from '../figures/everybody.ts';
 import { line } from '../log/messages.ts';
 import type { JsonObject } from '../model/json.ts';
-import { networksOf } from '../model/networks.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
 import { jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
@@ -14,7 +13,6 @@ import type { ServerEnv } from './call.ts';
 import { countingStore } from './call-metrics.ts';
 import { withinCorrections } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
-import { originFinder } from './origin.ts';
 import { forbidden, problemOf } from './problem.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
@@ -39,7 +37,6 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
   const limit = isLarge ? most : Math.min(most, mebibyte);
   const json = route.list !== undefined ? listLimits : isLarge ? largeLimits : smallLimits;
   const checkBody = route.body === undefined ? () => {} : bodyCheck(route.body);
-  const originOf = originFinder(networksOf(config.trustedProxies));
   const routeStore = metrics === undefined ? store : countingStore(store, metrics.figures);
   const {
     tokenField = 'user',
@@ -67,8 +64,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     call.log.write('INFO', line.called(call.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
     // 1. The caller, if the headers name them.
-    const origin = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
-    const sender = authenticator(auth, route, call, origin);
+    const sender = authenticator(auth, route, call);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
     const outside = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
     if (outside !== null) await sender.admit(outside);

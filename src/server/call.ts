@@ -4,7 +4,7 @@ import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
-import type { BodyShare } from './body-budget.ts';
+import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
 /** One call, from START to END. */
@@ -15,6 +15,8 @@ export interface Call {
   readonly method: string;
   /** As sent, percent-encoded where that is needed, without the query; of pages, without the person and the day. */
   readonly path: string;
+  /** The network of the caller; null: it is not known. */
+  readonly network: string | null;
   /** Handler of the route; empty if none answers. */
   handler: string;
   /** The caller; null before they are authenticated. */
@@ -29,7 +31,7 @@ export interface Call {
   reason: string | null;
   /** Bytes of the body that it holds. */
   readonly share: BodyShare;
-  /** Counts the bytes of its answer until they are sent. Throws a `Problem` if too many wait; see `AnswerBudget`. */
+  /** Counts the bytes of its answer until they are sent. Throws a `Problem` if too many wait; see `ByteBudget`. */
   hold(bytes: number): void;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
@@ -55,6 +57,14 @@ export interface CallLogOptions {
   thread: string;
 }
 
+/** What the server hands to a call. */
+interface CallParts {
+  network: string | null;
+  share: BodyShare;
+  /** Counts bytes of an answer until the returned function is called. */
+  hold: (caller: string | null, bytes: number) => () => void;
+}
+
 /**
  * Calls without a caller a minute that each process logs, whatever their answer: a flood must not rotate other lines
  * away.
@@ -71,7 +81,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   return function startCall(
     method: string,
     path: string,
-    { share, hold }: { share: BodyShare; hold: (caller: string | null, bytes: number) => () => void },
+    { share, hold, network }: CallParts,
   ): { call: Call; end(status: number): void } {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
@@ -85,8 +95,18 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     write(line.startCall(method, path));
     let caller: UserRecord | null = null;
     const call: Call = {
-      ...{ id: `${thread}-${count}`, method, path, share, leave: [] },
-      ...{ handler: '', failure: null, cause: null, reason: null, streaming: null, refuse: problemResponse },
+      id: `${thread}-${count}`,
+      method,
+      path,
+      network,
+      share,
+      leave: [],
+      handler: '',
+      failure: null,
+      cause: null,
+      reason: null,
+      streaming: null,
+      refuse: problemResponse,
       hold: (bytes) => void call.leave.push(hold(caller?.uuid ?? null, bytes)),
       get log() {
         return callLog;

@@ -3,7 +3,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/mobility-error.ts';
-import type { BodyShare } from './body-budget.ts';
+import type { BodyShare } from './byte-budget.ts';
 import { lookLength, tokenAtEnd, tokenAtStart } from './find-user.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
@@ -123,9 +123,7 @@ async function collect(
   const parts: Uint8Array[] = [];
   let size = 0;
   let hasLooked = tokenField === null;
-  /** An authenticated sender has the room of the whole body before its bytes come. */
-  const hold = (): Promise<void> => share.hold(isKnown() ? Math.max(size, expected) : size);
-  if (isKnown()) await hold();
+  share.expected = expected;
   for await (const piece of pieces) {
     parts.push(piece);
     size += piece.byteLength;
@@ -136,7 +134,7 @@ async function collect(
       if (token !== null) await admit(token);
     }
     if (size > strangersLimit && !mayEndWithToken && !isKnown()) throw senderUnknown();
-    await hold();
+    await share.hold(size);
   }
   share.isReceived = true;
   await share.hold(size);

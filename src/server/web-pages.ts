@@ -5,7 +5,6 @@ import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
-import { networksOf } from '../model/networks.ts';
 import type { UserRecord } from '../model/user.ts';
 import { answerPage } from '../web/flow.ts';
 import { Markup } from '../web/pages/markup.ts';
@@ -21,7 +20,6 @@ import type { AppParts } from './app-parts.ts';
 import type { Call, ServerEnv } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
-import { originFinder } from './origin.ts';
 import { badRequest, forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
 import { readBody } from './read-body.ts';
 import { chunksOf } from './read-request.ts';
@@ -56,7 +54,6 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
 /** Adds the pages to the app, before what concerns phones alone. */
 export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: CallerCounts): void {
   const { store, config, now } = parts;
-  const originOf = originFinder(networksOf(config.trustedProxies));
   const fixed = {
     store,
     limits: new SignInLimits(now),
@@ -95,7 +92,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         get log() {
           return call.log;
         },
-        origin: originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For')),
+        origin: call.network,
       };
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {

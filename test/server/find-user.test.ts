@@ -1,7 +1,7 @@
 // Who sends a large body: found by a look at its ends, wherever a phone writes the token.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyBudget, bodyLimits } from '../../src/server/body-budget.ts';
+import { ByteBudget } from '../../src/server/byte-budget.ts';
 import { lookLength, tokenAtEnd, tokenAtStart } from '../../src/server/find-user.ts';
 import { readBody, strangersLimit } from '../../src/server/read-body.ts';
 
@@ -45,7 +45,7 @@ describe('the token of a body', () => {
     const asked: string[] = [];
     const read = (parts: Buffer[]) => {
       let known = false;
-      const budget = new BodyBudget(bodyLimits);
+      const budget = new ByteBudget();
       const rules = {
         limit: 1e9,
         share: budget.share(),

@@ -3,6 +3,7 @@ import { BlockList, connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AppParts } from '../../src/server/app-parts.ts';
+import { byteLimits } from '../../src/server/byte-budget.ts';
 import { type Serving, serve } from '../../src/server/listen.ts';
 import { until } from '../support/until.ts';
 import { androidLocation, answered, config, iosActivity, type Kit, openKit } from './kit.ts';
@@ -178,7 +179,7 @@ describe('callers who use more than their share', () => {
   };
   const openForWaiting = async (patience: number): Promise<void> => {
     await close();
-    kit = await openKit({ bodies: { total: mebibyte, perCaller: mebibyte / 2, patience } });
+    kit = await openKit({ bytes: { large: { total: mebibyte, perCaller: mebibyte / 2, perNetwork: 0 }, patience } });
     serving = await listen(10);
     for (const user of ['ada', 'bob', 'eve', 'joe']) await kit.user(user);
   };
@@ -192,7 +193,7 @@ describe('callers who use more than their share', () => {
 
   it('callers whose own bodies fill their part get 429 at once, and nobody else waits for that', async () => {
     await openForWaiting(endless);
-    const slow = await begin('ada', 400_000, 1_000);
+    const slow = await begin('ada', 400_000, 390_000);
     const own = await pushAs('ada');
     expect([own.status, own.json.limit, own.headers.get('retry-after')]).toEqual([429, 'waiting_bytes', '5']);
     expect((await pushAs('bob')).status).toBe(200);
@@ -204,8 +205,8 @@ describe('callers who use more than their share', () => {
 
   it('a body that waited in vain gets its 503, and its connection takes the next call', async () => {
     await openForWaiting(200);
-    const slow = [await begin('ada', 400_000, 1_000), await begin('eve', 400_000, 1_000)];
-    const waiting = await begin('joe', 400_000, 50_000);
+    const slow = [await begin('ada', 400_000, 390_000), await begin('eve', 400_000, 390_000)];
+    const waiting = await begin('joe', 400_000, 200_000);
     await until(() => /HTTP\/1\.1 503.*retry-after: 5\r/is.test(waiting.received()));
     expect((await post('/usercache/put', putBody([androidLocation(3)]))).status).toBe(200); // a small one
     waiting.finish();
@@ -214,9 +215,39 @@ describe('callers who use more than their share', () => {
     for (const { socket } of [...slow, waiting]) socket.destroy();
   });
 
+  it('tokens that announce bodies and send nothing, or half of it, keep no phone out', async () => {
+    await close();
+    kit = await openKit();
+    serving = await listen(10);
+    for (const user of ['ada', 'bob', 'eve', ...Array.from({ length: 18 }, (_, i) => `member${i}`)])
+      await kit.user(user);
+    const idle = await Promise.all(
+      Array.from({ length: 120 }, async (_, i) => {
+        const connection = await rawConnection();
+        connection.socket.write(get('/usercache/put', i % 2 === 0 ? 'bob' : 'eve', 131_072));
+        return connection;
+      }),
+    );
+    await until(() => kit.log.filter((line) => line.includes('Found user email')).length === idle.length);
+    expect((await post('/usercache/put', putBody([androidLocation(1)]))).json).toMatchObject({ inserted: 1 });
+    const half = await Promise.all(
+      Array.from({ length: 18 * 7 }, async (_, i) => {
+        const connection = await rawConnection();
+        connection.socket.write(get('/usercache/put', `member${i % 18}`, 131_072) + ' '.repeat(131_000));
+        return connection;
+      }),
+    );
+    await until(() => kit.log.filter((line) => line.includes('Found user email')).length >= idle.length + half.length);
+    for (let i = 2; i < 8; i += 1) {
+      const answer = await post('/usercache/put', putBody([androidLocation(i)]), { Authorization: 'Bearer ada' });
+      expect(answer.json).toMatchObject({ inserted: 1 });
+    }
+    for (const { socket } of [...idle, ...half]) socket.destroy();
+  });
+
   it('150 large bodies at once are all stored beside some that stop coming or disappear, also while the server stops', async () => {
     await close();
-    kit = await openKit({ bodies: { total: 16 * mebibyte, perCaller: 8 * mebibyte, patience: 60_000 } });
+    kit = await openKit({ bytes: { large: { ...byteLimits.large, perCaller: 8 * mebibyte }, patience: 60_000 } });
     serving = await listen(60);
     for (let i = 0; i < 10; i++) await kit.user(`phone${i}`);
     const note = 'x'.repeat(300_000);
@@ -354,7 +385,7 @@ describe('connections that ask for too much', () => {
 describe('answers that are not read', () => {
   it('are limited in bytes for each caller, and nobody else waits for that', async () => {
     await close();
-    await open({ answers: { perCaller: 3 * mebibyte } });
+    await open({ bytes: { answers: { ...byteLimits.answers, perCaller: 3 * mebibyte } } });
     await kit.user('bob');
     const profile = { user: 'ada', update_doc: { note: 'x'.repeat(1_000_000) } };
     expect((await post('/profile/update', JSON.stringify(profile))).status).toBe(200);

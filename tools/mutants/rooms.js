@@ -12,7 +12,7 @@ export const rooms = {
     ],
   },
   limits: {
-    sources: ['src/server/caller-limits.ts', 'src/server/body-budget.ts', 'src/server/read-body.ts'],
+    sources: ['src/server/caller-limits.ts', 'src/server/byte-budget.ts', 'src/server/read-body.ts'],
     tests: [
       'test/server/limits.test.ts',
       'test/server/leaked-link.test.ts',

@@ -1,0 +1,242 @@
+// The room that bodies and answers have in a process.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type BodyShare, ByteBudget, type ByteLimits } from '../../src/server/byte-budget.ts';
+import { Problem } from '../../src/server/problem.ts';
+import { readBody } from '../../src/server/read-body.ts';
+
+const statusOf = (reading: Promise<unknown>): Promise<number> =>
+  reading.then(
+    () => 200,
+    (error: unknown) => {
+      if (error instanceof Problem) return error.status;
+      throw error;
+    },
+  );
+const mebibyte = 1024 * 1024;
+const limits: ByteLimits = {
+  small: { total: 160_000, perCaller: 40_000, perNetwork: 80_000 },
+  smallSize: 10_000,
+  large: { total: 1_000_000, perCaller: 600_000, perNetwork: 0 },
+  strangers: { total: 500_000, perCaller: 0, perNetwork: 300_000 },
+  answers: { total: 10 * mebibyte, perCaller: 4 * mebibyte, perNetwork: 4 * mebibyte },
+  queue: 4,
+  patience: 600_000,
+};
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+function open(changed: Partial<ByteLimits> = {}) {
+  const clock = { now: 0 };
+  const ended: string[] = [];
+  const budget = new ByteBudget({ ...limits, ...changed }, () => clock.now);
+  /** A body of a caller, or of a stranger of a network if the name begins with `net`. */
+  const share = (name: string, expected = 0): BodyShare => {
+    const own = budget.share(name.startsWith('net') ? name : null);
+    if (!name.startsWith('net')) own.belongsTo(name);
+    own.expected = expected;
+    own.ended.catch(() => ended.push(name));
+    return own;
+  };
+  const hold = async (name: string, bytes: number, expected = 0): Promise<BodyShare> => {
+    const own = share(name, expected);
+    await own.hold(bytes);
+    return own;
+  };
+  return { budget, clock, ended, share, hold };
+}
+
+describe('bytes that have not come', () => {
+  it('do not count, whatever a sender announces', async () => {
+    const { share, hold } = open();
+    for (const name of ['ada', 'ada', 'eve', 'net 1']) share(name, 1e9);
+    await hold('bob', 10_000);
+    await hold('bob', 500_000, 500_000);
+  });
+});
+
+describe('when callers hold all they may', () => {
+  it('one more with a small body is served, and the slowest body of the owner who holds most ends', async () => {
+    const { hold, ended, clock } = open();
+    for (const name of ['ada', 'eve', 'joe', 'kim'])
+      for (let i = 0; i < 4; i += 1) await hold(name, i === 0 ? 9_999 : 10_000);
+    const last = await hold('net 1', 1);
+    last.release();
+    clock.now = 6_000;
+    const bob = await hold('bob', 2_000);
+    await tick();
+    expect([bob.bytes, ended.length]).toEqual([2_000, 1]);
+    expect(ended[0]).not.toBe('bob');
+  });
+
+  it('a body that comes at 4 KiB/s ends only after every slower body of its owner', async () => {
+    const { hold, ended, clock } = open({ small: { total: 30_000, perCaller: 30_000, perNetwork: 30_000 } });
+    const quick = await hold('ada', 500);
+    await hold('ada', 9_000);
+    await hold('ada', 9_000);
+    for (clock.now = 1_000; clock.now <= 6_000; clock.now += 500) await quick.hold(quick.bytes + 850);
+    await hold('bob', 9_000);
+    await hold('eve', 9_000);
+    await tick();
+    expect(ended).toEqual(['ada', 'ada']);
+    expect(quick.bytes).toBeGreaterThan(9_000);
+  });
+
+  it('one more with a large body is served within 5 s after they stop sending', async () => {
+    const { hold, share, ended, clock } = open();
+    for (const name of ['ada', 'eve', 'joe']) for (let i = 0; i < 20; i += 1) await hold(name, 16_600);
+    const bob = share('bob', 400_000);
+    const waiting = bob.hold(20_000);
+    await tick();
+    expect(bob.bytes).toBe(0);
+    clock.now = 6_000;
+    (await hold('kim', 1)).release(); // any other call
+    await expect(waiting).resolves.toBeUndefined();
+    await tick();
+    expect(ended.length).toBeGreaterThan(0);
+  });
+
+  it('strangers of one network keep out nobody of another', async () => {
+    const { hold } = open();
+    for (let i = 0; i < 200; i += 1) await statusOf(hold('net 1', 10_000));
+    for (let i = 0; i < 200; i += 1) await statusOf(hold('net 2', 10_000));
+    await hold('net 3', 2_000);
+    await hold('bob', 2_000);
+  });
+
+  it('a body in a full queue takes the place of the newest one of the owner with most places', async () => {
+    const { hold, share } = open();
+    const first = await hold('ada', 600_000, 600_000);
+    (await hold('zoe', 400_000, 400_000)).isReceived = true;
+    first.isReceived = true;
+    const waiting = Array.from({ length: 4 }, () => statusOf(share('eve', 100_000).hold(11_000)));
+    await tick();
+    const bob = statusOf(share('bob', 100_000).hold(11_000));
+    expect(await waiting[3]).toBe(503);
+    first.release();
+    expect(await bob).toBe(200);
+  });
+});
+
+describe('the part of a caller', () => {
+  it('refuses what their other quick bodies leave no room for with 429', async () => {
+    const { hold } = open();
+    await hold('ada', 400_000, 400_000);
+    expect(await statusOf(hold('ada', 300_000, 300_000))).toBe(429);
+    for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
+    expect(await statusOf(hold('eve', 10_000))).toBe(429);
+  });
+
+  it('gives the room of their own bodies that stopped to the next one', async () => {
+    const { hold, ended, clock } = open();
+    for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
+    clock.now = 6_000;
+    await hold('eve', 10_000);
+    await tick();
+    expect(ended).toEqual(['eve']);
+  });
+});
+
+describe('large bodies', () => {
+  it('wait for room, and small ones have room beside them', async () => {
+    const { hold, share } = open();
+    const first = await hold('ada', 600_000);
+    first.isReceived = true;
+    const waiting = share('bob', 500_000);
+    const reading = waiting.hold(20_000);
+    for (const user of ['bob', 'eve', 'joe']) await hold(user, 10_000);
+    expect(waiting.bytes).toBe(0);
+    first.release();
+    await expect(reading).resolves.toBeUndefined();
+  });
+
+  it('are refused with 503 if no room comes in time', async () => {
+    const { hold } = open({ patience: 20 });
+    (await hold('ada', 600_000)).isReceived = true;
+    expect(await statusOf(hold('bob', 500_000, 500_000))).toBe(503);
+  });
+
+  it('always fit alone', async () => {
+    const only = await open().hold('ada', 2_000_000);
+    await only.hold(3_000_000);
+  });
+
+  it('are processed one at a time, in their order', async () => {
+    const { share } = open();
+    const order: number[] = [];
+    const shares = [0, 1, 2].map((i) => {
+      const own = share('ada');
+      void own.turn().then(() => order.push(i));
+      return own;
+    });
+    await tick();
+    expect(order).toEqual([0]);
+    shares[1]!.release(); // gone while it waited
+    shares[0]!.release();
+    await tick();
+    expect(order).toEqual([0, 2]);
+  });
+});
+
+it('answers count for their owner, and the oldest of the owner who holds most ends for others after 5 s', () => {
+  const { budget, clock } = open();
+  const cut: string[] = [];
+  const answer = (name: string, size: number) => budget.holdAnswer(name, null, size, () => cut.push(name));
+  const sent = answer('ada', 3 * mebibyte);
+  expect(() => answer('ada', 2 * mebibyte)).toThrow(expect.objectContaining({ status: 429 }));
+  answer('eve', 3 * mebibyte);
+  answer('joe', 2 * mebibyte);
+  expect(() => answer('bob', 3 * mebibyte)).toThrow(expect.objectContaining({ status: 503 }));
+  clock.now = 6_000;
+  answer('bob', 3 * mebibyte);
+  expect(cut).toEqual(['ada']);
+  sent();
+  answer('kim', 2 * mebibyte);
+});
+
+it('every sender gets an answer, memory is bounded, and all room is released', async () => {
+  const sender = fc.record({
+    pieces: fc.integer({ min: 1, max: 12 }),
+    user: fc.constantFrom(null, 'ada', 'bob', 'cleo'),
+    kind: fc.constantFrom('quick', 'quick', 'slow', 'gone'),
+    announces: fc.boolean(),
+    begins: fc.nat({ max: 20 }), // ticks
+  });
+  type Sender = { pieces: number; user: string | null; kind: string; announces: boolean; begins: number };
+  const check = async (senders: Sender[]) => {
+    const budget = new ByteBudget({ ...limits, queue: 100 });
+    let [held, most] = [0, 0];
+    const one = async ({ pieces, user, kind, announces, begins }: Sender): Promise<number> => {
+      for (let i = 0; i < begins; i++) await tick();
+      const share = budget.share('net 1');
+      if (user !== null) share.belongsTo(user);
+      let came = 0;
+      const chunks = (async function* () {
+        for (let i = 0; i < pieces; i++) {
+          if (kind === 'slow') await tick();
+          if (kind === 'gone' && i === pieces - 1) throw new Error('lost');
+          came += 50_000;
+          held += 50_000;
+          most = Math.max(most, held);
+          yield Buffer.alloc(50_000);
+        }
+      })();
+      const contentLength = announces ? String(pieces * 50_000) : null;
+      const rules = { limit: 1e7, share, tokenField: null, isKnown: () => true, admit: async () => {} };
+      const status = await statusOf(
+        readBody({ chunks, contentLength, contentEncoding: null }, rules).then(() => share.turn()),
+      );
+      await tick();
+      held -= came;
+      share.release();
+      return status;
+    };
+    for (const [i, status] of (await Promise.all(senders.map(one))).entries())
+      expect(senders[i]!.kind === 'gone' ? [400, 429, 503] : [200, 429, 503]).toContain(status);
+    const { large, strangers, small } = limits;
+    expect(most).toBeLessThanOrEqual(large.total + strangers.total + small.total + senders.length * 60_000 + 600_000);
+    const after = budget.share();
+    after.belongsTo('new');
+    await after.hold(1_000_000);
+  };
+  await fc.assert(fc.asyncProperty(fc.array(sender, { minLength: 1, maxLength: 30 }), check), { numRuns: 100 });
+});
