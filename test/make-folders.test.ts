@@ -3,7 +3,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { makeFolders } from '../src/util/make-folders.ts';
-import { newFolder } from './log/support/kit.ts';
+import { newFolder } from './process/log/support/kit.ts';
 import { isHere } from './support/needs.ts';
 
 it('a folder is made with those above it, private, and is left as it is when it is there', () => {

@@ -1,5 +1,5 @@
-// Unpacks Debian's nginx, Caddy and promtool into `.debian`, without installing them: test/deploy.test.ts runs the samples in
-// them, test/server/prometheus.test.ts checks metrics and alerts. Where they cannot be downloaded, it says why and succeeds:
+// Unpacks Debian's nginx, Caddy and promtool into `.debian`, without installing them: test/process/deploy.test.ts runs the samples in
+// them, test/process/server/prometheus.test.ts checks metrics and alerts. Where they cannot be downloaded, it says why and succeeds:
 // these tests are then skipped.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';

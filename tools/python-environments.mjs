@@ -14,7 +14,7 @@ const environments = {
   },
   readers: {
     folder: '.readers',
-    list: 'test/readers/requirements.txt',
+    list: 'test/process/readers/requirements.txt',
     python: [3, 11],
     works: [
       'python',

@@ -7,7 +7,7 @@ import { jsonText } from '../../src/model/json-text.ts';
 import { addDays } from '../../src/model/time.ts';
 import type { Random } from '../../src/simulate/random.ts';
 import type { Store } from '../../src/store/store.ts';
-import { fixtureNames, readFixture } from '../converters/fixtures.ts';
+import { fixtureNames, readFixture } from '../intake/converters/fixtures.ts';
 import { fillStore, inFolder, patience, pushesOf, times, withSeed, withStore } from './kit.ts';
 import { mutated, mutatedText } from './mutate.ts';
 import { type RunningServer, run, startServer } from './program.ts';

@@ -13,7 +13,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import { jsonText } from '../../src/model/json-text.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { fixtureNames, readFixture } from '../converters/fixtures.ts';
+import { fixtureNames, readFixture } from '../intake/converters/fixtures.ts';
 import { newStore } from '../support/store.ts';
 import { changeRow, everythingOf, fillStore, garbage, inFolder, pushesOf, withStore } from './kit.ts';
 import { run, startServer } from './program.ts';

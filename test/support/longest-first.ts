@@ -3,12 +3,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take long for what they start, not for their size, which orders the others in a fresh checkout. */
 const long = [
-  'test/store/mongodb.test.ts',
-  'test/store/model.test.ts',
+  'test/process/store/mongodb.test.ts',
+  'test/faults/store/model.test.ts',
   'test/store/mongodb-faults.test.ts',
-  'test/servers-faults/cut-connections.test.ts',
+  'test/faults/servers/cut-connections.test.ts',
   'test/faults/disk.test.ts',
-  'test/readers/readers.test.ts',
+  'test/process/readers/readers.test.ts',
   'test/faults/killed-server.test.ts',
 ];
 

@@ -22,6 +22,5 @@ export class ProgressReporter implements Reporter {
   }
 }
 
-const manyFiles = 120; // fewer are a choice of somebody who knows them, or the quick tests
-const expected =
-  'about 15 minutes on two free cores. `npm run test:quick` takes half a minute and leaves out what takes long';
+const manyFiles = 120; // fewer are a choice
+const expected = 'about five minutes on two free cores; `npm run test:quick` leaves out what starts processes';

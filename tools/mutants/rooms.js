@@ -15,9 +15,9 @@ export const rooms = {
     sources: ['src/server/caller-limits.ts', 'src/server/byte-budget.ts', 'src/server/read-body.ts'],
     tests: [
       'test/server/limits.test.ts',
-      'test/server/leaked-link.test.ts',
+      'test/process/server/leaked-link.test.ts',
       'test/server/read-body.test.ts',
-      'test/server/sockets.test.ts',
+      'test/process/server/sockets.test.ts',
     ],
   },
   put: {
@@ -27,7 +27,7 @@ export const rooms = {
       'src/store/rules/usercache.ts',
       'src/store/rules/identities.ts',
     ],
-    tests: ['test/intake', 'test/server/put.test.ts', 'test/store/sqlite.test.ts', 'test/store/model.test.ts'],
+    tests: ['test/intake', 'test/server/put.test.ts', 'test/store/sqlite.test.ts', 'test/faults/store/model.test.ts'],
   },
   transactions: {
     sources: [
@@ -46,10 +46,10 @@ export const rooms = {
     sources: ['src/store/rules/move.ts', 'src/store/rules/batches.ts', 'src/pipeline/move-to-long-term.ts'],
     tests: [
       'test/pipeline',
-      'test/cli/errors.test.ts',
+      'test/process/cli/errors.test.ts',
       'test/store/sqlite.test.ts',
       'test/faults/move.test.ts',
-      'test/store/model.test.ts',
+      'test/faults/store/model.test.ts',
     ],
   },
   chain: {
@@ -61,7 +61,7 @@ export const rooms = {
     ],
     tests: [
       'test/pipeline',
-      'test/analysis/stretches.test.ts',
+      'test/faults/analysis/stretches.test.ts',
       'test/corrections',
       'test/faults/move.test.ts',
       'test/upkeep',
@@ -81,15 +81,15 @@ export const rooms = {
     tests: [
       'test/store/sqlite.test.ts',
       'test/faults/isolation.test.ts',
-      'test/log/scrub.test.ts',
+      'test/process/log/scrub.test.ts',
       'test/cli/commands.test.ts',
-      'test/cli/process.test.ts',
+      'test/process/cli/process.test.ts',
       'test/server/erased.test.ts',
     ],
   },
   backup: {
     sources: ['src/upkeep/backup-store.ts', 'src/upkeep/copy-store.ts', 'src/store/sqlite/copy-database.ts'],
-    tests: ['test/store/sqlite/backup.test.ts', 'test/cli/migrate.test.ts', 'test/cli/store.test.ts'],
+    tests: ['test/process/store/sqlite/backup.test.ts', 'test/cli/migrate.test.ts', 'test/cli/store.test.ts'],
   },
   import: {
     sources: ['src/import/import-source.ts', 'src/import/import-format.ts', 'src/import/entries/export-folder.ts'],

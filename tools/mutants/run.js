@@ -52,7 +52,7 @@ function copyProject() {
  */
 function runTests(copy, limitSeconds, tests = room.tests) {
   const vitest = join('node_modules', 'vitest', 'vitest.mjs');
-  const reaching = ['related', ...room.sources, '--run', '--config', 'vitest.quick.config.ts'];
+  const reaching = ['related', ...room.sources, '--run', '--project', 'quick'];
   const which = tests.length > 0 ? ['run', ...tests] : reaching;
   const report = join(copy, 'report.json');
   rmSync(report, { force: true });

@@ -39,13 +39,13 @@ const soaks = {
   sequences: {
     usual: 1000,
     of: 'random sequences of operations, compared with a model of the store',
-    run: (n) => tests({ MOBILITY_MODEL_RUNS: String(n) }, 'test/store/model.test.ts'),
+    run: (n) => tests({ MOBILITY_MODEL_RUNS: String(n) }, 'test/faults/store/model.test.ts'),
   },
   people: {
     usual: 200,
     of: 'people whom pipeline workers share on MongoDB while they are killed (needs `npm run test:servers`)',
     run: (n) =>
-      tests({ MOBILITY_TEST_PEOPLE: String(n), MOBILITY_REQUIRE_ALL: '1' }, 'test/servers-faults/workers.test.ts'),
+      tests({ MOBILITY_TEST_PEOPLE: String(n), MOBILITY_REQUIRE_ALL: '1' }, 'test/faults/servers/workers.test.ts'),
   },
   lives: {
     usual: 500,
@@ -53,16 +53,16 @@ const soaks = {
     run: (n) =>
       tests(
         { MOBILITY_TEST_RUNS: String(n) },
-        'test/pipeline/order.test.ts',
-        'test/analysis/stretches.test.ts',
-        'test/diary/observed-lives.test.ts',
+        'test/faults/pipeline/order.test.ts',
+        'test/faults/analysis/stretches.test.ts',
+        'test/faults/diary/observed-lives.test.ts',
       ),
   },
   corrections: {
     usual: 250,
     of: 'random lives with some 1,000 corrections that move between stores, MongoDB too (needs `npm run test:servers`)',
     run: (n) =>
-      tests({ MOBILITY_TEST_RUNS: String(n), MOBILITY_REQUIRE_ALL: '1' }, 'test/corrections/journeys.test.ts'),
+      tests({ MOBILITY_TEST_RUNS: String(n), MOBILITY_REQUIRE_ALL: '1' }, 'test/faults/corrections/journeys.test.ts'),
   },
   recorded: {
     usual: 1,

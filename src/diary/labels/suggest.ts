@@ -80,7 +80,7 @@ const halfTime = 240;
 /**
  * How often something new is said: as often as in this many trips, and more often where such trips had several sets of
  * labels, by so much for each. Found, as the weights above, by what made-up people said next
- * (test/labels/suggest.test.ts).
+ * (test/diary/labels/suggest.test.ts).
  */
 const newness = 0.2;
 const newnessOfEach = 0.15;

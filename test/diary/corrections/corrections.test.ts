@@ -1,0 +1,145 @@
+// What somebody states about a day holds, whatever comes before or after it, and leaves no trace once it is undone.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { correctedTrips, everyCorrectedLink } from '../../../src/diary/corrections/corrected-trips.ts';
+import { spokenTime } from '../../../src/diary/corrections/read-corrections.ts';
+import type { Entry } from '../../../src/model/entry.ts';
+import { newUuid } from '../../../src/model/ids.ts';
+import { affectsOf } from '../../../src/model/keys.ts';
+import type { TripRecord } from '../../../src/model/trip.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { rebuild } from '../../../src/upkeep/rebuild-user.ts';
+import { chainProblems } from '../../support/chain.ts';
+import { correction, correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
+import { chainOf, type Derived, derived, memoryLog, pipeline, put } from '../../support/diary.ts';
+import { type Delivery, deliveriesOf, life, runs } from '../../support/lives.ts';
+import { newUser, useStore } from '../../support/store.ts';
+
+const store = useStore();
+
+/** What follows for a new user with this UUID, and `then` of it. */
+async function outcome<T>(uuid: string, { pushes }: Delivery, then: (found: Derived) => Promise<T>): Promise<T> {
+  await newUser(store, uuid);
+  try {
+    for (const { entries, run, stretchSize } of pushes) {
+      await put(store, uuid, entries);
+      if (run) await pipeline(store, uuid, { stretchSize });
+    }
+    await pipeline(store, uuid);
+    return await then(await derived(store, uuid));
+  } finally {
+    await store.erase(uuid);
+  }
+}
+
+const same = async <T>(found: T): Promise<T> => found;
+const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+const analysedOf = (uuid: string, { trips }: Store = store) => trips.chain(uuid, { limit: 1_000_000 });
+
+function expectSame(found: Derived, expected: Derived, parts: (keyof Derived)[]): void {
+  for (const part of parts) {
+    if (JSON.stringify(found[part]) !== JSON.stringify(expected[part]))
+      expect(found[part], part).toEqual(expected[part]);
+    expect(JSON.stringify(found[part]) === JSON.stringify(expected[part]), part).toBe(true);
+  }
+}
+
+/** Every reader of trips shows the same ones, whatever part of the chain it reads. */
+async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]): Promise<void> {
+  const trips = correctedTrips(store);
+  const shown = chain.filter(({ trip }) => trip !== null);
+  const times = shown.map(({ chain_ts }) => chain_ts);
+  const edges = [Number.NEGATIVE_INFINITY, ...times, Number.POSITIVE_INFINITY];
+  for (const [i, link] of shown.entries()) {
+    expect(await trips.next(uuid, edges[i]!)).toEqual(link);
+    expect(await trips.previous(uuid, edges[i + 2]!)).toEqual(link);
+    expect((await trips.outlines(uuid, [link.chain_ts])).map(({ start_loc }) => start_loc)).toEqual([
+      link.trip!.start_loc,
+    ]);
+  }
+  for (const day of new Set(shown.map((link) => link.day))) {
+    const ofDay = shown.filter((link) => link.day === day);
+    expect(await trips.byDay(uuid, { from: day, to: day })).toEqual(ofDay);
+    expect(await trips.starts(uuid, { from: day, to: day })).toEqual(ofDay.map(({ chain_ts }) => ({ chain_ts, day })));
+  }
+  const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
+  expect((await trips.spans(uuid, everything)).map(({ chain_ts }) => chain_ts)).toEqual(times);
+  const { count, start_ts, end_ts } = await trips.summary(uuid);
+  expect([count, start_ts, end_ts]).toEqual([times.length, shown[0]?.start_ts ?? null, shown.at(-1)?.end_ts ?? null]);
+  const paged: TripRecord[] = [];
+  for await (const link of everyCorrectedLink(store, uuid, { limit: 2 })) paged.push(link);
+  expect(paged).toEqual(chain);
+}
+
+const all = ['timeseries', 'errors', 'chain', 'documents', 'state'] as const;
+
+describe('corrections of an invented life', () => {
+  const lives = life.map(withTokens).chain((entries) =>
+    correctionsOf(entries).chain((corrections) =>
+      fc.record({
+        entries: fc.constant(entries),
+        corrections: fc.constant(corrections),
+        delivery: deliveriesOf([...entries, ...corrections]),
+      }),
+    ),
+  );
+
+  it('hold in any order of arrival, survive a new analysis, and leave the diary of before when they are undone', async () => {
+    await fc.assert(
+      fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections, delivery }, uuid) => {
+        fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing
+        const before = await outcome(uuid, atOnce(entries), same);
+        const expected = await outcome(uuid, atOnce([...entries, ...corrections]), same);
+        // What a link depends on is the analysis's alone.
+        expect(chainProblems(expected.chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
+        await outcome(uuid, delivery, async (found) => {
+          expectSame(found, expected, [...all]);
+          const standings = await correctedTrips(store).corrections(uuid);
+          expect(standings.map(({ correction }) => correction.write_ts)).toEqual(
+            corrections.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b),
+          );
+          for (const { correction, effect } of standings) {
+            if (correction.kind === 'undo') continue;
+            const ofTime = await correctedTrips(store).corrections(uuid, spokenTime(correction));
+            expect(ofTime).toContainEqual(expect.objectContaining({ correction, effect }));
+          }
+          await expectReadersToAgree(uuid, found.chain);
+          const options = { log: memoryLog(), now: () => 2_000_000_000, stretchSize: 40 };
+          expect((await rebuild(store, uuid, options)).changes).toEqual([]);
+          expectSame(await derived(store, uuid), expected, [...all]);
+          await put(store, uuid, undoing(corrections));
+          await pipeline(store, uuid);
+          expectSame(await derived(store, uuid), before, ['chain', 'documents', 'state']);
+          expect(await analysedOf(uuid)).toEqual(await chainOf(store, uuid));
+        });
+      }),
+      runs(12),
+    );
+  });
+});
+
+it('count up to 100 of a UTC day and 1,000 of a person: the others are listed as without effect', async () => {
+  const uuid = await newUser(store);
+  const midnight = Date.UTC(2024, 2, 12) / 1000;
+  const first = 1_900_000_000;
+  const ofDay = (day: number): Entry[] =>
+    [...Array(102).keys()].map((i) => {
+      const start_ts = midnight + day * 86_400 + i * 13;
+      return correction(first + day * 1000 + i, { kind: 'at_home', start_ts, end_ts: start_ts + 60 });
+    });
+  const countOf = async (entries: Entry[], effect: string): Promise<number> => {
+    await put(store, uuid, entries);
+    await pipeline(store, uuid);
+    return (await correctedTrips(store).corrections(uuid)).filter((one) => one.effect === effect).length;
+  };
+  expect(await countOf(ofDay(0), 'applied')).toBe(100);
+  // Undoing one lets the next count; the undoing one is listed as applied too.
+  expect(await countOf([correction(first + 500, { kind: 'undo', of: first })], 'applied')).toBe(101);
+  expect(
+    await countOf(
+      [...Array(11).keys()].flatMap((day) => ofDay(day + 1)),
+      'applied',
+    ),
+  ).toBe(1001);
+  expect(await countOf([], 'without effect')).toBe(12 * 102 - 1001);
+});

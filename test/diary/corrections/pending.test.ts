@@ -1,0 +1,96 @@
+// A correction and its undo count at the next look, whichever reader looks: the run of the pipeline changes nothing.
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
+import { readDays } from '../../../src/diary/read-days.ts';
+import { derivedKeys } from '../../../src/emission/derived-keys.ts';
+import { derivedEntries } from '../../../src/emission/read-derived.ts';
+import { rowsOf } from '../../../src/export/table-rows.ts';
+import { readSections } from '../../../src/figures/read-sections.ts';
+import { newUuid } from '../../../src/model/ids.ts';
+import { affectsOf } from '../../../src/model/keys.ts';
+import { correctionsOf, undoing } from '../../support/corrections.ts';
+import { chainOf, pipeline, put } from '../../support/diary.ts';
+import { life, runs } from '../../support/lives.ts';
+import { newUser, useStore } from '../../support/store.ts';
+
+const store = useStore();
+const now = 4_000_000_000;
+
+async function listOf<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const row of rows) list.push(row);
+  return list;
+}
+
+/** What people, programs and researchers see of a user, without the documents for phones. */
+async function look(uuid: string) {
+  const user = (await store.users.byUuid(uuid))!;
+  const chain = await chainOf(store, uuid);
+  const days = [...new Set(chain.map(({ day }) => day))].sort();
+  const from = chain.reduce((least, { start_ts }) => Math.min(least, start_ts), now);
+  const trips = correctedTrips(store);
+  const source = { store, person: user, now, days: {} };
+  return {
+    chain,
+    standings: await trips.corrections(uuid),
+    summary: await trips.summary(uuid),
+    days: await Promise.all(days.slice(0, 5).map((day) => readDays(store, user, { from: day, to: day }, now))),
+    sections: await readSections(trips, uuid, { from, to: from + 30 * 86_400 }),
+    trips: await listOf(rowsOf('trips', source as never)),
+    places: await listOf(rowsOf('places', source as never)),
+    derived: await listOf(derivedEntries(store, uuid, derivedKeys, { time: 'start_ts', from: -now, to: now })),
+    locations: await listOf(rowsOf('locations', source as never)),
+  };
+}
+
+it('only the pipeline, the upkeep of the store and cases for maintainers read the chain as it is stored', async () => {
+  const root = new URL('../../../src/', import.meta.url).pathname;
+  const files = (await readdir(root, { recursive: true })).filter((name) => name.endsWith('.ts'));
+  const readers = files.filter((name) => /\bstore\.trips\b/.test(readFileSync(join(root, name), 'utf8')));
+  const rooms = new Set(readers.map((name) => name.replace(/\/[^/]*$/, '')));
+  expect([...rooms].sort()).toEqual(['cli/commands', 'diary/corrections', 'pipeline', 'upkeep']);
+  expect(readers.filter((name) => name.startsWith('cli'))).toEqual(['cli/commands/debug-bundle.ts']);
+});
+
+describe('corrections of an invented life', () => {
+  const lives = life.chain((entries) =>
+    fc.record({ entries: fc.constant(entries), corrections: correctionsOf(entries) }),
+  );
+
+  it('are seen before the pipeline runs as after it, and so is their undo', async () => {
+    await fc.assert(
+      fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections: all }, uuid) => {
+        fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips'));
+        const ignoring = new Set(
+          all.flatMap(({ data, metadata }) => (data.kind === 'set_aside' ? metadata.write_ts : [])),
+        );
+        const corrections = all.filter(
+          ({ data, metadata }) => !ignoring.has(metadata.write_ts) && !ignoring.has(data.of as number),
+        );
+        await newUser(store, uuid);
+        try {
+          await put(store, uuid, entries);
+          await pipeline(store, uuid);
+          const before = await look(uuid);
+          await put(store, uuid, corrections);
+          const pending = await look(uuid);
+          expect(pending.standings).toHaveLength(corrections.length);
+          await pipeline(store, uuid);
+          expect(await look(uuid)).toEqual(pending);
+          await put(store, uuid, undoing(corrections));
+          const undone = await look(uuid);
+          expect({ ...undone, standings: [] }).toEqual({ ...before, standings: [] });
+          await pipeline(store, uuid);
+          expect(await look(uuid)).toEqual(undone);
+        } finally {
+          await store.erase(uuid);
+        }
+      }),
+      runs(15),
+    );
+  });
+});

@@ -1,0 +1,83 @@
+// Why a day is as it is: every part of it has a reason, and the sentences are those of the rules that are stored.
+import { expect, it } from 'vitest';
+import { explainDay, type Reason } from '../../../src/diary/explain/explain-day.ts';
+import { observedDays } from '../../../src/diary/observed-time.ts';
+import type { TripEvidence, TripRecord } from '../../../src/model/trip.ts';
+import { freshProgram } from '../../cli/kit.ts';
+import { workday } from '../../support/trips.ts';
+
+const user = 'sim-why-1@example.org';
+
+interface Part {
+  kind: string;
+  from: number;
+  to: number;
+  reasons: Reason[];
+}
+
+it('explains every second of a simulated day, without a coordinate', async () => {
+  const { run } = await freshProgram();
+  await run([
+    'simulate',
+    '--users',
+    '1',
+    '--days',
+    '2',
+    '--from',
+    '2024-03-11',
+    '--seed',
+    'why',
+    '--platform',
+    'android',
+  ]);
+  await run(['pipeline', '--all']);
+  const asked = ['explain', '--user', user, '--day', '2024-03-11'];
+  const said = await run([...asked, '--json']);
+  const { parts } = said.json<{ parts: Part[] }>();
+  let until = parts[0]!.from;
+  for (const { from, to, reasons } of parts) {
+    expect(from).toBeLessThanOrEqual(until);
+    expect(reasons.length).toBeGreaterThan(0);
+    for (const { text } of reasons) expect(text).not.toMatch(/undefined|NaN|^$/);
+    until = Math.max(until, to);
+  }
+  expect(until - parts[0]!.from).toBeGreaterThanOrEqual(86_400);
+  const trips = parts.filter(({ kind }) => kind === 'trip');
+  expect(trips.length).toBeGreaterThan(3);
+  const start = trips[1]!.reasons.find(({ about }) => about === 'start')!;
+  expect(start).toMatchObject({ rule: 'geofence', values: { first_location_ts: expect.any(Number) } });
+  expect(start.readings!.map(({ word }) => word)).toContain('exited geofence');
+  expect(said.stdout).not.toMatch(/l(at|ong)itude|coordinates/);
+
+  const clock = /(\d\d:\d\d)-(\d\d:\d\d) {2}trip/.exec((await run(asked)).stdout)![1]!;
+  const at = await run([...asked, '--at', clock, '--json']);
+  const kinds = at.json<{ parts: Part[] }>().parts.map(({ kind }) => kind);
+  expect(kinds).toContain('trip');
+  expect(kinds.length).toBeLessThan(4);
+});
+
+const [first] = workday();
+
+/** The text about a thing, or of a rule, of a trip with this evidence. */
+function textOf(wanted: string, evidence: Partial<TripEvidence>, more: Partial<TripRecord> = {}): string | undefined {
+  const trip = { ...first!.trip!, evidence: { ...first!.trip!.evidence!, ...evidence } };
+  const records = [{ ...first!, trip, ...more }];
+  const [observed] = observedDays({ links: records, observed: null, zone: 'UTC' }, first!.day, first!.day);
+  const reasons = explainDay({ records, observed: observed!, zone: 'UTC' }).flatMap((part) => part.reasons);
+  return reasons.find(({ about, rule }) => about === wanted || rule === wanted)?.text;
+}
+
+it('each stored rule has a sentence of its own, with the thresholds of the analysis', () => {
+  expect(textOf('start', { start: 'readings' })).toMatch(/^only the phone's motion readings/);
+  expect(textOf('dwell', { ended_by: 'dwell' })).toBe(
+    'for 5 min all locations lay within 100 m of each other: the user rested',
+  );
+  expect(textOf('next trip', { parted_by: 'too long' })).toContain('longer than 40 min');
+  expect(textOf('strays', { left_out: { strays: 2 } })).toMatch(/: 2 strays/);
+  expect(textOf('settled', {}, { settled_ts: null })).toMatch(/^draft/);
+  const dropped = { trip: null, kind: 'dropped', dropped: 'too short' } as const;
+  expect(textOf('too short', {}, dropped)).toBe('the phone recorded less than 100 m of it');
+  expect(textOf('nothing received', {})).toBe(
+    'no later data was processed yet: none came, or it waits for the pipeline',
+  );
+});

@@ -1,0 +1,193 @@
+// To which trip or stay somebody's words belong: made-up days.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Input, inputOf } from '../../../src/diary/labels/input-keys.ts';
+import { matched, spansAround } from '../../../src/diary/labels/load-labels.ts';
+import { spanOf } from '../../../src/diary/labels/match-inputs.ts';
+import { saidBy } from '../../../src/diary/labels/user-labels.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+
+let writeTs = 1_000_000;
+function later(): number {
+  writeTs += 1;
+  return writeTs;
+}
+const input = (name: string, data: JsonObject, at = later()): Input =>
+  inputOf({ metadata: { key: `manual/${name}`, write_ts: at, platform: 'android' }, data })!;
+const mode = (start: number, end: number, label: string, at?: number): Input =>
+  input('mode_confirm', { start_ts: start, end_ts: end, label }, at);
+const trip = (start: number, end: number) => ({ chain_ts: start, start_ts: start, end_ts: end, written_ts: 0 });
+
+/** Three trips of 1000 s, at 10,000, 20,000 and 21,500. */
+const trips = [trip(10_000, 11_000), trip(20_000, 21_000), trip(21_500, 22_500)];
+const spans = trips.map(({ start_ts, end_ts }) => ({ start: start_ts, end: end_ts }));
+const home = (start: number, end: number): number | null => spanOf({ start, end }, spans)?.start ?? null;
+
+describe('an input belongs to', () => {
+  it.each([
+    ['the trip that has its times', 10_000, 11_000, 10_000],
+    ['the trip in which its draft began and near whose end it ended', 10_120, 11_850, 10_000],
+    ['the trip that it covers, however late it ends', 10_100, 14_000, 10_000],
+    ['the trip that begins less than 15 minutes after it', 9_300, 10_400, 10_000],
+    ['the trip with which it shares the most when it begins at the end of another', 20_990, 22_500, 21_500],
+    ['the one that it covers, though it begins in the one before', 20_780, 22_600, 21_500],
+    ['the one that it shares the most with, though it ends soon after the one it begins in', 20_800, 21_750, 21_500],
+    ['the first of two that were one for the app', 20_050, 22_500, 20_000],
+    ['the one it lies in', 21_600, 21_700, 21_500],
+    ['the one that it shares the most with, if it covers just half of the one it begins in', 20_500, 22_400, 21_500],
+    ['the trip that begins exactly 15 minutes after it', 19_100, 20_050, 20_000],
+    ['none when a trip begins a second later than that', 19_099, 20_050, null],
+    ['none when it covers just half of a trip that began long after it', 19_000, 20_500, null],
+    ['none when no trip came of its draft', 14_000, 15_000, null],
+    ['none when it only touches a trip that began long after it', 8_000, 10_050, null],
+  ])('%s', (_, start, end, expected) => {
+    expect(home(start, end)).toBe(expected);
+  });
+
+  it('none of which it shares just half, nor of a trip that begins where it ends, if it has no start', () => {
+    expect(spanOf({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
+    expect(spanOf({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
+    expect(spanOf({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
+  });
+
+  it('one trip at most, and that trip shares time with it or holds its start', () => {
+    const time = fc.integer({ min: 0, max: 40_000 });
+    fc.assert(
+      fc.property(time, time, (a, b) => {
+        const [start, end] = [Math.min(a, b), Math.max(a, b)];
+        const span = spanOf({ start, end }, spans);
+        if (span === null) return;
+        expect(start < span.end && end >= span.start).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('input about a trip', () => {
+  it('does not depend on the order of arrival', () => {
+    const all = [
+      mode(10_000, 11_000, 'bike'),
+      mode(10_000, 11_000, 'walk'),
+      input('replaced_mode', { start_ts: 10_000, end_ts: 11_000, label: 'bus' }),
+      mode(20_000, 21_000, 'bus'),
+      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1' }),
+      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'b', match_id: '2' }),
+      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1', status: 'DELETED' }),
+    ];
+    const labelsBy = (inputs: readonly Input[]) => trips.map(({ start_ts }) => matched(inputs, trips).ofTrip(start_ts));
+    const expected = labelsBy(all);
+    expect(expected[0]!.user_input).toEqual({ mode_confirm: 'walk', replaced_mode: 'bus' });
+    expect(expected[0]!.additions.map(({ data }) => data.label)).toEqual(['b']);
+    expect(expected[1]!.user_input).toEqual({ mode_confirm: 'bus' });
+    fc.assert(
+      fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (shuffled) => {
+        expect(labelsBy(shuffled)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('counts trips with a label or survey, none with a note alone', () => {
+    const said = [
+      mode(10_000, 11_000, 'bike'),
+      input('trip_user_input', { start_ts: 20_000, end_ts: 21_000 }),
+      input('trip_addition_input', { start_ts: 21_500, end_ts: 22_500, label: 'a' }),
+    ];
+    expect(matched(said, trips).labelledTrips).toBe(2);
+  });
+
+  it('has the replaced mode that was said together with the mode', () => {
+    const said = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
+    const both = [said('mode_confirm', 'walk', 1), said('mode_confirm', 'bike', 2), said('replaced_mode', 'bus', 2)];
+    expect(saidBy(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
+  });
+
+  it('has no replaced mode once the mode was corrected to one that replaces none', () => {
+    const range = { start_ts: 1, end_ts: 2 };
+    const said = [
+      input('mode_confirm', { ...range, label: 'e_bike' }),
+      input('replaced_mode', { ...range, label: 'drove_alone' }),
+      input('mode_confirm', { ...range, label: 'walk' }),
+    ];
+    expect(saidBy(said).user_input).toEqual({ mode_confirm: 'walk' });
+    const again = [...said, input('mode_confirm', { ...range, label: 'e_bike' })];
+    expect(saidBy(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
+  });
+});
+
+describe('input about a stay', () => {
+  const note = (data: JsonObject) => input('place_addition_input', data);
+  const labels = (inputs: Input[]) => matched(inputs, trips);
+  const at = (found: ReturnType<typeof labels>, enter: number | null, exit: number | null) =>
+    found.ofStay(enter, exit).additions.map(({ data }) => data.label);
+
+  it('belongs to the stay between two trips, never to a trip', () => {
+    const found = labels([note({ start_ts: 11_000, end_ts: 20_000, label: 'work' })]);
+    expect(at(found, 11_000, 20_000)).toEqual(['work']);
+    expect(at(found, null, 10_000)).toEqual([]);
+    for (const { start_ts } of trips) expect(found.ofTrip(start_ts).additions).toEqual([]);
+  });
+
+  it('may be open: the first stay has no start, the last no end', () => {
+    const found = labels([note({ end_ts: 10_000, label: 'first' }), note({ start_ts: 22_500, label: 'last' })]);
+    expect(at(found, null, 10_000)).toEqual(['first']);
+    expect(at(found, 22_500, null)).toEqual(['last']);
+    expect(at(found, 11_000, 20_000)).toEqual([]);
+  });
+
+  it('is matched to the right stay if the way between two places was not tracked', () => {
+    const found = labels([
+      note({ start_ts: 11_000, end_ts: 13_000, label: 'before' }),
+      note({ start_ts: 18_000, end_ts: 20_000, label: 'after' }),
+    ]);
+    expect(at(found, 11_000, 13_000)).toEqual(['before']);
+    expect(at(found, 18_000, 20_000)).toEqual(['after']);
+  });
+});
+
+it('of the trips around inputs each input gets the trip or stay that it gets of all trips', async () => {
+  const chain = fc.array(fc.tuple(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 60, max: 20_000 })), {
+    maxLength: 12,
+  });
+  const time = fc.integer({ min: -100_000, max: 1_000_000 });
+  const range = fc.tuple(fc.option(time, { freq: 3 }), fc.option(fc.integer({ min: 0, max: 300_000 }), { freq: 3 }));
+  await fc.assert(
+    fc.asyncProperty(chain, fc.array(range, { minLength: 1, maxLength: 3 }), async (gaps, ranges) => {
+      let end = 0;
+      const all = gaps.map(([gap, length]) => {
+        const start = end + gap;
+        end = start + length;
+        return trip(start, end);
+      });
+      const store = {
+        timeseries: { find: async () => ({ entries: [], received_ts: [], next: null }) },
+        trips: {
+          previous: async (_: string, ts: number) => all.findLast(({ chain_ts }) => chain_ts < ts) ?? null,
+          next: async (_: string, ts: number) => all.find(({ chain_ts }) => chain_ts > ts) ?? null,
+          spans: async (_: string, { from, to }: { from: number; to: number }) =>
+            all.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to),
+        },
+      };
+      const inputs = ranges.flatMap(([start, length], i) => {
+        const times = {
+          ...(start !== null && { start_ts: start }),
+          ...(length !== null && { end_ts: (start ?? 0) + length }),
+        };
+        if (start === null && length === null) return [];
+        return [
+          input('trip_addition_input', { ...times, label: `t${i}` }),
+          input('place_addition_input', { ...times, label: `p${i}` }),
+        ];
+      });
+      fc.pre(inputs.length > 0);
+      const found = matched(inputs, await spansAround(store as never, 'ada', inputs));
+      const expected = matched(inputs, all);
+      const saidOf = (labels: typeof found) => [
+        ...all.map(({ start_ts }) => labels.ofTrip(start_ts)),
+        ...[null, ...all].map((before, i) => labels.ofStay(before?.end_ts ?? null, all[i]?.start_ts ?? null)),
+      ];
+      expect(saidOf(found)).toEqual(saidOf(expected));
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,139 @@
+// Labels suggested from a user's own labelled trips: honest about their chance, on invented lives.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type LabelledWay,
+  type LabelSet,
+  type Suggestion,
+  suggest,
+  suggestedLabels,
+} from '../../../src/diary/labels/suggest.ts';
+import { suggestionFields } from '../../../src/diary/labels/suggestion-fields.ts';
+import { inventedLife } from '../../support/habits.ts';
+
+const textOf = (labels: LabelSet): string => JSON.stringify(suggestedLabels.map((name) => labels[name] ?? null));
+const life = fc.integer({ min: 0, max: 10_000 }).map((seed) => inventedLife(`property ${seed}`, 40));
+
+/** A trip of a commute on the i-th day. */
+const commute = (i: number, labels: LabelSet, fields: Partial<LabelledWay> = {}): LabelledWay => ({
+  start_ts: 1_700_000_000 + i * 86_400,
+  start: [9.05, 48.5],
+  end: [9.1, 48.52],
+  minute: 480,
+  weekend: false,
+  mode: 'PredictedModeTypes.BICYCLING',
+  labels,
+  ...fields,
+});
+const bike = { mode_confirm: 'bike', purpose_confirm: 'work' };
+
+describe('suggested labels', () => {
+  it('are right as often as they say, for people with any habits, before and after', () => {
+    const bins = Array.from({ length: 10 }, () => ({ count: 0, p: 0, came: 0 }));
+    const sure = { count: 0, came: 0 };
+    const judge = (way: LabelledWay, known: readonly LabelledWay[]): void => {
+      for (const [i, { p, labels }] of suggest(way, {}, known).entries()) {
+        const came = textOf(labels) === textOf(way.labels) ? 1 : 0;
+        const bin = bins[Math.min(9, Math.floor(p * 10))]!;
+        bin.count += 1;
+        bin.p += p;
+        bin.came += came;
+        if (i > 0 || p < 0.95) continue;
+        sure.count += 1;
+        sure.came += came;
+      }
+    };
+    for (let i = 0; i < 150; i += 1) {
+      const ways = inventedLife(`calibration ${i}`);
+      for (const [at, way] of ways.entries()) {
+        if (at % 3 === 0) judge(way, ways.slice(0, at));
+        if (at % 9 === 1) judge(way, ways);
+      }
+    }
+    for (const { count, p, came } of bins) {
+      expect(count).toBeGreaterThan(200);
+      expect(
+        Math.abs(came - p) / count,
+        `${(p / count).toFixed(3)} came true ${(came / count).toFixed(3)}`,
+      ).toBeLessThan(0.06);
+    }
+    // Who is spared the question because the answer is sure is seldom taken wrong.
+    expect(sure.count).toBeGreaterThan(200);
+    expect(sure.came / sure.count).toBeGreaterThan(0.95);
+  });
+
+  it('are probabilities, the greatest first, of labels that were said about such trips, in whatever order', () => {
+    fc.assert(
+      fc.property(life, fc.nat(), fc.integer(), (ways, at, seed) => {
+        fc.pre(ways.length > 1);
+        const way = ways[at % ways.length]!;
+        const found = suggest(way, {}, ways);
+        expect(found.reduce((sum, { p }) => sum + p, 0)).toBeLessThanOrEqual(1);
+        expect(found.map(({ p }) => p)).toEqual(found.map(({ p }) => p).sort((a, b) => b - a));
+        const said = new Set(ways.filter((other) => other !== way).map(({ labels }) => textOf(labels)));
+        for (const { labels } of found) expect(said.has(textOf(labels))).toBe(true);
+        const shuffled = [...ways].sort((a, b) => Math.sin(seed + a.start_ts) - Math.sin(seed + b.start_ts));
+        const rounded = (all: Suggestion[]) => all.map(({ p, labels }) => [p.toFixed(2), textOf(labels)]).sort();
+        expect(rounded(suggest(way, {}, shuffled))).toEqual(rounded(found));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('never contradict what the user said, and end when they said by what and why', () => {
+    fc.assert(
+      fc.property(life, fc.nat(), (ways, at) => {
+        fc.pre(ways.length > 0);
+        const way = ways[at % ways.length]!;
+        const { mode_confirm } = way.labels;
+        for (const { labels } of suggest(way, { mode_confirm: mode_confirm! }, ways)) {
+          expect(labels.mode_confirm ?? mode_confirm).toBe(mode_confirm);
+        }
+        expect(suggest(way, { mode_confirm: mode_confirm!, purpose_confirm: 'work' }, ways)).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('grow with every trip that says the same, and are sure after some', () => {
+    const p = (count: number) =>
+      suggest(
+        commute(99, {}),
+        {},
+        Array.from({ length: count }, (_, i) => commute(i, bike)),
+      )[0]?.p;
+    expect(p(0)).toBeUndefined();
+    const all = [1, 2, 4, 8, 16].map((count) => p(count)!);
+    expect(all).toEqual([...all].sort());
+    expect(all[0]).toBeLessThan(0.8);
+    expect(all[4]).toBeGreaterThan(0.95);
+  });
+
+  it.each([
+    ['another end', { end: [9.1, 48.53] }],
+    ['another start', { start: [9.06, 48.5] }],
+    ['the way back', { start: [9.1, 48.52], end: [9.05, 48.5] }],
+  ] satisfies [string, Partial<LabelledWay>][])('do not come from a trip with %s', (_, fields) => {
+    expect(suggest(commute(9, {}), {}, [commute(1, bike, fields)])).toEqual([]);
+  });
+
+  it('lean to trips of the same time and of the same sensed mode', () => {
+    const evening = { mode_confirm: 'bus', purpose_confirm: 'meal' };
+    const known = [1, 2, 3].flatMap((i) => [commute(i, bike), commute(i + 0.5, evening, { minute: 1200 })]);
+    const first = (fields: Partial<LabelledWay>) => suggest(commute(9, {}, fields), {}, known)[0]!.labels;
+    expect(first({})).toEqual(bike);
+    expect(first({ minute: 1230 })).toEqual(evening);
+    const byMode = [1, 2, 3].flatMap((i) => [
+      commute(i, bike),
+      commute(i + 0.5, { mode_confirm: 'bus' }, { mode: 'PredictedModeTypes.BUS' }),
+    ]);
+    expect(suggest(commute(9, {}, { mode: 'PredictedModeTypes.BUS' }), {}, byMode)[0]!.labels.mode_confirm).toBe('bus');
+  });
+});
+
+it('a trip is not asked about only where the first suggestion is as sure as the setting asks', () => {
+  const suggestions = [{ p: 0.96, labels: bike }];
+  const asked = (sureFrom: number) => suggestionFields(suggestions, { shownFrom: 0.5, sureFrom }).expectation;
+  expect([0.5, 0.95, 0.97, 1].map(asked)).toEqual([false, false, true, true].map((to_label) => ({ to_label })));
+  expect(suggestionFields([], { shownFrom: 0.5, sureFrom: 0.01 }).expectation).toEqual({ to_label: true });
+});

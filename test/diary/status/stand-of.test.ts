@@ -1,0 +1,127 @@
+// Where people stand, as the core tells it of what came through the door, and what the figures of it cost.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { everyStand, standOfUser } from '../../../src/diary/status/all-statuses.ts';
+import type { Stand } from '../../../src/diary/status/person-status.ts';
+import { putBatch } from '../../../src/intake/put-batch.ts';
+import { silentLog } from '../../../src/log/log.ts';
+import type { Entry } from '../../../src/model/entry.ts';
+import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { newStore, newUser } from '../../support/store.ts';
+
+const day = 86_400;
+const start = 1_700_000_000; // when newUser registers
+let store: Store;
+let user: string;
+let clock: number;
+beforeEach(async () => {
+  store = await newStore({ now: () => clock });
+  user = await newUser(store);
+  clock = start;
+});
+
+const now = (): number => clock;
+const entry = (key: string, ts: number, data = {}): Entry => ({
+  metadata: { key, platform: 'android', write_ts: ts },
+  data: { ts, ...data },
+});
+const location = (ts: number): Entry => {
+  const where = { latitude: 52, longitude: 13, accuracy: 5, altitude: 0 };
+  return entry('background/location', ts, { ...where, fmt_time: '', loc_time: ts });
+};
+const battery = (ts: number): Entry =>
+  entry('background/battery', ts, { battery_level_pct: 50, battery_status: 2, android_health: 2 });
+const push = (...entries: Entry[]) => putBatch(user, entries, { store, now });
+const run = () => runPipeline(store, user, { log: silentLog, now });
+const stand = async (): Promise<Stand> => {
+  const one = (await everyStand(store, { now: clock }).next()).value;
+  expect(one).toEqual(await standOfUser(store, (await store.users.byUuid(user))!, { now: clock }));
+  return one!;
+};
+const said = async () => {
+  const { state, since, broken } = await stand();
+  return [state, since, broken && `${broken.link}: ${broken.code}`];
+};
+
+it('a chain holds each link from the put or the run that made it, by both clocks', async () => {
+  expect(await said()).toEqual(['never_began', start, 'called: never_called']);
+  clock += 3600;
+  await push(location(start + 60), battery(start + 70));
+  clock += 60;
+  await run();
+  clock += 60;
+  await push(battery(start + 80));
+  const { chain, ...rest } = await stand();
+  expect(chain).toEqual({
+    registered: { ts: start },
+    joined: { ts: null },
+    called: { ts: clock },
+    pushed: { ts: clock, phone_ts: start + 80 },
+    stored: { ts: clock },
+    located: { ts: start + 3600, phone_ts: start + 60 },
+    moved: { ts: start + 3660 },
+    converted: { ts: start + 3660 },
+    analysed: { ts: start + 3660, phone_ts: expect.any(Number) },
+    final: { ts: null, phone_ts: null },
+    fetched: { ts: null },
+  });
+  expect(rest).toMatchObject({ state: 'in_order', since: null, broken: null, faults: 0, lag_s: 0 });
+});
+
+describe('the state is of the first broken link:', () => {
+  it('without calls somebody is silent; with calls and no location, without locations', async () => {
+    await push(location(start));
+    await run();
+    clock += 2 * day;
+    await push(battery(clock));
+    await run();
+    expect(await said()).toEqual(['in_order', null, null]);
+    clock += 2 * day;
+    await push(battery(clock));
+    await run();
+    expect(await said()).toEqual(['without_locations', start, 'located: no_location']);
+    const last = clock;
+    clock += 4 * day;
+    expect(await said()).toEqual(['silent', last, 'called: silent']);
+  });
+
+  it('a clock that is ahead hides nobody, and is named while it lasts', async () => {
+    await push(location(start + 40 * day));
+    await run();
+    expect(await said()).toEqual(['without_locations', start, 'stored: clock_ahead']);
+    clock += 60;
+    await push(location(clock));
+    await run();
+    expect(await said()).toEqual(['in_order', null, null]);
+    expect((await stand()).chain.located).toEqual({ ts: clock, phone_ts: clock });
+    clock += 12 * day;
+    expect(await said()).toEqual(['silent', start + 60, 'called: silent']);
+  });
+
+  it('what waits for long is behind since the first put after the last run, not since the run', async () => {
+    await push(location(start));
+    await run();
+    clock += day;
+    await push(location(clock));
+    const first = clock;
+    clock += day;
+    await push(location(clock));
+    expect(await said()).toEqual(['in_order', null, null]);
+    expect((await stand()).lag_s).toBe(day);
+    clock += day;
+    await push(location(clock));
+    expect(await said()).toEqual(['behind', first, 'moved: not_run']);
+    await run();
+    expect(await said()).toEqual(['in_order', null, null]);
+  });
+
+  it('some wrong values are no break, many of what trips are made of are', async () => {
+    const wrong = (ts: number) => entry('background/location', ts, { latitude: 'x' });
+    await push(location(start), ...[1, 2, 3].map((n) => wrong(start + n)));
+    await run();
+    expect(await said()).toEqual(['in_order', null, null]);
+    await push(...Array.from({ length: 20 }, (_, n) => wrong(start + 10 + n)));
+    await run();
+    expect(await said()).toEqual(['behind', start, 'converted: set_aside']);
+  });
+});

@@ -1,0 +1,162 @@
+// Reading and analysing a history in stretches of any size gives the links that one look at everything gives. Recorded
+// days are read where MOBILITY_TEST_DAYS names a folder of them, and some of those of MOBILITY_TEST_CASES, as in CI.
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { analyse } from '../../../src/analysis/analyse.ts';
+import { lookAround } from '../../../src/analysis/segmenter.ts';
+import type { Entry } from '../../../src/model/entry.ts';
+import { keys } from '../../../src/model/keys.ts';
+import type { Carry, TripRecord } from '../../../src/model/trip.ts';
+import { readStretch, type StretchStore } from '../../../src/pipeline/read-stretch.ts';
+import { chainProblems } from '../../support/chain.ts';
+import { life, runs } from '../../support/lives.ts';
+import { memoryTimeseries } from '../../support/memory-timeseries.ts';
+import { t0 } from '../../support/phone.ts';
+import { android, pushedFix, pushedMove, pushedRide } from '../../support/pushes.ts';
+import { pushedIn, recordedIn } from '../../support/recorded.ts';
+
+const userId = 'u';
+
+/** The chain, read in stretches whose sizes follow each other as listed, over and over. */
+async function chainIn(store: StretchStore, sizes: readonly number[]): Promise<TripRecord[]> {
+  const records: TripRecord[] = [];
+  let carry: Carry | null = null;
+  let longer = 1;
+  for (let i = 0; ; i += 1) {
+    const size = sizes[i % sizes.length]! * longer;
+    const stretch = await readStretch(store, userId, keys.filteredLocation, carry, size);
+    const found = analyse({ userId, ...stretch, carry });
+    records.push(...found.records);
+    if (stretch.loadedUntil === Number.POSITIVE_INFINITY) return records;
+    const stuck: boolean = found.records.length === 0 && found.nextState?.resume_ts === carry?.resume_ts;
+    longer = stuck ? longer * 2 : 1;
+    carry = found.nextState;
+  }
+}
+
+const whole = (store: StretchStore): Promise<TripRecord[]> => chainIn(store, [1_000_000]);
+
+describe('stretches', () => {
+  it('of any sizes give the chain of a single stretch, for random lives', async () => {
+    await fc.assert(
+      fc.asyncProperty(life, fc.array(fc.integer({ min: 2, max: 90 }), { minLength: 1 }), async (entries, sizes) => {
+        const store = memoryTimeseries(entries);
+        const expected = await whole(store);
+        expect(chainProblems(expected)).toEqual([]);
+        expect(JSON.stringify(await chainIn(store, sizes))).toBe(JSON.stringify(expected));
+      }),
+      runs(60),
+    );
+  });
+
+  it('are read completely from a store that gives small pages', async () => {
+    const entries = [...pushedRide(android, 0, 0), ...pushedRide(android, 20_000, 6000)];
+    const expected = await whole(memoryTimeseries(entries));
+    expect(expected).toHaveLength(2);
+    expect(await whole(memoryTimeseries(entries, 3))).toEqual(expected);
+  });
+
+  it('find the chain that the rules define, for random lives', async () => {
+    await fc.assert(
+      fc.asyncProperty(life, async (entries) => {
+        expect(chainProblems(await whole(memoryTimeseries(entries)))).toEqual([]);
+      }),
+      runs(150),
+    );
+  });
+});
+
+const { MOBILITY_TEST_DAYS, MOBILITY_TEST_CASES } = process.env;
+const recorded = [...recordedIn(MOBILITY_TEST_DAYS), ...recordedIn(MOBILITY_TEST_CASES, 5)];
+
+describe.skipIf(recorded.length === 0)('a recorded day', () => {
+  it.each(recorded)('%s gives the same bytes in small, large and mixed stretches', async (name, file) => {
+    const pushed = pushedIn(file);
+    const read = new Set<string>([
+      keys.filteredLocation,
+      keys.location,
+      keys.activity,
+      keys.motionActivity,
+      keys.transition,
+    ]);
+    const byIdentity = new Map(
+      pushed
+        .filter(({ metadata }) => read.has(metadata.key))
+        .map((entry) => [`${entry.metadata.key} ${entry.metadata.write_ts}`, entry]),
+    );
+    const store = memoryTimeseries([...byIdentity.values()]);
+    const expected = await whole(store);
+    expect(expected.length > 0, 'a phone at rest has no link').toBe(!name.startsWith('still-'));
+    expect(chainProblems(expected)).toEqual([]);
+    for (const sizes of [[60], [700], [25, 400, 3]])
+      expect(JSON.stringify(await chainIn(store, sizes)), `in stretches of ${sizes}`).toBe(JSON.stringify(expected));
+  });
+});
+
+describe('one stretch', () => {
+  const stretch = (entries: Entry[], carry: Carry | null, size: number) =>
+    readStretch(memoryTimeseries(entries), userId, keys.filteredLocation, carry, size);
+  const resumeAt = (seconds: number): Carry => ({
+    resume_ts: t0 + seconds,
+    started: false,
+    raw_place: null,
+    place: null,
+  });
+
+  it('is complete below the time up to which it was read; a time read in part belongs to the next stretch', async () => {
+    const entries = pushedMove(android, { from: 0, to: 300 });
+    entries.splice(4, 0, { ...pushedFix(android, 90, 7), metadata: { ...entries[3]!.metadata, write_ts: t0 + 91 } });
+    const { locations, loadedUntil } = await stretch(entries, null, 2);
+    expect(locations.map((l) => l.ts - t0)).toEqual([0, 30, 60]);
+    expect(loadedUntil).toBe(t0 + 90);
+    const longer = await stretch(entries, null, 3);
+    expect(longer.locations.map((l) => l.ts - t0)).toEqual([0, 30, 60, 90]);
+    expect(longer.loadedUntil).toBe(t0 + 120);
+  });
+
+  it('reads any number of unusable locations to find the usable ones', async () => {
+    const unsure = Array.from({ length: 400 }, (_, i) => pushedFix(android, i, 0, 0, { accuracy: 900 }));
+    const { locations, loadedUntil } = await stretch(
+      [...unsure, ...pushedMove(android, { from: 400, to: 700 })],
+      null,
+      5,
+    );
+    expect(locations.length).toBeGreaterThanOrEqual(5);
+    expect(loadedUntil).toBeLessThan(t0 + 700);
+  });
+
+  it('at the end of the data is complete', async () => {
+    const { locations, loadedUntil } = await stretch(pushedMove(android, { from: 0, to: 300 }), resumeAt(240), 100);
+    const looksBack = [0, 30, 60, 90, 120, 150, 180, 210];
+    expect(locations.map((l) => l.ts - t0)).toEqual([...looksBack, 240, 270, 300]);
+    expect(loadedUntil).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('holds the transitions since the user came to the place where they are', async () => {
+    const entries = pushedRide(android, 0, 0);
+    const carry: Carry = { ...resumeAt(1200), raw_place: { id: 'p', location: [0, 0], enter_ts: t0 + 600 } };
+    expect((await stretch(entries, carry, 100)).events.map((e) => e.ts - t0)).toEqual([1210]);
+    expect((await stretch(entries, { ...carry, resume_ts: t0 + 1211 }, 100)).events).toHaveLength(1);
+    expect((await stretch(entries, resumeAt(1211 + lookAround), 100)).events).toEqual([]);
+  });
+
+  it('gives an entry without a zone the zone of the entry nearest in write time (of two, the earlier), or else of its coordinate', async () => {
+    const zoneOf = async (...near: [seconds: number, zone: string][]) => {
+      const entries = [
+        pushedFix({ platform: 'android', zone: null }, 100, 0),
+        ...near.map(([s, zone]) => pushedFix({ platform: 'android', zone }, s, 0)),
+      ];
+      const { locations } = await stretch(entries, null, 100);
+      const found = locations.find((l) => l.ts === t0 + 100)!;
+      expect(found.zoneGuessed).toBe(true);
+      return found.zone;
+    };
+    expect(await zoneOf([0, 'Asia/Tokyo'], [250, 'Europe/Paris'])).toBe('Asia/Tokyo');
+    expect(await zoneOf([0, 'Asia/Tokyo'], [150, 'Europe/Paris'])).toBe('Europe/Paris');
+    expect(await zoneOf([0, 'Asia/Tokyo'], [200, 'Europe/Paris'])).toBe('Asia/Tokyo');
+    expect(await zoneOf([9000, 'Europe/Paris'])).toBe('Europe/Paris');
+    expect(await zoneOf()).toBe('Europe/Berlin');
+    expect(await zoneOf([90, 'Nowhere/Land'])).toBe('Europe/Berlin');
+  });
+});

@@ -1,0 +1,127 @@
+// The kinds of time of a life: they sum to each day, and follow from what was pushed, in any order and pieces, on any
+// store. Recorded days are read where MOBILITY_TEST_DAYS and MOBILITY_TEST_CASES name folders of them, as in CI.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ObservedDay } from '../../../src/diary/observed-time.ts';
+import { everyDay, readDays } from '../../../src/diary/read-days.ts';
+import type { Entry } from '../../../src/model/entry.ts';
+import { newUuid } from '../../../src/model/ids.ts';
+import { addDays, startOfDay } from '../../../src/model/time.ts';
+import { simulateDays } from '../../../src/simulate/simulate-day.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { describeOnServers, withStore } from '../../store/servers.ts';
+import { correctionsOf } from '../../support/corrections.ts';
+import { pipeline, put } from '../../support/diary.ts';
+import { type Delivery, deliveriesOf, life, runs } from '../../support/lives.ts';
+import { t0 } from '../../support/phone.ts';
+import { pushedIn, recordedIn } from '../../support/recorded.ts';
+import { newStore, newUser } from '../../support/store.ts';
+
+const now = 4_000_000_000;
+
+/** Days looked at: a phone with a wrong clock leaves decades of them. */
+const most = 100;
+
+/**
+ * The days of which something is known. Fails where the kinds do not fill one, or it does not follow the one before.
+ */
+async function daysOf(store: Store, uuid: string): Promise<ObservedDay[]> {
+  const days: ObservedDay[] = [];
+  for await (const { observed } of everyDay(store, { uuid }, {}, now)) {
+    const { day, from, to, spans, moving_s, staying_s, unobserved_s, off_s } = observed;
+    const before = days.at(-1);
+    if (before !== undefined && addDays(before.day, 1) === day) expect(from).toBe(before.to);
+    expect(moving_s + staying_s + unobserved_s).toBeCloseTo(to - from, 3);
+    expect(Math.min(moving_s, staying_s, off_s, unobserved_s - off_s)).toBeGreaterThanOrEqual(0);
+    expect([from, ...spans.map((span) => span.to)]).toEqual([...spans.map((span) => span.from), to]);
+    if (days.push(observed) === most) break;
+  }
+  return days;
+}
+
+/** The days after all of a delivery; each push may be followed by a run, after which the kinds fill the days too. */
+async function daysAfter(store: Store, uuid: string, { pushes }: Delivery): Promise<ObservedDay[]> {
+  await newUser(store, uuid);
+  try {
+    for (const { entries, run, stretchSize } of pushes) {
+      await put(store, uuid, entries);
+      if (!run) continue;
+      await pipeline(store, uuid, { stretchSize });
+      await daysOf(store, uuid);
+    }
+    await pipeline(store, uuid);
+    const days = await daysOf(store, uuid);
+    for (const one of days.slice(-3)) {
+      const [alone] = await readDays(store, { uuid }, { from: one.day, to: one.day }, now);
+      expect(alone!.observed, `${one.day} alone`).toEqual(one);
+    }
+    return days;
+  } finally {
+    await store.erase(uuid);
+  }
+}
+
+const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+
+/** The entries that many seconds later. */
+function later(entries: readonly Entry[], seconds: number): Entry[] {
+  return entries.map(({ metadata, data }) => ({
+    metadata: { ...metadata, write_ts: metadata.write_ts + seconds },
+    data: { ...data, ...(typeof data.ts === 'number' && data.ts > 1 && { ts: data.ts + seconds }) },
+  }));
+}
+
+/** Lives over clock changes of their zones, of some of whom something is stated, and how they arrive. */
+const lives = fc
+  .tuple(life, fc.constantFrom('2023-11-14', '2024-03-09', '2024-03-30', '2024-10-26', '2024-11-02'))
+  .map(([entries, day]) => later(entries, Date.parse(`${day}T07:00:00Z`) / 1000 - t0))
+  .chain((entries) => fc.tuple(fc.constant(entries), fc.oneof(correctionsOf(entries), fc.constant([]))))
+  .map(([entries, corrections]) => [...entries, ...corrections])
+  .chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
+
+async function expectToFill(store: Store, plain: Store, usual: number): Promise<void> {
+  const property = fc.asyncProperty(lives, fc.constant(newUuid()), async ([entries, delivery], uuid) => {
+    const days = await daysAfter(store, uuid, delivery);
+    expect(days).toEqual(await daysAfter(plain, uuid, atOnce(entries)));
+  });
+  await fc.assert(property, runs(usual));
+}
+
+const title = 'fill every day after every run, and are the same however it was delivered';
+
+describe('the kinds of time of an invented life', () => {
+  it(title, async () => {
+    const store = await newStore();
+    await expectToFill(store, store, 12);
+  });
+
+  it.each([
+    ['2024-03-30', [24, 23, 24]],
+    ['2024-10-26', [24, 25, 24]],
+  ])('make the days around a change of the clock from %s as long as they are', async (day, hours) => {
+    const store = await newStore();
+    const entries = [...simulateDays({ platform: 'android', day, seed: 'ada', zone: 'Europe/Berlin' }, 3)].flat();
+    const days = await daysAfter(store, newUuid(), atOnce(entries));
+    expect(days.map(({ from }) => from)).toEqual(days.map(({ day }) => startOfDay(day, 'Europe/Berlin')));
+    expect(days.map(({ from, to }) => (to - from) / 3600)).toEqual(hours);
+  });
+});
+
+describeOnServers('the kinds of time of an invented life on MongoDB', (server) => {
+  it(title, () => withStore(server(), async (store) => expectToFill(store, await newStore(), 3)));
+});
+
+const { MOBILITY_TEST_DAYS, MOBILITY_TEST_CASES } = process.env;
+const recorded = [...recordedIn(MOBILITY_TEST_DAYS), ...recordedIn(MOBILITY_TEST_CASES)];
+
+describe.skipIf(recorded.length === 0)('the kinds of time of recorded days', () => {
+  it.each(recorded)('%s: fill every day, and are the same however it was delivered', async (_, path) => {
+    const store = await newStore();
+    const [uuid, entries] = [newUuid(), pushedIn(path)];
+    const days = await daysAfter(store, uuid, atOnce(entries));
+    const property = fc.asyncProperty(deliveriesOf(entries), async (delivery) => {
+      expect(await daysAfter(store, uuid, delivery)).toEqual(days);
+    });
+    await fc.assert(property, runs(1));
+  });
+});

@@ -1,0 +1,111 @@
+// P4: the diary follows from the set of entries and the user's UUID, whatever the order, the batches and the runs in
+// between.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../../src/model/entry.ts';
+import { newUuid } from '../../../src/model/ids.ts';
+import { affectsOf } from '../../../src/model/keys.ts';
+import { simulateDays } from '../../../src/simulate/simulate-day.ts';
+import { rebuild } from '../../../src/upkeep/rebuild-user.ts';
+import { chainProblems } from '../../support/chain.ts';
+import { type Derived, derived, memoryLog, pipeline, put } from '../../support/diary.ts';
+import { type Delivery, deliveriesOf, life, runs } from '../../support/lives.ts';
+import { newUser, useStore } from '../../support/store.ts';
+
+const store = useStore();
+
+/** What follows from a delivery to a new user with this UUID, who is forgotten afterwards. */
+async function outcome(uuid: string, { pushes }: Delivery): Promise<Derived> {
+  await newUser(store, uuid);
+  try {
+    for (const { entries, run, stretchSize } of pushes) {
+      await put(store, uuid, entries);
+      if (run) await pipeline(store, uuid, { stretchSize });
+    }
+    await pipeline(store, uuid);
+    return await derived(store, uuid);
+  } finally {
+    await store.erase(uuid);
+  }
+}
+
+const atOnce = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
+
+/**
+ * The same, byte by byte, except for the identities of entries that were set aside for a while: these must be none as
+ * well.
+ */
+function expectSame(found: Derived, expected: Derived): void {
+  expect(chainProblems(found.chain)).toEqual([]);
+  for (const part of ['timeseries', 'errors', 'chain', 'documents', 'state'] as const) {
+    if (JSON.stringify(found[part]) !== JSON.stringify(expected[part]))
+      expect(found[part], part).toEqual(expected[part]);
+    expect(JSON.stringify(found[part]) === JSON.stringify(expected[part]), part).toBe(true);
+  }
+}
+
+describe('an invented life', () => {
+  it('gives the same diary however it is delivered', async () => {
+    const lives = life.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
+    await fc.assert(
+      fc.asyncProperty(lives, fc.constant(newUuid()), async ([entries, delivery], uuid) => {
+        expectSame(await outcome(uuid, delivery), await outcome(uuid, atOnce(entries)));
+      }),
+      runs(25),
+    );
+  });
+
+  it('gives the same diary in one run over stretches of any size', async () => {
+    await fc.assert(
+      fc.asyncProperty(life, fc.integer({ min: 2, max: 60 }), async (entries, stretchSize) => {
+        const uuid = newUuid();
+        const inStretches = await outcome(uuid, { pushes: [{ entries, run: true, stretchSize }] });
+        expectSame(inStretches, await outcome(uuid, atOnce(entries)));
+      }),
+      runs(12),
+    );
+  });
+
+  it('is rebuilt without a change', async () => {
+    const lives = life.chain((entries) => fc.tuple(fc.constant(entries), deliveriesOf(entries)));
+    await fc.assert(
+      fc.asyncProperty(lives, fc.integer({ min: -1, max: 200_000 }), async ([entries, { pushes }], seconds) => {
+        fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else a rebuild is their first analysis
+        const uuid = await newUser(store);
+        for (const { entries: batch, run } of pushes) {
+          await put(store, uuid, batch);
+          if (run) await pipeline(store, uuid);
+        }
+        await pipeline(store, uuid);
+        const before = await derived(store, uuid);
+        const from = (entries[0]?.metadata.write_ts ?? 0) + seconds;
+        const options = { log: memoryLog(), now: () => 2_000_000_000, stretchSize: 40, ...(seconds >= 0 && { from }) };
+        const report = await rebuild(store, uuid, options);
+        expect(report.changes).toEqual([]);
+        expectSame(await derived(store, uuid), before);
+        await store.erase(uuid);
+      }),
+      runs(10),
+    );
+  });
+});
+
+describe.each(['android', 'ios'] as const)('three simulated days of an %s phone', (platform) => {
+  const days = [...simulateDays({ platform, day: '2024-03-29', seed: 'ada' }, 3)]; // over the change to summer time
+  const entries = days.flat();
+
+  it('give the same diary however they are delivered', async () => {
+    const uuid = newUuid();
+    const expected = await outcome(uuid, atOnce(entries));
+    expect(expected.documents.length).toBe(3);
+    const orders: Delivery[] = [
+      { pushes: days.toReversed().map((day) => ({ entries: day, run: true, stretchSize: 5000 })) },
+      { pushes: days.map((day) => ({ entries: [...day, ...day], run: true, stretchSize: 50 })) },
+    ];
+    for (const delivery of orders) expectSame(await outcome(uuid, delivery), expected);
+    await fc.assert(
+      fc.asyncProperty(deliveriesOf(entries), async (delivery) => expectSame(await outcome(uuid, delivery), expected)),
+      runs(2),
+    );
+  });
+});

@@ -1,0 +1,96 @@
+// Connections between the program and MongoDB cut at random: nothing acknowledged is lost, nothing is there twice.
+import { expect, it, vi } from 'vitest';
+import { openMongoEngine } from '../../../src/store/mongodb/mongodb-engine.ts';
+import { storeOver } from '../../../src/store/rules/build-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { accept, fix, never } from '../../store/contract/kit.ts';
+import { describeOnServers, startedHere, withStore } from '../../store/servers.ts';
+import { leaseOn, newUser } from '../../support/store.ts';
+import { allEntries, times, withSeed } from '../kit.ts';
+import { type CuttingProxy, startProxy } from './proxy.ts';
+
+const rounds = times('MOBILITY_TEST_ROUNDS', 40);
+const batchSize = 40;
+
+vi.setConfig({ testTimeout: 300_000 + rounds * 4_000 });
+
+/** Repeats until the store acknowledges. */
+async function acknowledged<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'MOBILITY_STORE_UNAVAILABLE' });
+    }
+  }
+}
+
+describeOnServers(
+  'connections to MongoDB that are cut',
+  (server) => {
+    /** Runs `work` with a store behind the proxy, and with the same store without it. */
+    const behindProxy = (work: (through: Store, direct: Store, proxy: CuttingProxy) => Promise<void>): Promise<void> =>
+      withStore(server(), async (direct, { address }) => {
+        const proxy = await startProxy(address);
+        const through = storeOver(await openMongoEngine(proxy.through(address), { retrySeconds: 3 }));
+        try {
+          await work(through, direct, proxy);
+        } finally {
+          proxy.decide(null);
+          await through.close();
+          await proxy.close();
+        }
+      });
+
+    it('at random: puts and moves that are repeated until they are acknowledged take effect once', () =>
+      withSeed((random) =>
+        behindProxy(async (through, direct, proxy) => {
+          const user = await newUser(direct);
+          let lease = await leaseOn(direct, user);
+          let inserted = 0;
+          proxy.decide(() => {
+            if (!random.chance(0.02)) return 'pass';
+            return random.chance(0.5) ? 'cut' : 'pass and cut';
+          });
+          for (let round = 0; round < rounds; round++) {
+            // Some entries of the round before come again.
+            const first = Math.max(0, round * batchSize - 5);
+            const batch = Array.from({ length: (round + 1) * batchSize - first }, (_, i) => fix(first + i));
+            const { results } = await acknowledged(() =>
+              through.usercache.put(user, { entries: batch, unusable: [] }, 1_000),
+            );
+            inserted += results.filter((result) => result === 'inserted').length;
+            if (round % 5 !== 4) continue;
+            lease = await acknowledged(() => leaseOn(through, user));
+            await acknowledged(() => through.usercache.move(user, { at: never, limit: 9_999 }, lease, accept));
+          }
+          proxy.decide(null);
+          expect(proxy.cuts()).toBeGreaterThan(rounds / 5);
+          await direct.usercache.move(user, { at: never, limit: 9_999 }, lease, accept);
+          const all = Array.from({ length: rounds * batchSize }, (_, i) => fix(i));
+          expect(await allEntries(direct.timeseries, user)).toEqual(all);
+          expect(await direct.counts(user)).toMatchObject({ usercache: 0, errors: 0, timeseries: all.length });
+          // An entry is new once; if the answer was lost, the next answer says `updated`.
+          expect(inserted).toBeLessThanOrEqual(all.length);
+        }),
+      ));
+
+    it('when commits are on their way: all take effect once and say what they did', () =>
+      behindProxy(async (through, direct, proxy) => {
+        for (let round = 0; round < 3; round++) {
+          const users = await Promise.all(Array.from({ length: 8 }, () => newUser(direct)));
+          const leases = await Promise.all(users.map((user) => leaseOn(direct, user)));
+          let commits = 0;
+          proxy.decide((direction, piece) => {
+            const isCommit = direction === 'to server' && piece.includes('commitTransaction');
+            if (isCommit && ++commits <= 12 && commits % 3 === 0) setTimeout(() => proxy.cutAll(), 2);
+            return 'pass';
+          });
+          const change = { put: [{ key: 'any', write_ts: 1, data: {} }], remove: [] };
+          const applied = leases.map((lease) => through.documents.apply(lease.user_id, change, lease));
+          expect(await Promise.all(applied)).toEqual(leases.map(() => ({ results: ['inserted'], removed: 0 })));
+        }
+      }));
+  },
+  { only: startedHere, mayLeave: true }, // a proxy stands before one host
+);

@@ -1,0 +1,297 @@
+// Random sequences of calls on two stores that share their data, compared with plain maps after each of them.
+import fc from 'fast-check';
+import { expect, it, vi } from 'vitest';
+import { dataTime, type Entry, identityOf } from '../../../src/model/entry.ts';
+import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
+import type { TripRecord } from '../../../src/model/trip.ts';
+import type { EntryQuery, Store, UnusableEntry } from '../../../src/store/store.ts';
+import { expectedOf } from '../../store/contract/find.ts';
+import { findAll, findRows, newPerson, numbers, type Person, rejects, same } from '../../store/contract/kit.ts';
+import { usePlaces } from '../../store/support/folders.ts';
+import { around, isAhead, isSame, judge, Model, nameOf } from './model.ts';
+
+const places = usePlaces();
+vi.setConfig({ testTimeout: 600_000 });
+const numRuns = Number(process.env.MOBILITY_MODEL_RUNS ?? 25);
+
+// ---------------------------------------------------------------- values
+
+const day = 86_400;
+const keys = ['background/location', 'background/battery', 'manual/incident', 'statemachine/transition'];
+/** Around the borders of days, where many meet; and far from everything. */
+const anyTime = fc.oneof(
+  {
+    weight: 9,
+    arbitrary: fc
+      .tuple(fc.nat(4), fc.constantFrom(-0.001, 0, 0.5, 1, 7, 3_600))
+      .map(([days, seconds]) => days * day + seconds),
+  },
+  fc.constantFrom(-5, 1e-7, 2 ** 53, -(2 ** 53), 1_463_400_000.123_456, 1.7e308),
+);
+const anyEntry: fc.Arbitrary<Entry> = fc
+  .record({
+    ...{ key: fc.constantFrom(...keys), write_ts: anyTime, n: fc.nat(9) },
+    ts: fc.oneof(fc.constant('same'), anyTime, fc.constantFrom(-100 * day, 100 * day), fc.constant(null)),
+    zone: fc.oneof(fc.constant(undefined), fc.constantFrom('Europe/Berlin', 'Asia/Tokyo', 'Nowhere/Land')),
+  })
+  .map(({ key, write_ts, n, ts, zone }) => {
+    const data: JsonObject = { n, ...(ts !== null && { ts: ts === 'same' ? write_ts : ts }) };
+    return { metadata: { key, write_ts, ...(zone !== undefined && { time_zone: zone }) }, data };
+  });
+/** Many that follow each other: more than a row holds. */
+const many = fc
+  .record({ from: fc.nat(3), count: fc.constantFrom(700, 2_100), n: fc.nat(9), step: fc.constantFrom(1, 37) })
+  .map(({ from, count, n, step }) =>
+    numbers(0, count).map((i): Entry => {
+      const write_ts = from * 1_000 + i * step;
+      return { metadata: { key: keys[0]!, write_ts }, data: { n: n + (i % 2), ts: write_ts } };
+    }),
+  );
+const someEntries = fc.oneof({ weight: 12, arbitrary: fc.array(anyEntry, { maxLength: 25, size: 'max' }) }, many);
+const anyUnusable: fc.Arbitrary<UnusableEntry> = fc
+  .record({ entry: anyEntry, isValid: fc.boolean(), n: fc.nat(2) })
+  .map(({ entry, isValid, n }) => {
+    const value = entry as unknown as JsonValue;
+    const reasons = { reason: 'r', message: `unusable` };
+    return isValid ? { entry: value, identity: identityOf(entry), ...reasons } : { entry: { n }, ...reasons };
+  });
+
+// ---------------------------------------------------------------- steps
+
+interface Sides {
+  store: Store;
+  user: Person;
+  model: Model;
+  now: number;
+}
+type Step = { run: (sides: Sides) => Promise<void>; [fc.toStringMethod]: () => string };
+
+function step<T>(name: string, given: fc.Arbitrary<T>, run: (given: T, sides: Sides) => Promise<void>) {
+  return given.map((value): Step => {
+    return { run: (sides) => run(value, sides), [fc.toStringMethod]: () => `${name} ${fc.stringify(value)}` };
+  });
+}
+
+const putting = fc.record({
+  entries: someEntries,
+  unusable: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(anyUnusable, { maxLength: 3 })),
+  received: fc.option(fc.constantFrom(-7, 5 * day), { nil: undefined, freq: 5 }),
+});
+const put = step('put', putting, async ({ entries, unusable, received }, { store, user, model, now }) => {
+  const batch = { entries, unusable, received_ts: entries.map(() => received) };
+  same((await store.usercache.put(user.id, batch, now)).results, model.put(batch, now));
+});
+
+const moving = fc.record({ ahead: fc.constantFrom(0, 0, 2 * day, 1e308), limit: fc.constantFrom(1, 30, 5_000) });
+const move = step('move', moving, async ({ ahead, limit }, { user, model, now }) => {
+  const at = now + ahead;
+  const zonesBefore = model.zones();
+  const expected = model.move(at);
+  const { moved, failed, more, marked, ...counts } = await user.moveAll(judge, { at, limit });
+  const names = (list: { key: string; write_ts: number }[]): string[] => list.map(nameOf).sort();
+  const { moved: gone, failed: refused, marked: marks, ...numbers } = expected;
+  same(
+    { moved: names(moved), failed: names(failed), ...counts, more },
+    {
+      ...{ moved: gone.sort(), failed: refused.sort(), ...numbers, more: false },
+    },
+  );
+  expect(marked.documents).toBe(marks.documents);
+  // What another zone may change has to be marked as well; more than that only then.
+  let [least, isRezoned] = [marks.changed, false];
+  for (const [name, { around: zones, ts }] of model.zones()) {
+    const before = zonesBefore.get(name);
+    if (before === undefined || JSON.stringify(before.around) === JSON.stringify(zones)) continue;
+    isRezoned = true;
+    if (ts !== null) least = around(least, { from: ts, to: ts });
+  }
+  if (isRezoned) same(around(marked.changed, least), marked.changed);
+  else if (marked.changed !== null && marks.changed !== null)
+    same(around(marked.changed, marks.changed), marked.changed);
+  else if (marks.changed !== null) same(marked.changed, marks.changed);
+  model.changed = around(model.changed, marked.changed);
+  model.due ||= marked.documents;
+});
+
+const takeBack = step(
+  'take back',
+  fc.record({ every: fc.constantFrom(1, 2, 3), other: anyEntry }),
+  async ({ every, other }, { store, user, model }) => {
+    const errors = (await user.errors()).filter((_, i) => i % every === 0);
+    const back = errors.map(({ id, entry, identity }, i) => {
+      const repaired = { ...other, metadata: { ...other.metadata, write_ts: other.metadata.write_ts + (i % 2) } };
+      return { id, entry: identity === null ? repaired : (entry as unknown as Entry) };
+    });
+    expect(await store.errors.takeBack(user.id, back)).toBe(model.takeBack(back));
+  },
+);
+
+const marksTaken = step('marks taken', fc.constant(null), async (_, { user, model }) => {
+  await user.mergeState({ changed: null, documents_due: false });
+  [model.changed, model.due] = [null, false];
+});
+
+const someKeys = fc.array(fc.constantFrom('a', 'b', 'é'), { maxLength: 4 });
+const documents = step(
+  'documents',
+  fc.tuple(someKeys, someKeys),
+  async ([added, remove], { store, user, model, now }) => {
+    const put = added.map((key, i) => ({ key, write_ts: now + i, data: { i } }));
+    const removed = [...new Set(remove)].filter((key) => model.documents.delete(key)).length;
+    const results = put.map((one) => {
+      const before = model.documents.get(one.key);
+      if (isSame(before?.data, one.data)) return 'unchanged';
+      model.documents.set(one.key, one);
+      return before === undefined ? 'inserted' : 'updated';
+    });
+    same(await user.leased((lease) => store.documents.apply(user.id, { put, remove }, lease)), {
+      ...{ results, removed },
+    } as never);
+  },
+);
+
+const chain = fc.record({ at: fc.uniqueArray(fc.nat(17)), remove: fc.uniqueArray(fc.nat(17)), n: fc.nat(1) });
+const applyTrips = step('trips', chain, async ({ at, remove, n }, { store, user, model }) => {
+  const put = at.map((chain_ts) => {
+    const kind = chain_ts % 3 === 0 ? 'dropped' : 'trip';
+    const times = { chain_ts, start_ts: chain_ts, end_ts: chain_ts + 1, settled_ts: chain_ts % 4 ? chain_ts : null };
+    return { id: `${n}`, kind, trip: null, day: `2016-05-1${chain_ts % 10}`, ...times } as unknown as TripRecord;
+  });
+  await user.leased((lease) => store.trips.apply(user.id, { put, remove }, {}, lease));
+  for (const chain_ts of remove) model.trips.delete(chain_ts);
+  for (const record of put) model.trips.set(record.chain_ts, record);
+});
+
+const leaseLost = step('lease lost', fc.constant(null), async (_, { store, user, now }) => {
+  const lost = await user.lease();
+  await user.leased(async (lease) => {
+    expect(lease.fence).toBeGreaterThan(lost.fence);
+    await rejects(store.usercache.move(user.id, { at: now, limit: 9 }, lost, judge), 'MOBILITY_LEASE_LOST');
+    await rejects(store.documents.apply(user.id, { put: [], remove: ['a', 'b'] }, lost), 'MOBILITY_LEASE_LOST');
+    await rejects(store.trips.apply(user.id, { put: [], remove: [] }, {}, lost), 'MOBILITY_LEASE_LOST');
+  });
+});
+
+const erase = step('erase', fc.constant(null), async (_, { store, user, model, now }) => {
+  const counts = await store.erase(user.id);
+  const expected = { usercache: model.waiting.size, errors: model.errors.size, timeseries: model.stored.size };
+  expect(counts).toMatchObject({ ...expected, documents: model.documents.size, trips: model.trips.size });
+  model.erase();
+  await rejects(store.profiles.merge(user.id, {}), 'MOBILITY_USER_UNKNOWN');
+  await store.users.register(`${user.id} again`, { uuid: user.id, now });
+});
+
+const anyQuery: fc.Arbitrary<EntryQuery> = fc
+  .record({
+    ...{ time: fc.constantFrom('write_ts' as const, 'ts' as const), descending: fc.boolean() },
+    ...{ limit: fc.constantFrom(1, 3, 500), from: fc.option(anyTime), to: fc.option(anyTime) },
+    keys: fc.option(fc.subarray(keys)),
+  })
+  .map(({ from, to, keys, ...query }) => {
+    return { ...query, ...(from !== null && { from }), ...(to !== null && { to }), ...(keys !== null && { keys }) };
+  });
+const find = step('find', fc.tuple(anyQuery, anyTime), async ([query, at], { store, user, model }) => {
+  for (const [place, rows] of [
+    ['usercache', model.waiting],
+    ['timeseries', model.stored],
+  ] as const) {
+    // Pages of one are enough for a few.
+    const { limit } = rows.size > 300 ? { limit: 500 } : query;
+    const entries = [...rows.values()].map(({ entry }) => entry);
+    same(await findAll(store[place], user.id, { ...query, limit }), expectedOf(entries, query));
+  }
+  same(await store.timeseries.zonesAround(user.id, at), model.zonesAround(at));
+});
+
+const anySteps = fc.array(
+  fc.tuple(
+    fc.boolean(),
+    fc.oneof(
+      { weight: 6, arbitrary: put },
+      { weight: 5, arbitrary: move },
+      { weight: 3, arbitrary: find },
+      ...[takeBack, marksTaken, documents, applyTrips, leaseLost, erase].map((arbitrary) => ({
+        weight: 1,
+        arbitrary,
+      })),
+    ),
+  ),
+  { minLength: 5, maxLength: 25, size: 'max' },
+);
+
+// ---------------------------------------------------------------- comparison
+
+async function compare({ store, user, model, now }: Sides): Promise<void> {
+  const byTime = (a: { entry: Entry }, b: { entry: Entry }): number => {
+    const [k, l] = [a.entry.metadata, b.entry.metadata];
+    return k.write_ts - l.write_ts || (k.key < l.key ? -1 : 1);
+  };
+  for (const [place, rows] of [
+    ['usercache', model.waiting],
+    ['timeseries', model.stored],
+  ] as const) {
+    const expected = [...rows.values()].map(({ entry, received_ts }) => ({ entry, received_ts })).sort(byTime);
+    same(await findRows(store[place], user.id, { time: 'write_ts', limit: 900 }), expected);
+  }
+  const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : 1);
+  const errors = [];
+  for (let after = ''; ; after = errors.at(-1)!.id) {
+    const page = await store.errors.list(user.id, { after, limit: 700 });
+    if (page.length === 0) break;
+    errors.push(...page);
+  }
+  same(errors, [...model.errors.values()].sort(byId));
+  const summary = (await store.errors.summary(user.id)).map((row) => [
+    JSON.stringify([row.key, row.reason]),
+    row.count,
+  ]);
+  same(new Map(summary as [string, number][]), model.errorCounts());
+  same((await store.documents.list(user.id)).map(({ key }) => key).sort(), [...model.documents.keys()].sort());
+  const trips = [...model.trips.values()].sort((a, b) => a.chain_ts - b.chain_ts);
+  same(await store.trips.chain(user.id, { limit: 99 }), trips);
+  const ofDays = trips.filter(({ kind, day }) => kind === 'trip' && day >= '2016-05-12' && day <= '2016-05-14');
+  same(await store.trips.byDay(user.id, { from: '2016-05-12', to: '2016-05-14' }), ofDays);
+  const open = trips.findIndex(({ settled_ts }) => settled_ts === null || settled_ts >= 9);
+  same(await store.trips.lastSettledBefore(user.id, 9), (open < 0 ? trips : trips.slice(0, open)).at(-1) ?? null);
+
+  const waiting = [...model.waiting.values()];
+  const times = waiting.map(({ entry }) => entry.metadata.write_ts).sort((a, b) => a - b);
+  const edges = { oldest_ts: times[0] ?? null, newest_ts: times.at(-1) ?? null };
+  same(await store.usercache.summary(user.id), { count: waiting.length, ...edges });
+  same(new Set(await store.usercache.keys(user.id)), new Set(waiting.map(({ entry }) => entry.metadata.key)));
+  const ahead = waiting.filter((stored) => isAhead(stored) && stored.entry.metadata.write_ts > now);
+
+  const { changed, documents_due } = await store.pipeline.get(user.id);
+  same({ changed, documents_due }, { changed: model.changed, documents_due: model.due });
+  const hasWork = changed !== null || documents_due || ahead.length < waiting.length;
+  same(await store.pipeline.withWork([user.id], now), new Set(hasWork ? [user.id] : []));
+  const counts = { usercache: waiting.length, errors: model.errors.size, timeseries: model.stored.size };
+  expect(await store.counts(user.id)).toMatchObject({ ...counts, documents: model.documents.size });
+  const keySummary = [...keys].sort().flatMap((key) => {
+    const list = [...model.stored.values()].filter(({ entry }) => entry.metadata.key === key);
+    const times = list.flatMap(({ entry }) => dataTime(entry.data) ?? []).sort((a, b) => a - b);
+    const row = { key, count: list.length, first_ts: times[0] ?? null, last_ts: times.at(-1) ?? null };
+    return list.length === 0 ? [] : [row];
+  });
+  same(await store.timeseries.summary(user.id), keySummary);
+}
+
+it('after any calls a store has what plain maps would have', async () => {
+  const { folder, store: first } = await places.newStore();
+  const second = await places.open(folder);
+  await fc.assert(
+    fc.asyncProperty(anySteps, async (steps) => {
+      const person = await newPerson(first);
+      const model = new Model();
+      for (const [i, [isSecond, one]] of steps.entries()) {
+        const [store, other] = isSecond ? [second, first] : [first, second];
+        const sides = { model, now: 1_000 * (i + 1) };
+        await one.run({ ...sides, store, user: person.on(store) });
+        await compare({ ...sides, store: other, user: person.on(other) });
+      }
+      await first.erase(person.id);
+      expect(Object.values(await second.counts(person.id)).every((count) => count === 0)).toBe(true);
+    }),
+    { numRuns, endOnFailure: process.env.MOBILITY_MODEL_SHRINK !== '1' },
+  );
+});

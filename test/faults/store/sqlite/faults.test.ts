@@ -1,0 +1,306 @@
+// The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
+// acknowledged is there, what was refused left nothing, and the store goes on when the trouble is over.
+import { execFileSync } from 'node:child_process';
+import { renameSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { connect } from '../../../../src/store/sqlite/driver.ts';
+import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
+import { whenFree } from '../../../../src/store/sqlite/sqlite-transactions.ts';
+import { fix, fixes, newPerson, numbers, refuse, rejects, same } from '../../../store/contract/kit.ts';
+import { usePlaces } from '../../../store/support/folders.ts';
+import { engineError, watched } from '../../../store/support/watched-driver.ts';
+import { isHere } from '../../../support/needs.ts';
+import { noise } from '../../../support/noise.ts';
+import { until } from '../../../support/until.ts';
+
+vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
+  (await import('../../../store/support/watched-driver.ts')).watchedDriver(await original()),
+);
+
+const places = usePlaces();
+afterEach(() => watched.reset());
+
+/** A store whose file grows by so many pages and no more, until `grow` is called. */
+async function limitedStore() {
+  const { store, user } = await places.newStore();
+  const writer = watched.connections.at(-1)!;
+  const limit = (pages: number): void => {
+    const { page_count } = writer.prepare('PRAGMA page_count').get<{ page_count: number }>()!;
+    writer.exec(`PRAGMA max_page_count = ${page_count + pages}`);
+  };
+  return { store, user, limit, grow: () => limit(1_000_000) };
+}
+
+const batchOf = (from: number, count: number) =>
+  numbers(from, from + count).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) }));
+
+describe('a full file', () => {
+  it('refuses the whole put, with its note in the profile, and accepts it when there is space', async () => {
+    const { store, user, limit, grow } = await limitedStore();
+    const push = (from: number, count: number, at: number) => {
+      const note = { set: { at } };
+      return store.usercache.put(user.id, { entries: batchOf(from, count), unusable: [], note }, at);
+    };
+    await push(0, 10, 5);
+    limit(20);
+    for (let i = 0; i < 3; i++) await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
+    expect((await store.usercache.summary(user.id)).count).toBe(10);
+    expect(await store.profiles.get(user.id)).toEqual({ at: 5 });
+    expect((await push(50, 1, 7)).results).toEqual(['inserted']);
+    grow();
+    expect(new Set((await push(100, 500, 8)).results)).toEqual(new Set(['inserted']));
+    expect((await store.usercache.summary(user.id)).count).toBe(511);
+    expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
+  });
+
+  it('of puts at the same moment, refuses those that do not fit and accepts the others', async () => {
+    const { store, user: small, limit } = await limitedStore();
+    const large = await newPerson(store);
+    limit(60);
+    const results = await Promise.allSettled([
+      small.put(batchOf(0, 2)),
+      large.put(batchOf(0, 400)),
+      small.put(batchOf(10, 2)),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_STORE_FULL' });
+    expect((await store.usercache.summary(small.id)).count).toBe(4);
+    expect((await store.usercache.summary(large.id)).count).toBe(0);
+  });
+
+  it('moves nothing, or all', async () => {
+    const { user, limit, grow } = await limitedStore();
+    const entries = batchOf(0, 300);
+    await user.put(entries);
+    limit(5);
+    await rejects(user.moveAll(), 'MOBILITY_STORE_FULL');
+    same(await user.waiting(), entries);
+    same(await user.stored(), []);
+    grow();
+    await user.moveAll();
+    same(await user.stored(), entries);
+    same(await user.waiting(), []);
+  });
+});
+
+/** A small disk of its own; null where none can be mounted. */
+async function smallDisk(size: string): Promise<{ disk: string; resize(size: string): void } | null> {
+  const disk = join(await places.folder(), 'disk');
+  await mkdir(disk);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' });
+  } catch {
+    isHere('the right to mount', false);
+    return null;
+  }
+  places.later(() => execFileSync('umount', ['-l', disk]));
+  return { disk, resize: (to) => execFileSync('mount', ['-o', `remount,size=${to}`, disk]) };
+}
+
+it('a disk without space refuses writes, loses nothing, and is used again when it has space', async (test) => {
+  const small = await smallDisk('3m');
+  if (small === null) return test.skip('without the right to mount a small disk');
+  const store = await places.open(join(small.disk, 'store'));
+  const user = await newPerson(store);
+  await writeFile(join(small.disk, 'ballast'), Buffer.alloc(1_000_000));
+  const acknowledged: number[] = [];
+  let next = 0;
+  const fill = async (): Promise<void> => {
+    for (;;) {
+      const ts = next++;
+      await user.put([fix(ts, { text: noise(`${ts}`, 20_000) })]);
+      acknowledged.push(ts);
+    }
+  };
+  const times = async () => (await user.waiting()).map((one) => one.metadata.write_ts);
+  await rejects(fill(), 'MOBILITY_STORE_FULL');
+  expect(acknowledged.length).toBeGreaterThan(10);
+  expect(await times()).toEqual(acknowledged);
+
+  const before = acknowledged.length;
+  await rm(join(small.disk, 'ballast'));
+  await rejects(fill(), 'MOBILITY_STORE_FULL');
+  expect(acknowledged.length).toBeGreaterThan(before + 5);
+  small.resize('9m');
+  await user.put([fix(1e6)], 1e6);
+  await store.ping();
+  expect(await times()).toEqual([...acknowledged, 1e6]);
+  expect(await user.moveAll()).toMatchObject({ inserted: acknowledged.length + 1 });
+});
+
+it('a disk that is full at once makes no store, and one is made when there is space', async (test) => {
+  const small = await smallDisk('100k');
+  if (small === null) return test.skip('without the right to mount a small disk');
+  const folder = join(small.disk, 'store');
+  await rejects(places.open(folder), 'MOBILITY_STORE_FULL');
+  expect(await readdir(folder)).toEqual([]);
+  small.resize('2m');
+  const store = await places.open(folder);
+  await (await newPerson(store)).put([fix(1)]);
+});
+
+describe('a file that others write to', () => {
+  it('is waited for without blocking other calls', async () => {
+    const { folder, store, user } = await places.newStore();
+    const other = connect(databaseIn(folder));
+    other.exec('BEGIN IMMEDIATE');
+    let tries = 0;
+    watched.before = (sql) => {
+      if (sql === 'BEGIN IMMEDIATE') tries += 1;
+    };
+    const waitingPut = user.put([fix(1)]);
+    await until(async () => {
+      expect((await store.usercache.summary(user.id)).count).toBe(0);
+      return tries > 10;
+    });
+    other.exec('ROLLBACK');
+    expect(await waitingPut).toEqual(['inserted']);
+    other.close();
+  });
+
+  it('that stays busy is reported as busy', async () => {
+    const path = join(await places.folder(), 'file.sqlite');
+    await writeFile(path, '');
+    const [one, other] = [connect(path), connect(path)];
+    one.exec('CREATE TABLE t (x); BEGIN IMMEDIATE');
+    const attempt = whenFree(() => other.exec('BEGIN IMMEDIATE'), 0.05);
+    await expect(attempt).rejects.toMatchObject({ errcode: 5 });
+    one.close();
+    await whenFree(() => other.exec('BEGIN IMMEDIATE'), 0.05);
+    other.close();
+  });
+});
+
+it('a store whose folder was moved or replaced stores nothing more', async () => {
+  const { folder, user } = await places.newStore();
+  await user.put([fix(1)]);
+  await rename(folder, `${folder}-moved`);
+  await rejects(user.put([fix(2)]), 'MOBILITY_STORE_UNAVAILABLE');
+  const another = await places.open(folder);
+  await rejects(user.put([fix(3)]), 'MOBILITY_STORE_UNAVAILABLE');
+  await another.close();
+  await rm(folder, { recursive: true });
+  await rename(`${folder}-moved`, folder);
+  await user.put([fix(4)]);
+  same(await user.waiting(), [fix(1), fix(4)]);
+});
+
+it.each([1, 1_000])('a folder that is moved while a put of %d entries is written has none of them', async (count) => {
+  const { folder, user } = await places.newStore();
+  watched.before = (sql) => {
+    if (/INTO batches/.test(sql)) renameSync(folder, `${folder}-moved`);
+  };
+  await rejects(user.put(fixes(0, count)), 'MOBILITY_STORE_UNAVAILABLE');
+  watched.before = () => {};
+  await rename(`${folder}-moved`, folder);
+  same(await user.waiting(), []);
+});
+
+it.each([1, 1_000])('a put of %d entries is acknowledged by no commit that failed', async (count) => {
+  const { store, user } = await places.newStore();
+  const other = await newPerson(store);
+  watched.before = (sql) => {
+    if (/^COMMIT/.test(sql)) throw engineError(10);
+  };
+  const puts = await Promise.allSettled([user.put(fixes(0, count)), other.put(fixes(0, count))]);
+  expect(puts.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  watched.before = () => {};
+  same(await user.waiting(), []);
+});
+
+it('of two writes at once, one that fails after its first row leaves none, and the other is stored', async () => {
+  const { store, user } = await places.newStore();
+  const other = await newPerson(store);
+  let inserts = 0;
+  watched.before = (sql) => {
+    if (/INTO batches/.test(sql) && inserts++ === 0) throw new Error('made up');
+  };
+  const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
+  const failing = store.usercache.put(user.id, { entries: [fix(1)], unusable }, 1);
+  const puts = await Promise.allSettled([failing, other.put([fix(2)])]);
+  expect(puts.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+  expect(await user.errors()).toEqual([]);
+  same(await other.waiting(), [fix(2)]);
+});
+
+describe('trouble that the engine reports', () => {
+  const codes: [number, string][] = [
+    [13, 'MOBILITY_STORE_FULL'], // SQLITE_FULL
+    [10 | (3 << 8), 'MOBILITY_STORE_FULL'], // SQLITE_IOERR_WRITE: a quota
+    [10 | (19 << 8), 'MOBILITY_STORE_FULL'], // SQLITE_IOERR_SHMSIZE
+    [8, 'MOBILITY_STORE_READONLY'],
+    [7, 'MOBILITY_STORE_UNAVAILABLE'], // no memory
+    [14, 'MOBILITY_STORE_UNAVAILABLE'], // too many open files
+    [10, 'MOBILITY_STORE_UNAVAILABLE'],
+    [11, 'MOBILITY_STORE_DAMAGED'],
+    [26, 'MOBILITY_STORE_DAMAGED'],
+  ];
+
+  it.each(codes)('as %d is named %s wherever it comes, and leaves no trace when it is over', async (errcode, code) => {
+    const { folder, store, user } = await places.newStore();
+    await user.moveIn([fix(1)]);
+    await user.put([fix(2)]);
+    const lease = await user.lease();
+    const calls: [RegExp, () => Promise<unknown>][] = [];
+    const move = () => user.move(lease);
+    const note = { set: { a: 1 } };
+    for (const words of [/^BEGIN IMMEDIATE/, /FROM accounts/, /INTO batches/, /INTO profiles/, /^COMMIT/]) {
+      calls.push([words, () => store.usercache.put(user.id, { entries: [fix(2), fix(3)], unusable: [], note }, 5)]);
+    }
+    for (const words of [/FROM batches/, /INTO chunks/, /DELETE FROM batches/, /INTO accounts/])
+      calls.push([words, move]);
+    for (const words of [/^BEGIN$/, /FROM chunks/]) calls.push([words, () => user.stored()]);
+    for (const [words, call] of calls) {
+      watched.before = (sql) => {
+        if (words.test(sql)) throw engineError(errcode);
+      };
+      const error = (await call().catch((one) => one)) as Error & { code: string };
+      expect([words, error.code]).toEqual([words, code]);
+      expect(error.message).toContain(databaseIn(folder));
+      watched.before = () => {};
+      same(await user.waiting(), [fix(2)]);
+      same(await user.stored(), [fix(1)]);
+      expect(await store.profiles.get(user.id)).toBeNull();
+    }
+    await move();
+    await user.moveIn([fix(4)]);
+    same(await user.stored(), [fix(1), fix(2), fix(4)]);
+    await user.put([fix(5)]);
+    await user.moveAll(refuse());
+    expect(await user.errors()).toHaveLength(1);
+  });
+
+  it('is busy for a moment, and tried again', async () => {
+    const { user } = await places.newStore();
+    for (const code of [5, 6, 15]) {
+      let times = 3;
+      watched.before = (sql) => {
+        if (/^BEGIN/.test(sql) && times-- > 0) throw engineError(code);
+      };
+      await user.put([fix(code)]);
+      times = 3;
+      expect((await user.waiting()).length).toBeGreaterThan(0);
+    }
+    same(
+      (await user.waiting()).map((one) => one.metadata.write_ts),
+      [5, 6, 15],
+    );
+  });
+});
+
+it('a put is stored though the profile of its user is damaged, which stays as it is', async () => {
+  const { folder, store, user } = await places.newStore();
+  await store.profiles.merge(user.id, { name: 'ada' });
+  const connection = connect(databaseIn(folder));
+  connection.exec(`UPDATE profiles SET profile = '{"name":"eve"}'`);
+  connection.close();
+  const note = { set: { a: 1 } };
+  expect(await store.usercache.put(user.id, { entries: [fix(7)], unusable: [], note }, 9)).toMatchObject({
+    results: ['inserted'],
+    noteError: { code: 'MOBILITY_STORE_DAMAGED', message: expect.stringContaining('profiles') },
+  });
+  same(await user.waiting(), [fix(7)]);
+  await rejects(store.profiles.get(user.id), 'MOBILITY_STORE_DAMAGED');
+});

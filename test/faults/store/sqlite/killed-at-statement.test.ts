@@ -1,0 +1,144 @@
+// What a process leaves that is killed before any statement of a put, a move, an erasure or the making of a store: the
+// files as they are at that moment, opened again. Nothing acknowledged is lost, and nothing is there twice.
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Judge } from '../../../../src/store/store.ts';
+import { collections } from '../../../../src/store/store.ts';
+import { accept, battery, entry, fix, fixes, newPerson, type Person, same } from '../../../store/contract/kit.ts';
+import { usePlaces } from '../../../store/support/folders.ts';
+import { watched } from '../../../store/support/watched-driver.ts';
+
+vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
+  (await import('../../../store/support/watched-driver.ts')).watchedDriver(await original()),
+);
+
+const places = usePlaces();
+afterEach(() => watched.reset());
+
+/** Does the work, and copies the folder before each of its statements and after the last, as a kill would leave it. */
+async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {
+  const base = await places.folder();
+  const copies: string[] = [];
+  const copy = (): void => {
+    const target = join(base, String(copies.length));
+    mkdirSync(target);
+    for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(target, file));
+    copies.push(target);
+  };
+  watched.before = copy;
+  await work();
+  watched.before = () => {};
+  copy();
+  return copies;
+}
+
+/** Everything that a store has of a user. */
+async function contentOf(user: Person) {
+  const { store } = user;
+  return {
+    waiting: await user.waiting(),
+    stored: await user.stored(),
+    byTime: (await store.timeseries.find(user.id, { time: 'ts', limit: 5_000 })).entries.length,
+    errors: (await user.errors()).map(({ identity, tries, last_ts }) => ({ identity, tries, last_ts })),
+    profile: await store.profiles.get(user.id),
+    changed: (await store.pipeline.get(user.id)).changed,
+    counts: await store.counts(user.id),
+  };
+}
+
+/** Fails unless each copy has all of the work or nothing of it, the last all, and the work can be repeated on each. */
+async function allOrNothing(folder: string, user: Person, work: (user: Person) => Promise<unknown>): Promise<void> {
+  const store = await places.open(folder);
+  user = user.on(store);
+  await store.profiles.merge(user.id, {}); // the connection for writes is open
+  const before = await contentOf(user);
+  const copies = await copiesDuring(folder, () => work(user));
+  const after = await contentOf(user);
+  expect(after).not.toEqual(before);
+  expect(copies.length).toBeGreaterThan(5);
+  let isDone = false;
+  for (const [i, copy] of copies.entries()) {
+    const again = await places.open(copy);
+    const found = await contentOf(user.on(again));
+    isDone ||= JSON.stringify(found) === JSON.stringify(after);
+    same(found, isDone ? after : before);
+    if (i % 7 === 0 || i === copies.length - 1) {
+      await work(user.on(again));
+      await user.on(again).moveAll();
+      const { waiting: left, stored: all, counts } = await contentOf(user.on(again));
+      expect(left).toEqual([]);
+      expect(counts.timeseries).toBe(all.length);
+    }
+    await again.close();
+  }
+  expect(isDone).toBe(true);
+}
+
+/** A user with something everywhere. */
+async function filledStore(): Promise<{ folder: string; user: Person }> {
+  const { folder, store, user } = await places.newStore();
+  await user.moveIn([...fixes(0, 400), entry(battery, 7, { ts: 7 })]);
+  await user.putFailed([fix(500), fix(501)], 10);
+  await user.put([...fixes(300, 600, { again: true }), entry(battery, 9)]);
+  await store.tokens.add({ hash: 'x', user_id: user.id, created_ts: 1, expires_ts: null });
+  await store.close();
+  return { folder, user };
+}
+
+describe('a kill before any statement', () => {
+  it('of a put leaves all of the put or nothing', async () => {
+    const { folder, user } = await filledStore();
+    const entries = [...fixes(290, 310, { third: true }), fix(500, { new: 1 }), fix(999)];
+    const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
+    const note = { set: { put: 1 } };
+    await allOrNothing(folder, user, (one) => one.store.usercache.put(one.id, { entries, unusable, note }, 77));
+  });
+
+  it('of a move leaves each entry in one place, with its marks', async () => {
+    const { folder, user } = await filledStore();
+    const judge: Judge = (one) => (one.metadata.write_ts % 10 === 0 ? { reason: 'r', message: 'm' } : accept(one));
+    await allOrNothing(folder, user, (one) => one.leased((lease) => one.move(lease, judge)));
+  });
+
+  it('of an erasure leaves a user who is there, whose erasure can be repeated, or who is gone', async () => {
+    const { folder, user } = await filledStore();
+    const store = await places.open(folder);
+    await store.profiles.merge(user.id, {});
+    const before = await store.counts(user.id);
+    const copies = await copiesDuring(folder, () => store.erase(user.id));
+    expect(copies.length).toBeGreaterThan(20);
+    const stages = new Set<string>();
+    for (const copy of copies) {
+      const again = await places.open(copy);
+      const [begun] = await again.unfinished();
+      const isThere = (await again.users.byUuid(user.id)) !== null;
+      const stage = begun?.stage ?? (isThere ? 'there' : 'gone');
+      stages.add(stage);
+      if (stage === 'there') same(await again.counts(user.id), before);
+      else await expect(user.on(again).put([fix(1)])).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
+      if (stage === 'erasing') expect((await again.tokens.list(user.id)).length).toBe(0);
+      await again.erase(user.id);
+      same(await again.counts(user.id), Object.fromEntries(collections.map((name) => [name, 0])) as never);
+      expect(await again.unfinished()).toEqual([]);
+      await again.close();
+    }
+    expect(stages).toEqual(new Set(['there', 'erasing', 'gone']));
+  });
+
+  it('of the making of a store leaves a folder in which one is made at the next opening', async () => {
+    const folder = await places.folder();
+    const copies = await copiesDuring(folder, async () => {
+      const store = await places.open(folder);
+      await (await newPerson(store)).put([fix(1)]);
+    });
+    expect(copies.length).toBeGreaterThan(20);
+    for (const copy of copies) {
+      const store = await places.open(copy);
+      const user = await newPerson(store);
+      await user.put([fix(2)]);
+      same(await user.waiting(), [fix(2)]);
+      await store.close();
+    }
+  });
+});

@@ -1,0 +1,46 @@
+// Reads and rewrites the fixtures of entries: what a phone pushed, and what the timeseries keeps of it.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { ConversionReason } from '../../../src/intake/converters/convert.ts';
+import type { Entry } from '../../../src/model/entry.ts';
+
+const root = fileURLToPath(new URL('../../fixtures/entries/', import.meta.url));
+
+export interface ConvertedFixture {
+  in: Entry;
+  out: Entry;
+}
+
+export interface FailingFixture {
+  reason: ConversionReason;
+  in: Entry;
+}
+
+/**
+ * `android` and `ios`: one fixture per cell of the table; `other`: of those with a converter of their own, and
+ * locations; `unusual`: other shapes that convert; `failing`: shapes that do not.
+ */
+export type Folder = 'android' | 'ios' | 'other' | 'unusual' | 'failing';
+
+/** Names of the fixtures in a folder, sorted, without `.json`. */
+export function fixtureNames(folder: Folder): string[] {
+  return readdirSync(`${root}${folder}`)
+    .map((file) => file.replace(/\.json$/, ''))
+    .sort();
+}
+
+export function readFixture(folder: 'failing', name: string): FailingFixture;
+export function readFixture(folder: Exclude<Folder, 'failing'>, name: string): ConvertedFixture;
+export function readFixture(folder: Folder, name: string): ConvertedFixture | FailingFixture {
+  return JSON.parse(readFileSync(`${root}${folder}/${name}.json`, 'utf8'));
+}
+
+/** `REGEN=1` rewrites what is expected by what comes out, for review. */
+export function rewriteFixture(folder: Folder, name: string, fixture: ConvertedFixture): void {
+  writeFileSync(`${root}${folder}/${name}.json`, `${JSON.stringify(fixture, null, 2)}\n`);
+}
+
+/** The fixture that belongs to a key. */
+export function fixtureName(key: string): string {
+  return key.replace(/[/_]/g, '-');
+}

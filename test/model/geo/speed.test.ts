@@ -1,0 +1,43 @@
+// Speeds and order statistics.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { median, quantile, speedBetween, speedsAlong } from '../../../src/model/geo/speed.ts';
+import { at } from '../../support/phone.ts';
+
+describe('speed', () => {
+  it('is metres per second since the fix before, 0 at the first', () => {
+    const speeds = speedsAlong([at(0, 0), at(30, 60), at(40, 60), at(50, 160)]);
+    expect(speeds.map((s) => Number(s.toFixed(3)))).toEqual([0, 2, 0, 10]);
+  });
+
+  it('is 0 where no time passed or time ran backwards', () => {
+    expect(speedBetween(at(0, 0), at(0, 500))).toBe(0);
+    expect(speedBetween(at(10, 0), at(0, 500))).toBe(0);
+  });
+});
+
+describe('quantile', () => {
+  it('interpolates between the two nearest values', () => {
+    expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
+    expect(quantile([4, 1, 3, 2], 0.25)).toBe(1.75);
+    expect(quantile([4, 1, 3, 2], 1)).toBe(4);
+    expect(median([7])).toBe(7);
+  });
+
+  it('is NaN for no values, so that comparisons with it are false', () => {
+    expect(median([])).toBeNaN();
+  });
+
+  it('leaves the values in their order and lies among them', () => {
+    const values = fc.array(fc.double({ min: 0, max: 1000, noNaN: true }), { minLength: 1 });
+    fc.assert(
+      fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (list, q) => {
+        const copy = [...list];
+        const value = quantile(list, q);
+        expect(list).toEqual(copy);
+        expect(value).toBeGreaterThanOrEqual(Math.min(...list));
+        expect(value).toBeLessThanOrEqual(Math.max(...list));
+      }),
+    );
+  });
+});

@@ -1,0 +1,323 @@
+// `mobility doctor` and `mobility status` on faults that are planted as they happen: through the door of the server
+// where a phone is at fault.
+import { spawnSync } from 'node:child_process';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
+import { serve } from '@hono/node-server';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { putBatch } from '../../../src/intake/put-batch.ts';
+import { silentLog } from '../../../src/log/log.ts';
+import type { JsonObject } from '../../../src/model/json.ts';
+import { MobilityError } from '../../../src/model/mobility-error.ts';
+import { runAll } from '../../../src/pipeline/run-all.ts';
+import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
+import { simulateDay } from '../../../src/simulate/simulate-day.ts';
+import { run as runOn, type Said } from '../../cli/kit.ts';
+import { changeRow } from '../../faults/kit.ts';
+import { androidLocation, config, type Kit, openKit } from '../../server/kit.ts';
+import { until } from '../../support/until.ts';
+
+const fault = vi.hoisted(() => ({ battery: false }));
+vi.mock('../../../src/intake/converters/android-battery.ts', async (original) => {
+  const { convertAndroidBattery } =
+    await original<typeof import('../../../src/intake/converters/android-battery.ts')>();
+  const breakable: typeof convertAndroidBattery = (entry) => {
+    if (fault.battery) throw new TypeError("Cannot read properties of undefined (reading 'code')");
+    return convertAndroidBattery(entry);
+  };
+  return { convertAndroidBattery: breakable };
+});
+
+const day = 86_400;
+const start = Date.UTC(2024, 2, 12) / 1000;
+let kit: Kit;
+let clock: number;
+let ada: string;
+let token: string;
+beforeEach(async () => {
+  clock = start;
+  fault.battery = false;
+  kit = await openKit({ config: { ...config, auth: 'token' }, now: () => clock });
+  ada = await register('ada');
+  token = (await run('users', 'token', 'ada')).stdout.trim();
+});
+afterEach(() => kit.close());
+
+const now = (): number => clock;
+const register = async (name: string): Promise<string> =>
+  (await kit.store.users.register(name, { now: clock })).user.uuid;
+const run = (...args: string[]): Promise<Said> =>
+  runOn(args, { env: { MOBILITY_STORE: kit.store.address, MOBILITY_LOG_DIR: `${folder()}/logs` }, now: clock });
+const folder = (): string => kit.store.address.replace('sqlite:', '');
+const push = async (...entries: JsonObject[]): Promise<number> =>
+  (await kit.post('/usercache/put', { user: token, phone_to_server: entries })).status;
+const pipeline = () => runPipeline(kit.store, ada, { log: silentLog, now });
+const battery = (ts: number): JsonObject => ({
+  metadata: { key: 'background/battery', platform: 'android', write_ts: ts, time_zone: 'UTC' },
+  data: { ts, battery_level_pct: 50, battery_status: 2, android_health: 2, android_plugged: 0 },
+});
+/** Pushes a location, runs the pipeline, and lets time pass. */
+const live = async (seconds: number): Promise<void> => {
+  expect(await push(androidLocation(clock))).toBe(200);
+  await pipeline();
+  clock += seconds;
+};
+
+interface Broken {
+  link: string;
+  code?: string;
+  why: string;
+  next: string;
+}
+/** What the doctor says of ada: nothing false of what is whole, and one thing to do. */
+async function broken(...flags: string[]): Promise<Broken | null> {
+  const said = await run('doctor', '--user', 'ada', '--json', ...flags);
+  const { broken: found } = said.json<{ broken: Broken | null }>();
+  expect([said.code, said.stderr]).toEqual([found === null ? 0 : 3, '']);
+  const text = await run('doctor', '--user', 'ada', ...flags);
+  expect(text.stdout).not.toMatch(/mob_|37\.87|52\.5/);
+  if (found !== null) {
+    expect(text.stdout).toContain(`BROKEN  ${found.link}`);
+    expect(text.stdout.match(/^next: {3}/gm)).toHaveLength(1);
+    expect(found.next).not.toBe('');
+  } else expect(text.stdout).toContain('the chain is whole');
+  return found;
+}
+const states = async (): Promise<Record<string, number>> =>
+  (await run('status', '--json')).json<JsonObject>().people as never;
+
+it('the doctor refuses a day that is to come, and status counts take several states', async () => {
+  const said = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
+  expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('up to today, 2024-03-12, found 2031-01-01')]);
+  const listed = async (...states: string[]) =>
+    (await run('users', 'list', ...states.flatMap((one) => ['--state', one]), '--json')).json<{ users: [] }>().users;
+  expect(await listed('in_order', 'never_began')).toHaveLength(1);
+  expect(await listed('never_began', 'in_order')).toHaveLength(1);
+});
+
+it('of somebody sound the doctor says that the chain is whole, and status that all are in order', async () => {
+  await live(60);
+  expect(await broken()).toBeNull();
+  const said = await run('status');
+  expect([said.code, said.stdout]).toEqual([0, expect.stringMatching(/^people +1: 1 in order\n/)]);
+});
+
+describe('the first broken link is named, with what mends it:', () => {
+  it('never joined', async () => {
+    expect((await run('status')).code).toBe(0);
+    clock += 4 * day;
+    expect(await broken()).toMatchObject({
+      link: 'called',
+      code: 'never_called',
+      next: expect.stringContaining('link'),
+    });
+    expect([(await run('status')).code, await states()]).toEqual([3, expect.objectContaining({ never_began: 1 })]);
+  });
+
+  it('token revoked', async () => {
+    await live(60);
+    const [{ id }] = (await run('users', 'tokens', 'ada', '--json')).json<{ tokens: [{ id: string }] }>().tokens;
+    await run('users', 'revoke', 'ada', id);
+    clock += 60;
+    expect(await push(androidLocation(clock))).toBe(403);
+    await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
+    expect(await broken()).toMatchObject({
+      code: 'refused',
+      why: expect.stringContaining(id),
+      next: expect.stringContaining('users token ada'),
+    });
+    expect((await run('status')).stdout).toMatch(
+      new RegExp(`^ {2}refused +ada \\(2 min\\): .*token ${id}, revoked on `, 'm'),
+    );
+  });
+
+  it('stopped by the person, whose phone calls on: nobody is asked to do anything', async () => {
+    await live(60);
+    const [token] = await kit.store.tokens.list(ada);
+    await kit.store.tokens.revoke(ada, token!.hash, { ts: clock, why: 'stopped' });
+    clock += 60;
+    expect(await push(androidLocation(clock))).toBe(403);
+    await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
+    expect(await broken()).toMatchObject({ link: 'joined', code: 'stopped', next: expect.stringMatching(/^nothing/) });
+    expect([(await run('status')).code, await states()]).toEqual([
+      0,
+      expect.objectContaining({ stopped: 1, refused: 0 }),
+    ]);
+  });
+
+  it('permission lost', async () => {
+    await live(2 * day);
+    await push(battery(clock));
+    clock += 2 * day;
+    await push(battery(clock));
+    await pipeline();
+    expect(await broken()).toMatchObject({
+      link: 'located',
+      code: 'no_location',
+      next: expect.stringContaining('"always"'),
+    });
+    expect((await run('users', 'list', '--silent', '3')).stdout).toMatch(/ada +without locations +4 d 0 h ago/);
+  });
+
+  it('clock ahead: no run is advised, as none helps', async () => {
+    await live(60);
+    await push(androidLocation(clock + 40 * day));
+    await pipeline();
+    const found = await broken();
+    expect(found).toMatchObject({ link: 'stored', code: 'clock_ahead', next: expect.stringContaining('automatic') });
+    expect(found!.next).not.toContain('mobility pipeline');
+  });
+
+  it('killed run', async () => {
+    await live(60);
+    await push(androidLocation(clock));
+    const { pid } = spawnSync(process.execPath, ['-e', '0']);
+    await kit.store.leases.acquire(ada, `pipeline ${pid} on ${hostname()}`, 60);
+    expect(await broken()).toMatchObject({
+      link: 'moved',
+      code: 'run_stopped',
+      why: expect.stringContaining(`pipeline ${pid}`),
+    });
+  });
+
+  it('converter broken: a fault of the program, not of what was pushed', async () => {
+    await live(60);
+    fault.battery = true;
+    await push(battery(clock));
+    await pipeline();
+    expect(await broken()).toMatchObject({
+      link: 'converted',
+      code: 'program_fault',
+      next: expect.stringContaining('recover-errors'),
+    });
+    const status = await run('status');
+    expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('PROGRAM FAULT conversion_failed')]);
+  });
+
+  it('disk full: space is advised, and no run', async () => {
+    await live(60);
+    await push(androidLocation(clock));
+    const apply = () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'expected space to write, found none'));
+    await runPipeline({ ...kit.store, trips: { ...kit.store.trips, apply } }, ada, { log: silentLog, now });
+    expect(await broken()).toMatchObject({
+      link: 'moved',
+      code: 'run_failed',
+      next: expect.stringMatching(/^free space/),
+    });
+  });
+
+  it('wrong study: the token of a participant tells', async () => {
+    await run('study', 'create', 'sunny');
+    const wrong = `nrelop_rainy_default_${'x'.repeat(32)}`;
+    expect((await kit.post('/profile/create', { user: wrong })).status).toBe(403);
+    const said = await run('doctor', '--user', wrong);
+    expect([said.code, said.stdout]).toEqual([
+      3,
+      expect.stringMatching(/^BROKEN {2}joined: .*study rainy.*studies: sunny\.\nnext: /),
+    ]);
+    expect(said.stdout).not.toContain('xxxx');
+  });
+
+  it('old app', async () => {
+    await kit.post('/profile/update', { user: token, update_doc: { client_app_version: '0.9.1' } });
+    await push(
+      ...Array.from({ length: 20 }, (_, i) => {
+        const { metadata, data } = androidLocation(clock + i) as { metadata: JsonObject; data: JsonObject };
+        return { metadata: { ...metadata, platform: 'blackberry' }, data };
+      }),
+    );
+    await pipeline();
+    expect(await broken()).toMatchObject({
+      link: 'converted',
+      code: 'set_aside',
+      why: expect.stringContaining('version 0.9.1'),
+    });
+  });
+
+  it('damaged row', async () => {
+    await live(60);
+    changeRow(folder(), ada, ['profiles', 'profile'], () => 'no JSON');
+    expect(await broken()).toMatchObject({
+      link: 'registered',
+      code: 'damaged',
+      why: expect.stringContaining('profiles'),
+      next: expect.stringContaining('backup'),
+    });
+    expect((await run('status')).stdout).toMatch(/^ {2}behind +ada: .*damaged/m);
+  });
+
+  it('a hole in a day, with what the phone sent meanwhile', async () => {
+    const hole = { from: start + 6 * 3600, to: start + 14 * 3600 };
+    const home: [number, number] = [13.4, 52.5];
+    const sent = ['2024-03-11', '2024-03-12', '2024-03-13'].flatMap((one) =>
+      simulateDay({ platform: 'android', day: one, seed: 'hole', home, zone: 'UTC' }),
+    );
+    const isKept = ({ metadata: { key }, data: { ts } }: (typeof sent)[number]): boolean =>
+      !key.includes('location') || Number(ts) < hole.from || Number(ts) > hole.to;
+    clock += 2 * day;
+    await putBatch(ada, sent.filter(isKept), { store: kit.store, now });
+    await pipeline();
+    const said = await run('doctor', '--user', 'ada', '--day', '2024-03-12');
+    expect([said.code, said.stdout]).toEqual([
+      3,
+      expect.stringMatching(
+        /BROKEN {2}located: 2024-03-12, times of UTC: no location .*\d\d:\d\d-1[2-5]:\d\d .*silent\), although the phone sent \d+/,
+      ),
+    ]);
+    expect(await broken()).toBeNull();
+    await run('correct', 'set-aside', '--user', 'ada', '--day', '2024-03-13');
+    const taken = await run('doctor', '--user', 'ada', '--day', '2024-03-13');
+    expect(taken.stdout).toMatch(/2024-03-13, times of UTC: a correction sets aside .*\nnext: .*mobility correct list/);
+    expect(taken.stdout).not.toContain('location to');
+  });
+
+  it('a proxy that answers 413, told from the server itself', async () => {
+    const server = serve({ fetch: kit.app.fetch, port: 0, hostname: '127.0.0.1' }) as Server;
+    onTestFinished(() => void server.close());
+    await until(() => server.listening);
+    const inner = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const proxy = createServer((incoming, outgoing) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk) => chunks.push(chunk));
+      incoming.on('end', async () => {
+        const body = Buffer.concat(chunks);
+        if (body.length > 2 ** 20) return void outgoing.writeHead(413).end('<html>too large</html>');
+        const answer = await fetch(inner + incoming.url);
+        outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void proxy.close());
+    await until(() => proxy.listening);
+    clock = Date.now() / 1000;
+    await run('backup', `${folder()}-copy`);
+    const sound = await run('doctor', '--url', inner);
+    expect([sound.stdout, sound.code]).toEqual([expect.stringMatching(/^ok +proxy /m), 0]);
+    const said = await run('doctor', '--url', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    expect([said.code, said.stdout]).toEqual([
+      3,
+      expect.stringMatching(/^BROKEN +proxy +a body of 4 MiB is answered with 413/m),
+    ]);
+  });
+});
+
+it('of 200 sound people neither doctor nor status says anything false, also about their day', async () => {
+  for (let i = 1; i <= 200; i++) {
+    const uuid = await register(`sound-${i}`);
+    const platform = i % 2 === 0 ? 'ios' : 'android';
+    clock = start + 1.5 * day;
+    // Of some also the day before: their nights are known by both sides.
+    for (const one of i <= 20 ? ['2024-03-11', '2024-03-12'] : ['2024-03-12'])
+      await putBatch(uuid, simulateDay({ platform, day: one, seed: `s-${i}` }), { store: kit.store, now });
+  }
+  clock += 60;
+  await runAll(kit.store, { log: silentLog, now });
+  clock += 60;
+  expect(await states()).toMatchObject({ all: 201, in_order: 200, never_began: 1 });
+  const wrong: string[] = [];
+  for (let i = 1; i <= 200; i++) {
+    const said = await run('doctor', '--user', `sound-${i}`, '--day', '2024-03-12');
+    if (said.code !== 0) wrong.push(said.stdout);
+  }
+  expect(wrong).toEqual([]);
+});

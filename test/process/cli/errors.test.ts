@@ -1,0 +1,126 @@
+// What failed, in one line for each cause: `mobility errors`, `logs errors`, a run that is watched, and recovery.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, it, vi } from 'vitest';
+import type { Entry } from '../../../src/model/entry.ts';
+import { freshProgram, type Program } from '../../cli/kit.ts';
+
+const fault = vi.hoisted(() => ({ battery: true }));
+vi.mock('../../../src/intake/converters/android-battery.ts', async (original) => {
+  const { convertAndroidBattery } =
+    await original<typeof import('../../../src/intake/converters/android-battery.ts')>();
+  const breakable: typeof convertAndroidBattery = function convertAndroidBattery_(entry) {
+    if (fault.battery) throw new TypeError("Cannot read properties of undefined (reading 'code')");
+    return convertAndroidBattery(entry);
+  };
+  return { convertAndroidBattery: breakable };
+});
+
+const start = 1_720_000_000;
+const entry = (key: string, ts: number, data: object, platform = 'android') =>
+  ({ metadata: { key, platform, write_ts: ts, time_zone: 'UTC', type: 'message' }, data: { ts, ...data } }) as Entry;
+const battery = (ts: number) => entry('background/battery', ts, { battery_level_pct: 50, battery_status: 2 });
+const wrong = (ts: number) => entry('background/location', ts, { latitude: 'x', longitude: 13.123456 }, 'ios');
+
+let program: Program;
+beforeEach(async () => {
+  fault.battery = true;
+  program = await freshProgram();
+  await program.run(['users', 'add', 'eva']);
+  await program.withStore(async (store) => {
+    for (const [name, version] of [
+      ['ada', '1.9'],
+      ['ben', '1.9'],
+      ['cal', '2.0'],
+    ] as const) {
+      const { user } = await store.users.register(name, { now: start });
+      await store.profiles.merge(user.uuid, { client_app_version: version });
+      const entries = [
+        ...Array.from({ length: 20 }, (_, i) => battery(start + i)),
+        ...(name === 'cal' ? [wrong(start)] : []),
+      ];
+      await store.usercache.put(user.uuid, { entries, unusable: [] }, start);
+    }
+  });
+});
+
+it('a converter that fails is a fault of the program: first in the summary, exit 3, one ERROR for each person', async () => {
+  const { run, address } = program;
+  const said = await run(['pipeline', '--all']);
+  expect([said.code, said.stdout]).toEqual([
+    3,
+    expect.stringMatching(
+      /^PROGRAM FAULT: a converter failed, 60 entries set aside, nothing is lost: mobility errors\n/,
+    ),
+  ]);
+  const folder = join(address, 'logs');
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.log'));
+  const log = (await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))).join('');
+  expect(
+    log.match(/:ERROR:.*converter of background\/battery failed: TypeError: .* at \S*convertAndroidBattery/g),
+  ).toHaveLength(3);
+  // The file has a line for each entry; the screen one for each person, key and reason.
+  expect(log.match(/:WARNING:.*Got error .* while saving entry/g)).toHaveLength(61);
+  const shown = await run(['logs', 'errors']);
+  expect(shown.stdout.match(/Got error/g)).toHaveLength(4);
+  expect(shown.stderr.match(/^19 more like: .*background\/battery/gm)).toHaveLength(3);
+});
+
+it('errors sums up by reason, key, platform, version and people; recovery takes the same filters', async () => {
+  const { run } = program;
+  await run(['pipeline', '--all']);
+  const said = await run(['errors']);
+  expect([said.code, said.stdout]).toEqual([
+    3,
+    expect.stringMatching(
+      /^40 entries {2}2 people {2}background\/battery {2}android {2}app 1.9 .*\n {4}PROGRAM FAULT: TypeError: Cannot.*\n {4}[0-9a-f]{24}\n20 entries {2}1 person .* app 2.0 [\s\S]*\n1 entry {2}1 person {2}background\/location {2}ios {2}app 2.0 .*\n {4}wrong_type: data\.latitude: expected a number/,
+    ),
+  ]);
+  expect(said.stderr).toContain(
+    '61 entries; see one: mobility errors show ID; after a fix or an update: mobility recover-errors',
+  );
+  const only = await run(['errors', '--platform', 'ios', '--json']);
+  expect([only.code, only.json<{ errors: object[] }>().errors]).toEqual([
+    0,
+    [expect.objectContaining({ fault: false, reason: 'wrong_type', entries: 1, people: 1, version: '2.0' })],
+  ]);
+  fault.battery = false;
+  const dry = await run(['recover-errors', '--app-version', '1.9', '--dry-run']);
+  expect([dry.stdout, dry.stderr]).toEqual([
+    expect.stringMatching(/\nin all: 40 errors retried, 40 would be recovered\n$/),
+    '',
+  ]);
+  const recovered = await run(['recover-errors', '--app-version', '1.9', '--platform', 'android', '--json']);
+  expect(recovered.stderr).toBe('next: mobility pipeline --all\n');
+  expect(
+    recovered
+      .json<{ users: { user_email: string; recovered: number }[] }>()
+      .users.map((one) => [one.user_email, one.recovered])
+      .sort(),
+  ).toEqual([
+    ['ada', 20],
+    ['ben', 20],
+  ]);
+  expect((await run(['errors', '--json'])).json<{ errors: object[] }>().errors).toHaveLength(2);
+});
+
+it('one error is shown without the values of its entry, unless they are asked for', async () => {
+  const { run } = program;
+  await run(['pipeline', '--user', 'cal']);
+  const [{ id }] = (await run(['errors', '--platform', 'ios', '--json'])).json<{ errors: [{ id: string }] }>().errors;
+  const said = await run(['errors', 'show', id]);
+  expect(said.stdout).toMatch(/^user +cal\nreason +wrong_type\n[\s\S]*"latitude":"a? ?(text|string)"/);
+  expect(said.stdout).not.toContain('13.123456');
+  expect((await run(['errors', 'show', id, '--coordinates'])).stdout).toContain('13.123456');
+  expect((await run(['errors', 'show', 'ffff'])).code).toBe(2);
+});
+
+it('a run of one user with --debug also prints the lines of its log, repeated ones once', async () => {
+  const { run } = program;
+  const said = await run(['pipeline', '--user', 'ada', '--debug']);
+  expect(said.code).toBe(3);
+  expect(said.stderr).toMatch(/:INFO:p\d+:.*move to long term/);
+  expect(said.stderr.match(/Got error/g)).toHaveLength(2); // once, and once with the number of the others
+  expect(said.stderr).toMatch(/^19 more like: .*Got error/m);
+  expect((await run(['pipeline', '--user', 'ben'])).stderr).toBe('');
+});

@@ -1,0 +1,232 @@
+// The samples of examples/deploy. Units are checked by systemd, proxies run in front of a server; containers are
+// checked as text.
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunningServer, run, startServer } from '../faults/program.ts';
+import { isHere } from '../support/needs.ts';
+import { until } from '../support/until.ts';
+
+const pathOf = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+const sample = (name: string): string => readFileSync(pathOf(`examples/deploy/${name}`), 'utf8');
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mobility-deploy-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const named = (ending: RegExp): string[] => readdirSync(pathOf('examples/deploy')).filter((name) => ending.test(name));
+const units = named(/\.(service|timer)$/);
+
+const hasSystemd = isHere('systemd-analyze', spawnSync('systemd-analyze', ['--version']).status === 0);
+describe.skipIf(!hasSystemd)('the units', () => {
+  it('are valid', async () => {
+    expect(units).toHaveLength(4);
+    // Only the path of the program is not that of this machine.
+    for (const name of units) {
+      await writeFile(join(folder, name), sample(name).replaceAll('/usr/local/bin/mobility', process.execPath));
+    }
+    const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...units], { cwd: folder, encoding: 'utf8' });
+    expect([status, stderr]).toEqual([0, '']);
+  });
+
+  it.each(units.filter((name) => name.endsWith('.service')))('%s is confined: an exposure below 3 of 10', (name) => {
+    const args = ['security', '--offline=true', pathOf(`examples/deploy/${name}`)];
+    const { stdout } = spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+    expect(Number(/Overall exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1])).toBeLessThan(3);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** A proxy of the samples: where its program is, and how to run its sample on other ports. */
+interface Proxy {
+  program: string;
+  /** Writes what it needs into a folder; returns the arguments of its program. */
+  prepare(folder: string, listen: number, server: string): Promise<string[]>;
+}
+
+const proxies: Record<string, Proxy> = {
+  'nginx.conf': {
+    program: pathOf('.debian/usr/sbin/nginx'),
+    async prepare(folder, listen, server) {
+      const [key, certificate] = [join(folder, 'privkey.pem'), join(folder, 'fullchain.pem')];
+      const made = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '1'];
+      execFileSync('openssl', [...made, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+      const site = sample('nginx.conf')
+        .replace('listen 443 ssl', `listen 127.0.0.1:${listen} ssl`)
+        .replace(/.*\[::\]:443.*\n/, '')
+        .replaceAll('/etc/letsencrypt/live/mobility.example.org', folder)
+        .replaceAll('/var/log/nginx', folder)
+        .replaceAll('http://127.0.0.1:8080', server);
+      const parts = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+      const paths = parts.map((part) => `${part}_temp_path ${join(folder, part)};`).join(' ');
+      const user = process.getuid?.() === 0 ? 'user root;' : ''; // its folder is private
+      const main = `${user} pid ${folder}/pid; daemon off; events {}\nhttp { access_log off; ${paths}\n${site}}`;
+      await writeFile(join(folder, 'main.conf'), main);
+      return ['-p', folder, '-e', join(folder, 'error.log'), '-c', join(folder, 'main.conf')];
+    },
+  },
+  Caddyfile: {
+    program: pathOf('.debian/usr/bin/caddy'),
+    async prepare(folder, listen, server) {
+      const options = '{\n\tadmin off\n\tskip_install_trust\n\tauto_https disable_redirects\n';
+      const site = sample('Caddyfile')
+        .replace(/^\{\n/m, options)
+        .replace('mobility.example.org', `https://127.0.0.1:${listen}`)
+        .replace('127.0.0.1:8080', server.replace('http://', ''))
+        .replace('encode gzip', 'tls internal\n\tencode gzip');
+      await writeFile(join(folder, 'Caddyfile'), site);
+      return ['run', '--config', join(folder, 'Caddyfile')];
+    },
+  },
+};
+
+const large = 65 * 1024 * 1024; // bytes: a little more than the proxies and the server allow
+
+// Skipped also where everything is required: Debian's archive may no longer have these versions.
+describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(program)))(
+  'a proxy (npm run test:proxies)',
+  () => {
+    describe.each(Object.entries(proxies))('%s', (_, { program, prepare }) => {
+      let server: RunningServer;
+      let home: string;
+      let stop: () => Promise<void>;
+      let call: (
+        path: string,
+        body?: string | number,
+        ...more: string[]
+      ) => { status: string; head: string; body: string };
+
+      const look = (): void => {
+        for (const path of ['/me/day/2024-03-12', '/me/month/2024-03', '/study/walks/p/k7m2qx31/2024-03-12'])
+          call(path, '', '-X', 'GET');
+      };
+
+      beforeAll(async () => {
+        server = await startServer(join(folder, 'store'), { env: { MOBILITY_AUTH: 'token' } });
+        home = await mkdtemp(join(folder, 'proxy-'));
+        const port = await freePort();
+        const args = await prepare(home, port, server.url);
+        const env = { ...process.env, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
+        const said = openSync(join(home, 'said'), 'w');
+        const child = spawn(program, args, { stdio: ['ignore', said, said], env });
+        closeSync(said);
+        stop = async () => {
+          if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit');
+        };
+        call = (path, body = '{"user":"nobody"}', ...more) => {
+          const input = typeof body === 'number' ? Buffer.alloc(body, ' ') : body;
+          const curl = ['-sSik', '--max-time', '60', '--http1.1', '-H', 'Content-Type: application/json', ...more];
+          const to = [...curl, '-H', 'Expect:', '--data-binary', '@-', `https://127.0.0.1:${port}${path}`];
+          const { stdout } = spawnSync('curl', to, { input, encoding: 'utf8' });
+          const [head = '', ...rest] = stdout.split('\r\n\r\n');
+          return { status: head.split(' ')[1] ?? '', head, body: rest.join('\r\n\r\n') };
+        };
+        await until(() => call('/usercache/get').status !== '');
+      });
+      afterAll(async () => {
+        await stop();
+        await server.stop();
+      });
+
+      it('passes answers of the server on as they are', () => {
+        const { status, head, body } = call('/usercache/get');
+        expect([status, JSON.parse(body).status]).toEqual(['403', 403]);
+        expect(head).toMatch(/content-type: application\/problem\+json/i);
+        expect(head.match(/strict-transport-security: max-age=31536000\b/gi)).toHaveLength(1);
+      });
+
+      it('passes on a body of the size that a phone has after weeks', () => {
+        const { status, body } = call('/usercache/put', 20_000_000);
+        expect([status, JSON.parse(body).status]).toEqual(['403', 403]);
+      });
+
+      it.each(['/pub', '/overland', '/traccar'])('refuses a body that is too large on %s with 503', (path) => {
+        for (const more of [[], ['-H', 'Transfer-Encoding: chunked']]) {
+          const { status, head, body } = call(path, large, ...more);
+          expect([status, body]).toEqual(['503', expect.stringMatching(/^\{"error":/)]);
+          expect(head).toMatch(/retry-after: \d/i);
+          expect(head).toMatch(/strict-transport-security: max-age=/i);
+        }
+      });
+
+      it('does not answer 4xx by itself while the server is down', async () => {
+        look();
+        await server.stop();
+        expect(call('/pub').status).toMatch(/^5/);
+      });
+
+      it('writes no token, no place and nobody of a page into a log, whether the server is up or down', async () => {
+        look();
+        for (const path of ['/traccar', '/', '//overland/']) call(`${path}?id=my-secret&lat=38.57&lon=-7.9`);
+        await stop(); // now its logs are written
+        const files = readdirSync(home).filter((name) => /log$|^said$/.test(name));
+        const logs = files.map((name) => readFileSync(join(home, name), 'utf8'));
+        expect(files).toContain('said');
+        for (const log of logs) expect(log).not.toMatch(/my-secret|38\.57|k7m2qx31|2024-03/);
+      });
+    });
+  },
+);
+
+describe('the Dockerfile', () => {
+  const lines = sample('Dockerfile').replaceAll('\\\n', ' ').split('\n');
+  const all = (word: string): string[] =>
+    lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
+
+  it('ends with a user that is not root, a volume and a health check', () => {
+    expect(all('USER')).toEqual(['node']);
+    expect(all('VOLUME')).toEqual(['/var/lib/mobility']);
+    expect(all('ENV')[0]).toContain('MOBILITY_STORE=sqlite:/var/lib/mobility/');
+    expect(all('HEALTHCHECK')[0]).toContain('/readyz');
+  });
+
+  it('copies only what is there', () => {
+    const copied = all('COPY').filter((line) => !line.startsWith('--from'));
+    const sources = copied.flatMap((line) => line.split(' ').slice(0, -1));
+    expect(sources).toContain('package-lock.json');
+    expect(sources.filter((name) => !existsSync(pathOf(name)))).toEqual([]);
+  });
+});
+
+/** The command lines of the program in a sample, in words. */
+function calls(text: string): string[][] {
+  const lines = [...text.matchAll(/(?:ExecStart=|command: |CMD |exec server )(.*)/g)].map(([, line]) => line!);
+  const words = lines.map((line) => line.replace(/["'[\],]/g, '').split(' '));
+  return words.flatMap((line) => {
+    const at = line.findIndex((word) => /(?:^|\/)mobility(?:\.js)?$/.test(word));
+    return at < 0 ? [] : [line.slice(at + 1)];
+  });
+}
+
+it.each(named(/^Dockerfile$|\.(yaml|service)$/))(
+  '%s names commands, flags and settings that there are',
+  async (name) => {
+    const found = calls(sample(name));
+    expect(found.length).toBeGreaterThan(0);
+    for (const words of found) {
+      const end = words.findIndex((word) => !/^[a-z]+$/.test(word));
+      const command = words.slice(0, end < 0 ? undefined : end);
+      const { code, stdout } = await run([...command, '--help']);
+      expect([command, code]).toEqual([command, 0]);
+      for (const flag of words.filter((word) => word.startsWith('--'))) expect(stdout).toContain(flag);
+    }
+    const documented = readFileSync(pathOf('docs/configuration.md'), 'utf8');
+    for (const setting of sample(name).match(/MOBILITY_[A-Z_]+/g) ?? []) expect(documented).toContain(setting);
+  },
+);

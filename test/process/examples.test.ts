@@ -1,0 +1,86 @@
+// Every example runs as its header says, on the build of the present sources.
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { run, startServer } from '../faults/program.ts';
+import { buildProgram } from '../support/build.ts';
+
+const sources = fileURLToPath(new URL('../../examples', import.meta.url));
+let examples: string;
+let folder: string;
+const tested = new Set<string>();
+
+beforeAll(async () => {
+  // Beside the build they find it under the name of the package, as they find dist in a clone.
+  examples = join(await buildProgram(), 'examples');
+  await cp(sources, examples, { recursive: true });
+  folder = await mkdtemp(join(tmpdir(), 'mobility-examples-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function example(name: string, ...args: string[]): Promise<string> {
+  tested.add(name);
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(examples, name), ...args], {
+    cwd: folder,
+  });
+  expect(stderr).not.toMatch(/warning/i);
+  return stdout;
+}
+
+it('demo.js shows the diary of both phones, one of them as in the README, and writes a map of each, any number of times', async () => {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  const picture = /```\n(ben@example.org[^`]*)```/.exec(readme)![1]!;
+  for (let i = 0; i < 2; i++) {
+    const shown = await example('demo.js');
+    expect(shown).toMatch(
+      /ada@example.org \(android\) pushed \d+ entries: \{"inserted":\d+,"updated":0,"rejected":0\}/,
+    );
+    expect(shown).toMatch(/2 users: 2 done/);
+    expect(shown).toMatch(/ada@example.org {2}Tuesday 12 March 2024/);
+    expect(shown).toContain(picture);
+  }
+  for (const name of ['ada', 'ben']) {
+    const map = JSON.parse(await readFile(join(folder, 'demo-out', `${name}-2024-03-12.geojson`), 'utf8'));
+    expect(map.type).toBe('FeatureCollection');
+    expect(map.features.length).toBeGreaterThan(8);
+  }
+});
+
+it('daily-distance.js sums up the demo', async () => {
+  expect(await example('daily-distance.js')).toMatch(/^2024-03-12 \{ .*: \d+/);
+});
+
+it('run-pipeline.js gets trips out of entries', async () => {
+  expect(await example('run-pipeline.js')).toMatch(/\n2024-03-12T\S+ {2}\d+ m {2}\w+/);
+});
+
+it('own-store.js shows that a second run writes nothing', async () => {
+  const shown = await example('own-store.js');
+  const [first, second] = shown.split('second run');
+  expect(first).toMatch(/'usercache.move': [1-9]/);
+  expect(second).not.toMatch(/apply|move|replace|put|acquire/);
+});
+
+it('push-a-day.js pushes to a server, twice the same', async () => {
+  const store = join(folder, 'pushed');
+  await run(['users', 'add', 'ada@example.org', '--store', store]);
+  const server = await startServer(store);
+  try {
+    const shown = await example('push-a-day.js', server.url);
+    expect(shown).toMatch(
+      /put: \{ inserted: \d+, updated: 0, rejected: 0 \}\nput: \{ inserted: 0, updated: \d+, rejected: 0 \}\n/,
+    );
+    expect(shown).toMatch(/get: no documents yet/);
+  } finally {
+    await server.stop();
+  }
+});
+
+it('no example is left out', async () => {
+  const here = (await readdir(sources)).filter((name) => name.includes('.')); // test/readers and test/deploy run the folders
+  expect([...tested].sort()).toEqual(here.sort());
+});

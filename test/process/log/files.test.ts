@@ -1,0 +1,375 @@
+// Log files: every line is there after close, rotation and compression lose nothing, faults never reach the writer.
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { tryLock } from '../../../src/log/file-lock.ts';
+import { type FileLog, openFileLog } from '../../../src/log/files.ts';
+import { parseFileLine } from '../../../src/log/line-format.ts';
+import { createQueue } from '../../../src/log/queue.ts';
+import type { FileLogOptions } from '../../../src/log/writer.ts';
+import { isMobilityError } from '../../../src/model/mobility-error.ts';
+import { isHere } from '../../support/needs.ts';
+import { until } from '../../support/until.ts';
+import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
+
+// Noon of the host's day, so that the current file has this name wherever the tests run.
+const noon = new Date(2026, 2, 14, 12).getTime();
+const current = 'server-2026-03-14.log';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: noon });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function open(logDir: string, changes: Partial<FileLogOptions> = {}): Promise<FileLog> {
+  const settings = { logDir, logLevel: 'debug', maxSizeMiB: 10, logMaxFiles: 1000 } as const;
+  return openFileLog({ ...settings, kind: 'server', threadId: 'main', warn: () => {}, ...changes });
+}
+
+const numbered = (count: number, from = 0): string[] => Array.from({ length: count }, (_, n) => `line ${from + n}`);
+
+/** Writes batches of 50 lines, each after the one before is on disk. */
+async function writeBatches(dir: string, { log }: FileLog, batches: number): Promise<void> {
+  const before = messagesOf(dir).length;
+  for (let n = 0; n < batches; n += 1) {
+    log.writeAll('DEBUG', numbered(50, n * 50));
+    await until(() => messagesOf(dir).length === before + (n + 1) * 50);
+  }
+}
+
+describe('a log file', () => {
+  it('has each message as one line with timestamp, level and thread id', async () => {
+    const dir = newFolder();
+    const files = await open(dir);
+    files.log.write('INFO', 'one\nmessage');
+    files.log.writeAll('DEBUG', ['two', 'three: ä😀']);
+    files.log.child!('42').write('ERROR', 'four');
+    await files.close();
+    const lines = textOf(dir, current).trimEnd().split('\n');
+    expect(lines.map((text) => text.replace(/^\S{10}T12:00:00\.000[+-]\d\d:\d\d:/, ''))).toEqual([
+      'INFO:main:one message',
+      'DEBUG:main:two',
+      'DEBUG:main:three: ä😀',
+      'ERROR:main-42:four',
+    ]);
+    expect(lines.map((text) => parseFileLine(text)!.time * 1000)).toEqual([noon, noon, noon, noon]);
+  });
+
+  it('has many lines in order, although they are formatted beside other work', async () => {
+    const dir = newFolder();
+    const files = await open(dir);
+    let formatted = 0;
+    const at = (i: number): string => {
+      formatted += 1;
+      return `line ${i}`;
+    };
+    const count = 50_000;
+    files.log.writeAll('DEBUG', { length: count, at });
+    files.log.write('INFO', 'the last line');
+    let turnsOfOthers = 0;
+    const others = (): void => {
+      if (formatted > count / 10) turnsOfOthers += 1;
+      if (formatted < count) setImmediate(others);
+    };
+    others();
+    await until(() => formatted >= count);
+    expect(turnsOfOthers).toBeGreaterThan(1);
+    await files.close();
+    expect(messagesOf(dir)).toEqual([...numbered(count), 'the last line']);
+  });
+
+  it('has lines of the configured level and above', async () => {
+    const dir = newFolder();
+    const { log, close } = await open(dir, { logLevel: 'warning' });
+    for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const) log.write(level, level);
+    log.writeAll('INFO', ['no', 'no']);
+    expect([log.enabled('INFO'), log.child!('1').enabled('WARNING')]).toEqual([false, true]);
+    await close();
+    expect(messagesOf(dir)).toEqual(['WARNING', 'ERROR']);
+  });
+
+  it('is private, also when it is compressed, and so is its folder', async () => {
+    const dir = join(newFolder(), 'new', 'logs');
+    const files = await open(dir, { maxSizeMiB: 0.001 });
+    await writeBatches(dir, files, 2);
+    await files.close();
+    expect(logFiles(dir)).toContain('server-2026-03-14.log.gz');
+    expect(statSync(dir).mode & 0o777).toBe(0o700);
+    for (const name of logFiles(dir)) expect(statSync(join(dir, name)).mode & 0o777).toBe(0o600);
+  });
+
+  it('is continued by the next process of the day, after a line that a crash cut off', async () => {
+    const dir = newFolder();
+    for (const text of ['first', 'second']) {
+      const files = await open(dir, { kind: 'pipeline' });
+      files.log.write('INFO', text);
+      await files.close();
+    }
+    writeFileSync(join(dir, 'pipeline-2026-03-14.log'), '2026-03-14T12:00:00.0', { flag: 'a' });
+    const files = await open(dir, { kind: 'pipeline' });
+    files.log.write('INFO', 'third');
+    await files.close();
+    expect(logFiles(dir)).toEqual(['pipeline-2026-03-14.log']);
+    expect(messagesOf(dir).filter((text) => text !== '')).toEqual(['first', 'second', 'third']);
+  });
+
+  it('has every line of a process that exits right after close; later lines are ignored', async () => {
+    const dir = newFolder();
+    expect(await ended(await startChild(dir, 'pipeline', '2000', 'close'))).toBe(0);
+    expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
+    const files = await open(dir);
+    const closed = files.close();
+    files.log.write('INFO', 'after');
+    await Promise.all([closed, files.close()]);
+    expect(textOf(dir, current)).toBe('');
+  });
+});
+
+describe('rotation', () => {
+  it('compresses full files and loses no line, also over a restart', async () => {
+    const dir = newFolder();
+    for (let run = 0; run < 2; run += 1) {
+      const files = await open(dir, { maxSizeMiB: 0.01 });
+      await writeBatches(dir, files, 10);
+      await files.close();
+    }
+    const parts = ['', '.1', '-2', '-2.1'];
+    const ending = (part: string): string => (part === '-2.1' ? '.log' : '.log.gz');
+    const names = parts.map((part) => `server-2026-03-14${part}${ending(part)}`);
+    expect(logFiles(dir)).toEqual([...names].sort());
+    const inOrder = names.flatMap((name) => textOf(dir, name).trimEnd().split('\n'));
+    expect(inOrder.map((text) => parseFileLine(text)!.message)).toEqual([...numbered(500), ...numbered(500)]);
+  });
+
+  it('starts a new file with the day', async () => {
+    const dir = newFolder();
+    const files = await open(dir);
+    files.log.write('INFO', 'today');
+    await until(() => messagesOf(dir).length === 1);
+    vi.setSystemTime(noon + 86_400_000);
+    files.log.write('INFO', 'tomorrow');
+    await files.close();
+    expect(logFiles(dir)).toEqual(['server-2026-03-14.log.gz', 'server-2026-03-15.log']);
+    expect(messagesOf(dir)).toEqual(['today', 'tomorrow']);
+  });
+
+  it('leaves the current file alone if it was begun while compressing waited for another process', async () => {
+    const dir = newFolder();
+    const other = tryLock(dir, 'archive')!;
+    const files = await open(dir);
+    files.log.write('INFO', 'today');
+    await until(() => messagesOf(dir).length === 1);
+    vi.setSystemTime(noon + 86_400_000);
+    files.log.write('INFO', 'tomorrow');
+    await until(() => messagesOf(dir).length === 2);
+    other.release();
+    await until(() => logFiles(dir).includes('server-2026-03-14.log.gz'));
+    files.log.write('INFO', 'later');
+    await files.close();
+    expect(logFiles(dir)).toEqual(['server-2026-03-14.log.gz', 'server-2026-03-15.log']);
+    expect(messagesOf(dir)).toEqual(['today', 'tomorrow', 'later']);
+  });
+
+  it('keeps the newest finished files, as many as configured', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'pipeline-2026-03-01.log.gz'), gzipSync('another kind\n'));
+    const files = await open(dir, { maxSizeMiB: 0.005, logMaxFiles: 3 });
+    await writeBatches(dir, files, 3);
+    for (let n = 3; n < 20; n += 1) files.log.writeAll('DEBUG', numbered(5000, n * 5000));
+    await files.close();
+    expect(logFiles(dir).filter((name) => name.startsWith('server') && name.endsWith('.gz'))).toHaveLength(3);
+    expect(messagesOf(dir)).toContain('line 99999');
+    expect(messagesOf(dir)).not.toContain('line 0');
+    expect(logFiles(dir)).toContain('pipeline-2026-03-01.log.gz');
+  });
+});
+
+describe('files that a killed process left', () => {
+  const leave = (dir: string, name: string, text: string): void =>
+    writeFileSync(join(dir, name), `1:2:3:4:5:6:${text}\n`);
+
+  it('are compressed by the next process: of other days, other kinds and other runs, but not twice', async () => {
+    const dir = newFolder();
+    for (const day of ['server-2026-03-12', 'pipeline-2026-03-12', 'server-2-2026-03-13'])
+      leave(dir, `${day}.log`, day);
+    leave(dir, 'server-2026-03-14.log', 'full');
+    leave(dir, 'server-2026-03-14.1.log', 'continued');
+    leave(dir, 'pipeline-2-2026-03-14.log', 'of today');
+    leave(dir, 'server-2026-03-12.log.gz.draft', 'incomplete');
+    leave(dir, 'notes.txt', 'not a log');
+    await (await open(dir)).close();
+    expect(logFiles(dir)).toEqual([
+      'notes.txt',
+      'pipeline-2-2026-03-14.log',
+      'pipeline-2026-03-12.log.gz',
+      'server-2-2026-03-13.log.gz',
+      'server-2026-03-12.log.gz',
+      'server-2026-03-14.1.log',
+      'server-2026-03-14.log.gz',
+    ]);
+    expect(messagesOf(dir).sort()).toContain('server-2-2026-03-13');
+  });
+
+  it('are left alone while their process lives, by a server of another kind too', async () => {
+    const dir = newFolder();
+    const other = await open(dir, { kind: 'pipeline' });
+    vi.setSystemTime(noon + 86_400_000);
+    await (await open(dir)).close();
+    other.log.write('INFO', 'still open');
+    await until(() => messagesOf(dir).length === 1);
+    expect(logFiles(dir)).toContain('pipeline-2026-03-15.log');
+    await other.close();
+  });
+
+  it('keep all lines if the clock was set back and a name is used twice', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'server-2026-03-12.log.gz'), gzipSync('1:2:3:4:5:6:before\n'));
+    leave(dir, 'server-2026-03-12.log', 'after');
+    await (await open(dir)).close();
+    expect(messagesOf(dir)).toEqual(['before', 'after']);
+  });
+});
+
+describe('several processes', () => {
+  it('of a kind each have their own file, and the next ones continue these', async () => {
+    const dir = newFolder();
+    for (const round of [1, 2]) {
+      const both = [await open(dir), await open(dir)];
+      for (const [i, { log }] of both.entries()) log.write('INFO', `${i + 1} ${round}`);
+      for (const { close } of both) await close();
+    }
+    expect(logFiles(dir)).toEqual(['server-2-2026-03-14.log', current]);
+    expect(messagesOf(dir)).toEqual(['2 1', '2 2', '1 1', '1 2']);
+  });
+
+  it('leave a file to its process until that ends, also by a kill', async () => {
+    vi.useRealTimers();
+    const dir = newFolder();
+    const child = await startChild(dir, 'server', '10', 'wait');
+    const end = ended(child);
+    await spoke(child);
+    const sourceOf = async (text: string): Promise<string> => {
+      const files = await open(dir);
+      files.log.write('INFO', text);
+      await files.close();
+      return logFiles(dir).find((name) => textOf(dir, name).includes(text))!;
+    };
+    expect(await sourceOf('beside it')).toMatch(/^server-2-/);
+    child.kill('SIGKILL');
+    await end;
+    expect(await sourceOf('after it')).toMatch(/^server-\d{4}/);
+  });
+
+  it.each([
+    ['that start and rotate all the time', 'pipeline', [1, 2, 3], []],
+    ['of a server, which write through their primary,', 'server', [1], ['3']],
+  ])('%s lose no line', async (_, kind, numbers, workers) => {
+    vi.useRealTimers();
+    const dir = newFolder();
+    const children = await Promise.all(numbers.map(() => startChild(dir, kind, '3000', 'close', '0.02', ...workers)));
+    expect(new Set(await Promise.all(children.map(ended)))).toEqual(new Set([0]));
+    expect(messagesOf(dir)).toHaveLength(9000);
+    expect(new Set(messagesOf(dir)).size).toBe(9000);
+    expect(logFiles(dir).filter((name) => name.startsWith('server-2-'))).toEqual([]);
+  });
+
+  it('wait with compression while another one rewrites finished files', async () => {
+    const dir = newFolder();
+    writeFileSync(join(dir, 'server-2026-03-12.log'), 'old\n');
+    const lock = tryLock(dir, 'archive')!;
+    const files = await open(dir);
+    files.log.write('INFO', 'meanwhile');
+    await until(() => messagesOf(dir).includes('meanwhile'));
+    expect(logFiles(dir)).toContain('server-2026-03-12.log');
+    lock.release();
+    await files.close();
+    expect(logFiles(dir)).toContain('server-2026-03-12.log.gz');
+  });
+});
+
+describe('a fault', () => {
+  it.skipIf(!isHere('/dev/full', existsSync('/dev/full')))(
+    'of a full disk never reaches the writer; dropped lines are counted',
+    async () => {
+      const dir = newFolder();
+      symlinkSync('/dev/full', join(dir, current));
+      const warnings: string[] = [];
+      const files = await open(dir, { warn: (text) => warnings.push(text) });
+      files.log.writeAll('INFO', ['lost 1', 'lost 2', 'lost 3']);
+      await until(() => warnings.length === 1);
+      files.log.write('INFO', 'lost 4');
+      unlinkSync(join(dir, current));
+      let written = 4;
+      await until(() => {
+        files.log.write('INFO', 'perhaps');
+        written += 1;
+        return logFiles(dir).includes(current) && messagesOf(dir).includes('perhaps');
+      });
+      await files.close();
+      const [report, ...kept] = messagesOf(dir);
+      const dropped = Number(/^Log lines dropped = (\d+) since 2026-03-14T12:00:00\S+: ENOSPC/.exec(report!)?.[1]);
+      expect(dropped + kept.length).toBe(written); // each line was either written or counted
+      expect(warnings).toHaveLength(1);
+    },
+  );
+
+  it('of a slow disk makes a bounded number of lines wait; the others are counted', async () => {
+    const texts: string[] = [];
+    let resume = (): void => {};
+    const blocked = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    const { log, close } = createQueue({
+      ...{ level: 'debug', threadId: 'w1', zone: 'UTC', now: () => noon / 1000, warn: () => {} },
+      write: (lines) => blocked.then(() => void texts.push(lines)),
+    });
+    const long = 'x'.repeat(10_000);
+    for (let n = 0; n < 10_000; n += 1) log.write('INFO', long);
+    resume();
+    await close();
+    const kept = texts.join('').split(long).length - 1;
+    expect(kept).toBeLessThan(8000);
+    expect(texts.join('')).toContain(`Log lines dropped = ${10_000 - kept} since 2026-03-14`);
+  });
+
+  it('of the folder is reported when the log is opened, with advice', async () => {
+    const file = join(newFolder(), 'a-file');
+    writeFileSync(file, '');
+    const [folder, unlockable] = [newFolder(), newFolder()];
+    mkdirSync(join(folder, current)); // stands for a file of another owner
+    writeFileSync(join(unlockable, '.server.claim'), 'no lock here '.repeat(100));
+    for (const dir of [file, join(file, 'logs'), folder, unlockable]) {
+      const failure = await open(dir).catch((error) => error);
+      expect(isMobilityError(failure, 'MOBILITY_CONFIG')).toBe(true);
+      expect((failure as Error).message).toContain('MOBILITY_LOG_DIR');
+    }
+  });
+
+  it('of a removed folder ends with the next line, which creates it again, with a claim', async () => {
+    const dir = join(newFolder(), 'logs');
+    const files = await open(dir);
+    files.log.write('INFO', 'before');
+    await until(() => messagesOf(dir).length === 1);
+    rmSync(dir, { recursive: true });
+    files.log.write('INFO', 'after');
+    await until(() => existsSync(dir) && messagesOf(dir).length === 1);
+    const second = await open(dir);
+    expect(readdirSync(dir)).toContain('server-2-2026-03-14.log');
+    await second.close();
+    await files.close();
+    expect(messagesOf(dir)).toEqual(['after']);
+  });
+
+  it('of compression is reported, and the other files are compressed', async () => {
+    const dir = newFolder();
+    mkdirSync(join(dir, 'server-2026-03-12.log'));
+    writeFileSync(join(dir, 'server-2026-03-13.log'), 'old\n');
+    const warnings: string[] = [];
+    await (await open(dir, { warn: (text) => warnings.push(text) })).close();
+    expect(warnings).toEqual([expect.stringContaining('could not be compressed: EISDIR')]);
+    expect(logFiles(dir)).toContain('server-2026-03-13.log.gz');
+  });
+});

@@ -1,0 +1,63 @@
+// What the tests of log files share: folders that go away, children that write, and reading files back plainly.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import { afterEach } from 'vitest';
+import { buildProgram } from '../../../support/build.ts';
+
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new folder that is removed after the test. */
+export function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'mobility-log-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** Starts a process that writes a log: `DIR KIND LINES END [MIB [WORKERS]]`, see `write-log.mjs`. */
+export async function startChild(...args: string[]): Promise<ChildProcess> {
+  const writer = fileURLToPath(new URL('./write-log.mjs', import.meta.url));
+  return spawn(process.execPath, [writer, await buildProgram(), ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** Resolves with the exit code or signal. */
+export function ended(child: ChildProcess): Promise<number | string | null> {
+  return new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ?? code)));
+}
+
+/** Resolves at the child's first output. */
+export function spoke(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => child.stdout!.once('data', () => resolve()));
+}
+
+/** Files that are logs, sorted. */
+export function logFiles(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => !name.startsWith('.'))
+    .sort();
+}
+
+/** Text of a log file, compressed or not. */
+export function textOf(folder: string, name: string): string {
+  const bytes = readFileSync(join(folder, name));
+  return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
+}
+
+/** Messages of all files, by name of the file. If files are renamed or compressed meanwhile, it reads them again. */
+export function messagesOf(folder: string): string[] {
+  for (;;) {
+    try {
+      const lines = logFiles(folder).flatMap((name) => textOf(folder, name).split('\n'));
+      return lines.filter((line) => line !== '').map((line) => line.split(':').slice(6).join(':'));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+}

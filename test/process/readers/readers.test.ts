@@ -1,0 +1,270 @@
+// Exports are opened by programs that nobody here wrote: they see the rows, types and places that this one wrote.
+// Needs `npm run test:readers`; without it the tests are skipped.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tables } from '../../../src/export/columns.ts';
+import { freshProgram, type Program } from '../../cli/kit.ts';
+import { isHere } from '../../support/needs.ts';
+
+const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const installed = isHere(
+  'programs that read exports: `npm run test:readers`',
+  existsSync(file('../../../.readers/installed.txt')),
+);
+
+/** What each program saw, as read_exports.py tells it. */
+interface Seen {
+  pandas: {
+    trips: number;
+    points: number;
+    sections_with_trip: number;
+    metres: number;
+    metres_of_days: number;
+    types: Record<string, string>;
+    tracked_at: string;
+    modes: Record<string, number>;
+    confirmed: string[];
+  };
+  geopandas: {
+    crs: string;
+    rows: Record<string, number>;
+    shapes: Record<string, string[]>;
+    bounds: Record<'parquet' | 'geojson' | 'csv', number[]>;
+    same_lines: boolean;
+    started_at: string;
+    lines: Record<string, number>;
+    geo: { bbox: number[]; geometry_types: string[] };
+  };
+  trackintel: {
+    classes: string[];
+    rows: number[];
+    legs_without_trip: number;
+    trips_without_stays: number;
+    activities: number;
+    generated: number[];
+    split: Record<string, number>;
+  };
+  movingpandas: { trajectories: number; points: number; metres: number };
+  scikit_mobility: { columns: string[]; rows: number; datetime: string };
+  duckdb: {
+    rows: Record<string, number>;
+    types: Record<string, string>[];
+    modes: Record<string, number>;
+    keys: number;
+  };
+  gpx: {
+    tracks: number;
+    points: number;
+    without_time: number;
+    types: string[];
+    valid: boolean;
+    faults: string[];
+    refuses: boolean;
+  };
+  frictionless: {
+    reports: Record<string, { valid: boolean; tables: number; faults: string[] }>;
+    finds_a_change: boolean;
+  };
+}
+
+/** Runs a script in the environment of the readers, without a screen; returns what it prints. */
+async function python(args: readonly string[]): Promise<string> {
+  const program = file(
+    process.platform === 'win32' ? '../../../.readers/Scripts/python' : '../../../.readers/bin/python',
+  );
+  const { stdout } = await promisify(execFile)(program, args, { env: { ...process.env, MPLBACKEND: 'agg' } });
+  return stdout;
+}
+
+const startTime = 240_000; // ms; a cold start of seven libraries on a machine that others share
+
+describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
+  let program: Program;
+  let seen: Seen;
+  /** Rows by kind, as the program counted them. */
+  let wrote: Record<string, number>;
+  let user: string;
+
+  beforeAll(async () => {
+    program = await freshProgram();
+    const run = async (...args: string[]) => {
+      const said = await program.run(args);
+      expect(said, said.stderr).toMatchObject({ code: 0 });
+      return said;
+    };
+    // Two days around the change to summer time; one of the two people lives in Stockholm.
+    await run('simulate', '--users', '2', '--days', '2', '--from', '2024-03-30', '--seed', 'readers');
+    await run('pipeline', '--all');
+    user = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[1]!.user_email;
+    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-31', '--json')).json<{
+      trips: { id: string }[];
+    }>().trips;
+    await run('label', '--user', user, '--trip', trip!.id, '--mode', 'bus', '--purpose', 'work');
+    const out = (name: string) => ['--out', `${program.folder}/${name}`];
+    const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which nobody gets unasked
+    for (const format of ['parquet', 'jsonl']) await run('export', '--all', '--format', format, ...all, ...out(format));
+    for (const format of ['geojson', 'gpx']) await run('export', '--all', '--format', format, ...out(format));
+    const other = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[0]!
+      .user_email;
+    await run('export', '--user', other, '--format', 'jsonl', ...out('unlabelled'));
+    for (const names of ['trackintel', 'scikit-mobility'])
+      await run('export', '--all', '--format', 'csv', '--names', names, ...out(names));
+    const csv = (await run('export', '--all', '--format', 'csv', ...all, ...out('csv'), '--json')).json<{
+      files: { kind: string; rows: number }[];
+    }>();
+    wrote = Object.fromEntries(csv.files.map(({ kind, rows }) => [kind, rows]));
+    seen = JSON.parse(await python([file('read_exports.py'), program.folder]));
+  }, startTime);
+
+  const of = <R extends keyof Seen>(reader: R): Seen[R] => {
+    expect(seen[reader]).not.toHaveProperty('error');
+    return seen[reader];
+  };
+
+  it('pandas joins tables of three formats and reads times with and without a zone', () => {
+    const { trips, points, sections_with_trip, metres, metres_of_days, types, tracked_at, confirmed } = of('pandas');
+    expect([trips, points, sections_with_trip]).toEqual([wrote.trips, wrote.points, wrote.sections]);
+    expect(metres).toBeGreaterThan(10_000);
+    expect(metres_of_days).toBeCloseTo(metres, 3);
+    expect(types.started_at).toMatch(/^datetime64\[\w+, UTC\]$/);
+    expect(types.started_local).toMatch(/^datetime64\[\w+\]$/);
+    expect(types).toMatchObject({ duration_s: 'float64', sections: 'int64' });
+    expect(tracked_at).toMatch(/UTC/);
+    expect(confirmed).toEqual(['bus']);
+  });
+
+  it('geopandas reads GeoParquet, GeoJSON and WKT as the same lines in degrees, and JSON lines as features', () => {
+    const { crs, rows, shapes, bounds, same_lines, started_at, lines, geo } = of('geopandas');
+    expect(crs).toBe('OGC:CRS84');
+    for (const kind of ['trips', 'sections', 'places', 'points'])
+      expect([rows[kind], lines[kind]]).toEqual([wrote[kind], wrote[kind]]);
+    expect(geo).toMatchObject({ geometry_types: ['LineString'], bbox: bounds.parquet });
+    expect(shapes).toEqual({
+      trips: ['LineString'],
+      sections: ['LineString'],
+      places: ['Point'],
+      points: ['Point'],
+    });
+    expect(bounds.geojson).toEqual(bounds.parquet);
+    expect(bounds.csv).toEqual(bounds.parquet);
+    expect(same_lines).toBe(true);
+    expect(started_at).toMatch(/UTC/);
+  });
+
+  it('trackintel reads its four tables without further code, finds tours and computes the modal split', () => {
+    const { classes, rows, legs_without_trip, trips_without_stays, activities, split, generated } = of('trackintel');
+    expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsGeoDataFrame']);
+    expect(rows).toEqual([wrote.points, wrote.places, wrote.sections, wrote.trips]);
+    expect(legs_without_trip).toBe(0);
+    expect(trips_without_stays).toBe(0);
+    expect(activities).toBeGreaterThan(2);
+    for (const count of generated) expect(count).toBeGreaterThan(0); // locations, tours by distance and place, trips
+    expect(Object.keys(split)).toContain('walking');
+    expect(Object.values(split).reduce((sum, share) => sum + share, 0)).toBeGreaterThan(0.99);
+  });
+
+  it('movingpandas makes a trajectory of each section', () => {
+    const { trajectories, points, metres } = of('movingpandas');
+    expect(trajectories).toBe(wrote.sections);
+    expect(points).toBe(wrote.points);
+    // Lengths on the ellipsoid, without the way between two sections.
+    expect(metres / of('pandas').metres).toBeGreaterThan(0.9);
+    expect(metres / of('pandas').metres).toBeLessThan(1.05);
+  });
+
+  it('the table for scikit-mobility has the columns that its TrajDataFrame asks for', () => {
+    const { columns, rows, datetime } = of('scikit_mobility');
+    expect(columns.slice(0, 4)).toEqual(['uid', 'lat', 'lng', 'datetime']);
+    expect(rows).toBe(wrote.points);
+    expect(datetime).toMatch(/UTC/);
+  });
+
+  it('DuckDB queries CSV, Parquet and JSON lines as they are', () => {
+    const { rows, types, modes, keys } = of('duckdb');
+    expect(rows).toEqual({ csv: wrote.points, parquet: wrote.points, jsonl: wrote.points, entries: wrote.entries });
+    const expected = { started_local: 'TIMESTAMP', day: 'DATE', duration_s: 'DOUBLE', sections: 'BIGINT' };
+    for (const ofTable of types) expect(ofTable).toEqual({ started_at: 'TIMESTAMP WITH TIME ZONE', ...expected });
+    for (const [mode, metres] of Object.entries(of('pandas').modes)) expect(modes[mode]).toBeCloseTo(metres, 3);
+    expect(keys).toBeGreaterThan(5);
+  });
+
+  it('gpxpy reads every point with its time, and the schema of GPX 1.1 finds nothing wrong', () => {
+    const { tracks, points, without_time, types, valid, faults, refuses } = of('gpx');
+    expect([tracks, points, without_time]).toEqual([wrote.sections, wrote.points, 0]);
+    expect(types).toContain('walking');
+    expect(faults).toEqual([]);
+    expect(valid).toBe(true);
+    expect(refuses).toBe(true); // the schema is one that can find faults
+  });
+
+  it('frictionless finds every file as its manifest says: columns, types, rows, checksum', () => {
+    const { reports, finds_a_change } = of('frictionless');
+    expect(Object.keys(reports).length).toBe(8);
+    for (const [name, { valid, tables, faults }] of Object.entries(reports)) {
+      expect([name, faults, valid]).toEqual([name, [], true]);
+      expect(tables).toBeGreaterThan(0);
+    }
+    expect(finds_a_change).toBe(true);
+  });
+
+  describe('examples/notebooks', () => {
+    const exports: Record<string, readonly string[]> = {
+      'modal_split.py': ['parquet'],
+      'map.py': ['parquet', 'trackintel'],
+      'week.py': ['parquet'],
+    };
+
+    /** Runs a notebook as its header says; returns its table, and that it drew. */
+    async function notebook(name: string): Promise<string> {
+      const picture = `${program.folder}/${name}.svg`;
+      const folders = exports[name]!.map((one) => `${program.folder}/${one}`);
+      const printed = await python([file(`../../../examples/notebooks/${name}`), ...folders, picture]);
+      const svg = await readFile(picture, 'utf8');
+      expect(svg.match(/<path/g)!.length).toBeGreaterThan(10);
+      return printed;
+    }
+
+    it(
+      'modal_split.py draws the kilometres of the export, with what the participant named',
+      async () => {
+        const printed = await notebook('modal_split.py');
+        const km = Object.values(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
+        const rows = [...printed.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
+        expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(km, 0);
+        expect(printed).toMatch(/^bus +1/m);
+      },
+      startTime,
+    );
+
+    it(
+      'map.py draws the ways of one person and where they stay',
+      async () => {
+        const [, sections, stays, locations] = /(\d+) sections, (\d+) stays at (\d+) locations/
+          .exec(await notebook('map.py'))!
+          .map(Number) as [number, number, number, number];
+        expect(sections).toBeGreaterThan(wrote.sections! / 3);
+        expect(stays).toBeGreaterThan(locations);
+      },
+      startTime,
+    );
+
+    it(
+      'week.py counts every trip once, on the local clock',
+      async () => {
+        const rows = (await notebook('week.py')).split('\n').slice(1, -1);
+        expect(rows.reduce((sum, row) => sum + Number(row.trim().split(/ +/)[2]), 0)).toBe(wrote.trips);
+        expect(new Set(rows.map((row) => row.trim()[0]))).toEqual(new Set(['6', '7'])); // Saturday and Sunday
+      },
+      startTime,
+    );
+
+    it('none is left out', async () => {
+      const here = await readdir(file('../../../examples/notebooks'));
+      expect(here.sort()).toEqual(['README.md', ...Object.keys(exports)].sort());
+    });
+  });
+});

@@ -1,0 +1,53 @@
+// The description of the server: made from the routes, valid, and served.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { expect, it } from 'vitest';
+import { openApi } from '../../../src/server/openapi.ts';
+import { openRoutes, routes } from '../../../src/server/routes/all-routes.ts';
+import { openKit } from '../../server/kit.ts';
+
+const document = openApi(routes, openRoutes);
+
+it('is valid OpenAPI 3.1, describes every route, and is what the server gives once to each caller', async () => {
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(structuredClone(document) as Record<string, unknown>);
+  expect([valid, errors]).toEqual([true, undefined]);
+  expect(validator.version).toBe('3.1');
+  for (const route of [...routes, ...openRoutes]) expect(route.summary, route.path).not.toBe('');
+  const kit = await openKit();
+  const { json, headers } = await kit.request('/openapi.json');
+  expect(json).toEqual(JSON.parse(JSON.stringify(document)));
+  const again = { headers: { 'If-None-Match': headers.get('etag')! } };
+  expect(await kit.request('/openapi.json', again)).toMatchObject({ status: 304, text: '' });
+  await kit.close();
+});
+
+it('redocly finds nothing to mend, but that some calls have no 4xx on purpose', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-openapi-'));
+  const file = join(folder, 'openapi.json');
+  await writeFile(file, JSON.stringify(document));
+  const cli = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
+  const args = [cli, 'lint', file, '--format=json', '--skip-rule=operation-4xx-response'];
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env });
+  expect(JSON.parse(stdout)).toMatchObject({ totals: { errors: 0, warnings: 0 } });
+  await rm(folder, { recursive: true });
+}, 60_000);
+
+it('the table of calls in docs/api.md is made from it', () => {
+  const rows = [
+    ...routes.map(
+      (route) =>
+        `| \`${route.inQuery ? 'GET, ' : ''}POST ${route.path.replace(':date', '<date>')}\` | ${route.summary} |`,
+    ),
+    ...openRoutes.map((route) => `| \`GET ${route.path.replace(':file', '<file>')}\` | ${route.summary} |`),
+  ];
+  const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+  expect(page).toContain(['| Call | Purpose |', '|---|---|', ...rows, ''].join('\n'));
+});

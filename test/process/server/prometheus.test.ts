@@ -1,0 +1,117 @@
+// The metrics as Prometheus reads them, and the alerts of docs/operations.md in situations that an operator must hear
+// of.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { countCalls } from '../../../src/server/call-metrics.ts';
+import { androidLocation, now, openKit } from '../../server/kit.ts';
+import { isHere } from '../../support/needs.ts';
+import { tempFolder } from '../../support/temp-folders.ts';
+
+const project = fileURLToPath(new URL('../../..', import.meta.url));
+const promtool = join(project, '.debian/usr/bin/promtool');
+const hasPromtool = isHere('promtool in .debian (`npm run test:proxies`)', existsSync(promtool));
+
+const page = readFileSync(join(project, 'docs/operations.md'), 'utf8');
+const rules = /```yaml\n(groups:\n.*?)```/s.exec(page)![1]!;
+
+const run = (args: string[], input = ''): string => {
+  const { status, stdout, stderr } = spawnSync(promtool, args, { input, encoding: 'utf8' });
+  return `${status}: ${stdout}${stderr}`;
+};
+
+/** The text of `/metrics` of a server at work, in which each counted thing happened `events` times. */
+async function metricsAfter(events: number): Promise<string> {
+  const { figures, registry } = countCalls();
+  const kit = await openKit({ metrics: { figures, text: () => registry.metrics() } });
+  await kit.user('ada');
+  const entries = Array.from({ length: events }, () => ({ no: 'entry' }));
+  if (events > 0)
+    await kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(now), ...entries] });
+  for (let n = 0; n < events; n += 1) {
+    figures.ended({ handler: 'userCache.put', cause: 'server' }, 503, 0.1);
+    figures.limitMet('calls_per_minute');
+  }
+  const { text } = await kit.request('/metrics');
+  await kit.close();
+  return text;
+}
+
+/** The samples of a text, by series. */
+const samplesOf = (text: string): Map<string, string> =>
+  new Map(text.split('\n').flatMap((line) => (/^mobility_/.test(line) ? [line.split(' ') as [string, string]] : [])));
+
+/** Alerts that must fire in a situation; each series takes its values minute by minute. */
+interface Situation {
+  series: Record<string, string>;
+  at: string;
+  fires: string[];
+}
+
+/** Series that no server gives from its start: those of Prometheus itself and of a study. */
+const others = ['up{job="mobility"}', 'mobility_study_joined_last_hour{study="sunny"}'];
+
+/** Runs the alerts over situations, each beside the series that a server gives from its start. */
+async function judge(situations: Record<string, Situation>): Promise<string> {
+  const folder = await tempFolder();
+  const quiet = samplesOf(await metricsAfter(0));
+  const names = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
+  const tests = Object.entries(situations).map(([name, { series, at, fires }]) => {
+    for (const one of Object.keys(series)) expect([...quiet.keys(), ...others]).toContain(one);
+    const values = { ...Object.fromEntries([...quiet].map(([one, value]) => [one, `${value}x1500`])), ...series };
+    return {
+      ...{ name, interval: '1m' },
+      input_series: Object.entries(values).map(([one, value]) => ({ series: one, values: value })),
+      promql_expr_test: names.map((alert) => ({
+        ...{ expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`, eval_time: at },
+        exp_samples: fires.includes(alert) ? [{ labels: '{}', value: 1 }] : [],
+      })),
+    };
+  });
+  writeFileSync(join(folder, 'rules.yml'), rules);
+  // JSON is YAML.
+  const file = { rule_files: ['rules.yml'], evaluation_interval: '1m', tests };
+  writeFileSync(join(folder, 'test.yml'), JSON.stringify(file));
+  return run(['test', 'rules', join(folder, 'test.yml')]);
+}
+
+describe.skipIf(!hasPromtool)('Prometheus', () => {
+  it('takes the metrics of a fresh server and of one at work without a complaint', async () => {
+    for (const events of [0, 3]) expect(run(['check', 'metrics'], await metricsAfter(events))).toBe('0: ');
+  });
+
+  it('fires each alert of the docs at the first event that it is for, and is silent before', async () => {
+    const disk = { mobility_disk_free_bytes: '100x1500', mobility_store_bytes: '51x1500' };
+    const outcome = await judge({
+      'nothing happens': { series: {}, at: '24h', fires: [] },
+      'the first calls that met a limit': {
+        series: { 'mobility_limits_met_total{limit="calls_per_minute"}': '0x60 7x60' },
+        ...{ at: '62m', fires: ['CallersMeetLimits'] },
+      },
+      'the first entries that were set aside': {
+        series: { 'mobility_set_aside_entries{reason="format_unknown"}': '0x60 5000x60' },
+        ...{ at: '62m', fires: ['EntriesSetAside'] },
+      },
+      'the first calls that fail': {
+        series: { 'mobility_calls_total{handler="userCache.put",status="503",cause="server"}': '0x60 0+200x15' },
+        ...{ at: '74m', fires: ['CallsFail'] },
+      },
+      'a wave of people who join a study': {
+        series: { 'mobility_study_joined_last_hour{study="sunny"}': '0x60 101x60' },
+        ...{ at: '62m', fires: ['StudyFlooded'] },
+      },
+      'late diaries': {
+        series: { 'mobility_diary_lag_seconds{at="p95"}': '0x60 1801x60' },
+        ...{ at: '95m', fires: ['DiariesLate'] },
+      },
+      'a pipeline that stands still and fails, and a full disk': {
+        series: { mobility_waiting_age_seconds: '3601x1500', mobility_failed_users: '1x1500', ...disk },
+        ...{ at: '40m', fires: ['PipelineStandsStill', 'PipelineFails', 'DiskFull'] },
+      },
+      'a server that is down': { series: { 'up{job="mobility"}': '0x60' }, at: '10m', fires: ['MobilityDown'] },
+    });
+    expect(outcome).toContain('SUCCESS');
+  });
+});

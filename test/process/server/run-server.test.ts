@@ -1,0 +1,309 @@
+// `mobility serve` as processes: several workers, one log file, signals, and what it refuses to do.
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseFileLine } from '../../../src/log/line-format.ts';
+import { isLoopback } from '../../../src/server/loopback.ts';
+import { urlOf } from '../../../src/server/run-server.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { type RunningServer, start, startServer } from '../../faults/program.ts';
+import { androidLocation } from '../../server/kit.ts';
+import { buildProgram } from '../../support/build.ts';
+import { until } from '../../support/until.ts';
+
+let folder: string;
+let count = 0;
+let address: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mobility-serve-'));
+  await buildProgram();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  count += 1;
+  address = join(folder, String(count));
+  const store = await openStore(address);
+  await store.users.register('ada', { now: 1 });
+  await store.close();
+});
+
+/** Lines of the server log, in order. Behind the last line break a process may be writing one. */
+function logLines() {
+  const dir = join(address, 'logs');
+  const names = readdirSync(dir).filter((name) => name.endsWith('.log'));
+  return names
+    .flatMap((name) => readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1))
+    .map((text) => {
+      const line = parseFileLine(text);
+      expect(line, text).not.toBeNull();
+      return line!;
+    });
+}
+const put = (server: RunningServer, ts: number) =>
+  server.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
+
+/** Sends a body up to a place, tells the server to stop, and sends the rest when it takes no more connections. */
+async function stopDuringPut(server: RunningServer, body: string, place: number) {
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (piece) => {
+    received += piece;
+  });
+  const ended = new Promise((resolve) => socket.on('close', resolve));
+  socket.write(
+    `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, place)}`,
+  );
+  while (!server.output().stdout.includes(' POST /usercache/put'))
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  const stopped = server.stop();
+  const refused = () =>
+    fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) }).then(
+      () => false,
+      () => true,
+    );
+  while (!(await refused())) await new Promise((resolve) => setTimeout(resolve, 10));
+  socket.write(body.slice(place));
+  await ended;
+  return { received, exit: await stopped };
+}
+
+/** Of a process, as Linux names it: T is stopped, Z ended; null: it is gone. */
+function stateOf(pid: string | number): string | null {
+  try {
+    return / (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, ''))![1]!;
+  } catch {
+    return null;
+  }
+}
+
+describe('several workers', () => {
+  it('share one address and one log file, and each call keeps its thread id', async () => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2' } });
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => put(server, 1463502000 + i)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(40).fill(200));
+    const exit = await server.stop();
+    expect([exit.code, exit.signal]).toEqual([0, null]);
+    const lines = logLines();
+    const threads = new Set(lines.map(({ thread }) => thread));
+    expect([...threads].filter((thread) => /^w[12]-\d+$/.test(thread))).toHaveLength(40);
+    for (const thread of threads) {
+      if (!thread.startsWith('w')) continue;
+      const own = lines.filter((line) => line.thread === thread).map(({ message }) => message.split(' ')[0]);
+      expect(own).toEqual(['START', 'Called', 'Found', 'user_uuid', 'Updated', 'Stored', 'Answered', 'END']);
+    }
+    expect(lines[0]!.message).toMatch(/^Server started with workers = 2 on http:/);
+    expect(lines.at(-1)!.message).toBe('Server stopped');
+    expect(exit.stdout.split('\n').filter((line) => line.startsWith('END '))).toHaveLength(40);
+  });
+
+  // Which processes are whose children is read from /proc.
+  it.skipIf(process.platform !== 'linux')(
+    'a worker that dies is replaced and reported, and no counter falls',
+    async () => {
+      const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
+      const counted = async (name: string): Promise<number> => {
+        const text = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+        return Number(
+          text
+            .split('\n')
+            .find((line) => line.startsWith(`${name} `))
+            ?.slice(name.length),
+        );
+      };
+      const puts = 'mobility_calls_total{handler="userCache.put",status="200",cause="none"}';
+      expect(await counted(puts)).toBe(0);
+      for (let i = 0; i < 10; i += 1) await put(server, i);
+      expect(await counted(puts)).toBe(10);
+      expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(10);
+      const memory = await counted('process_resident_memory_bytes');
+      const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+      expect(children).toHaveLength(2);
+      process.kill(Number(children[0]), 'SIGKILL');
+      const sees = (text: string) => server.output().stderr.includes(text);
+      await until(() => sees('ended with SIGKILL'));
+      for (let i = 0; i < 10; i += 1) expect((await put(server, i)).status).toBe(200);
+      const workers = () =>
+        readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ').length;
+      await until(() => workers() >= 2);
+      expect(await counted(puts)).toBe(20);
+      expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(20);
+      expect(await counted('process_resident_memory_bytes')).toBeLessThan(1.4 * memory);
+      expect((await server.stop()).code).toBe(0);
+      expect(logLines().some(({ level, message }) => level === 'ERROR' && message.includes('ended with SIGKILL'))).toBe(
+        true,
+      );
+    },
+  );
+
+  /** Runs a script as primary process; it has `startWorkers`, `options` for it, `deaths`, and workers that listen. */
+  const runPrimary = async (lines: readonly string[]) => {
+    const script = join(folder, `${count}.mjs`);
+    await writeFile(script, primaryOf(await buildProgram(), lines));
+    return promisify(execFile)(process.execPath, [script]);
+  };
+
+  // The state of a process is read from /proc.
+  it.skipIf(process.platform !== 'linux')('a message to a worker that has just died ends nothing', async () => {
+    const { stdout, stderr } = await runPrimary([
+      'const workers = await startWorkers(options);',
+      'const [{ process: child }] = Object.values(cluster.workers);',
+      "child.kill('SIGKILL');",
+      // No news comes to this process while it waits like this.
+      "while (!readFileSync('/proc/' + child.pid + '/stat', 'utf8').includes(') Z'));",
+      'Object.values(cluster.workers)[0].send({});',
+      'while (deaths.length === 0) await turn();',
+      'await workers.stop();',
+      'console.log(deaths.join());',
+    ]);
+    expect([stdout, stderr]).toEqual([expect.stringMatching(/^worker 1 ended with SIGKILL;.*\n$/), '']);
+  });
+
+  it('one that cannot be started is reported, and tried again', async () => {
+    const { stdout, stderr } = await runPrimary([
+      'const workers = await startWorkers(options);',
+      'const node = process.execPath;',
+      "process.execPath = node + '-is-gone';",
+      "Object.values(cluster.workers)[0].process.kill('SIGKILL');",
+      'while (deaths.length < 3) await turn();',
+      'process.execPath = node;',
+      "await new Promise((resolve) => cluster.once('listening', resolve));",
+      'await workers.stop();',
+      "console.log(deaths.slice(0, 3).join('\\n'));",
+    ]);
+    const failed = /^worker 1 ended with spawn .*-is-gone ENOENT; the next one starts in \d+ ms$/;
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringContaining('worker 1 ended with SIGKILL'),
+      expect.stringMatching(failed),
+      expect.stringMatching(failed),
+    ]);
+    expect(stderr).toBe('');
+  });
+
+  it('none that can be started ends the server, and says why', async () => {
+    const { stdout, stderr } = await runPrimary([
+      "process.execPath += '-is-gone';",
+      'await startWorkers(options).catch((error) => console.log(error.code, error.message));',
+    ]);
+    expect(stdout).toMatch(/^MOBILITY_CONFIG a worker ended with spawn .* ENOENT before it listened;.*\n$/);
+    expect(stderr).toBe('');
+  });
+
+  it.skipIf(process.platform !== 'linux')('end without a word when the primary process is killed', async () => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
+    const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ');
+    const { hostname, port } = new URL(server.url);
+    const callers = Array.from({ length: 4 }, () => connect(Number(port), hostname).on('error', () => {}));
+    const call = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    // Each connection has its worker by the time of its first answer.
+    await Promise.all(
+      callers.map((one) => new Promise((resolve) => one.once('data', resolve).write(call('/healthz')))),
+    );
+    for (const pid of children) process.kill(Number(pid), 'SIGSTOP');
+    for (const pid of children) while (stateOf(pid) !== 'T');
+    for (const one of callers) one.write(call('/metrics')); // each worker will ask the primary
+    process.kill(server.pid, 'SIGKILL');
+    while (![null, 'Z', 'X'].includes(stateOf(server.pid)));
+    for (const pid of children) process.kill(Number(pid), 'SIGCONT');
+    const { stderr } = await server.exit;
+    for (const one of callers) one.destroy();
+    expect(stderr.trim().split('\n')).toEqual([expect.stringContaining('mobility listens on')]);
+  });
+});
+
+/** A primary process whose workers just listen. */
+const primaryOf = (program: string, lines: readonly string[]) => `
+  import cluster from 'node:cluster';
+  import { readFileSync } from 'node:fs';
+  import { createServer } from 'node:http';
+  import { startWorkers } from ${JSON.stringify(join(program, 'dist/server/workers.js'))};
+
+  if (cluster.isWorker) {
+    createServer().listen(0, '127.0.0.1');
+    process.once('SIGTERM', () => process.exit(0));
+  } else {
+    const deaths = [];
+    const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const options = {
+      count: 2,
+      drainSeconds: 1,
+      logSource: () => 'source',
+      onDeath: (text) => deaths.push(text),
+    };
+    ${lines.join('\n    ')}
+  }
+`;
+
+describe('SIGTERM', () => {
+  it.each([
+    ['1', 30],
+    ['2', 30],
+    ['2', 200_000],
+  ])('with %s workers: a put of which %i bytes came is finished, the exit code is 0', async (workers, place) => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
+    const entry = androidLocation(7, { note: 'x'.repeat(300_000) });
+    const body = JSON.stringify({ user: 'ada', phone_to_server: [entry] });
+    const { received, exit } = await stopDuringPut(server, body, place);
+    expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
+    expect([exit.code, exit.signal, exit.stderr.split('\n').length]).toEqual([0, null, 2]);
+    expect(logLines().some(({ message }) => message.startsWith('END POST /usercache/put'))).toBe(true);
+  });
+});
+
+describe('refusals', () => {
+  const refused = async (...args: string[]) => {
+    const server = await start(['serve', '--store', address, '--port', '0', ...args]);
+    const { code, stderr } = await server.exit;
+    return { code, stderr };
+  };
+
+  it('dev listens beyond loopback only if the operator allows it', async () => {
+    const { code, stderr } = await refused('--auth', 'dev', '--host', '0.0.0.0');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('MOBILITY_DEV_ANYWHERE')]);
+    const server = await startServer(address, { env: { MOBILITY_DEV_ANYWHERE: 'true', MOBILITY_HOST: '0.0.0.0' } });
+    expect((await server.stop()).code).toBe(0);
+  });
+
+  it('a file that holds no tiles ends it, with one worker and with two', async () => {
+    const env = { MOBILITY_TILES: fileURLToPath(import.meta.url) };
+    for (const workers of ['1', '2']) {
+      const server = await start(['serve', '--store', address, '--port', '0', '--workers', workers], { env });
+      const { code, stderr } = await server.exit;
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/^mobility: MOBILITY_CONFIG: expected MOBILITY_TILES .*\n$/),
+      ]);
+    }
+  });
+
+  it('an address that is taken ends it, with one worker and with two', async () => {
+    const server = await startServer(address);
+    const { port } = new URL(server.url);
+    for (const workers of ['1', '2']) {
+      const { code, stderr } = await refused('--port', port, '--workers', workers);
+      expect([code, stderr.match(/another program listens there/g)?.length]).toEqual([2, 1]);
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+    }
+    await server.stop();
+  });
+});
+
+describe('addresses', () => {
+  it('loopback is an address that only this machine reaches', () => {
+    const local = ['127.0.0.1', '127.1.2.3', '::1', 'localhost', 'LOCALHOST'];
+    const others = ['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.org', 'localhost.example.org', '1127.0.0.1', ''];
+    expect([...local, ...others].filter(isLoopback)).toEqual(local);
+  });
+
+  it('an IPv6 address is written in brackets', () => {
+    expect(urlOf({ host: '::1', port: 80 })).toBe('http://[::1]:80');
+    expect(urlOf({ host: '127.0.0.1', port: 80 })).toBe('http://127.0.0.1:80');
+  });
+});

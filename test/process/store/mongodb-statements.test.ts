@@ -1,0 +1,106 @@
+// How many statements the MongoDB backend sends for a day of a user: each is a round trip to the server.
+import type { Document } from 'mongodb';
+import { expect, it } from 'vitest';
+import { silentLog } from '../../../src/log/log.ts';
+import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
+import { mongoIndexes } from '../../../src/store/mongodb/layout.ts';
+import { pushesOf } from '../../faults/kit.ts';
+import { describeOnServers, withStore } from '../../store/servers.ts';
+import { useAll } from '../../store/support/use-all.ts';
+import { newUser } from '../../support/store.ts';
+
+/** What is sent, by command and collection: `find timeseries` and so on. */
+function counted(commands: readonly Document[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const command of commands) {
+    const [name] = Object.keys(command);
+    const collection = name === 'getMore' ? command.collection : command[name!];
+    const text = typeof collection === 'string' ? `${name} ${collection}` : name!;
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return new Map([...counts].sort((a, b) => b[1] - a[1]));
+}
+
+/** Most statements of each kind of work; what it takes today is printed by MOBILITY_PRINT_STATEMENTS=1. */
+const most = { firstPut: 10, put: 7, run: 36, nothingNew: 2, nextDay: 36 };
+
+/** The collections and filters of commands. */
+function filtersIn(commands: readonly Document[]): { name: string; filter: Document }[] {
+  return commands.flatMap(({ find, findAndModify, aggregate, update, updates = [], deletes = [], ...command }) => {
+    const filters: Document[] = [...updates, ...deletes].map(({ q }) => q);
+    if (find ?? findAndModify) filters.push(command.filter ?? command.query);
+    if (aggregate) filters.push(command.pipeline[0].$match);
+    const name = find ?? findAndModify ?? aggregate ?? update ?? command.delete;
+    return filters.map((filter) => ({ name, filter }));
+  });
+}
+
+/** True if the filter bounds the first columns of an index: so many, or all that it has. */
+const isIndexed = ({ name, filter }: { name: string; filter: Document }, columns: number): boolean =>
+  mongoIndexes()[name]!.some(({ key }) => Object.keys(key).every((column, i) => i >= columns || column in filter));
+
+describeOnServers('statements of MongoDB', (server) => {
+  it('each finds its rows by an index, whatever the history of a user', async () => {
+    const commands: Document[] = [];
+    await withStore(
+      server(),
+      async (store) => {
+        commands.length = 0; // those of the opening
+        await useAll(store);
+      },
+      { onCommand: (command) => void commands.push(command) },
+    );
+    // Of studies there are few.
+    const filters = filtersIn(commands).filter(({ name }) => name !== 'about' && name !== 'studies');
+    expect(filters.length).toBeGreaterThan(150);
+    expect(filters.filter((one) => !isIndexed(one, 1))).toEqual([]);
+    const wide = filters.filter((one) => !isIndexed(one, 2));
+    const names = wide.map(({ name, filter }) => [name, ...Object.keys(filter)].join(' '));
+    // Without `_id`, which erasing names.
+    expect([...new Set(names)].filter((name) => !name.endsWith(' _id')).sort()).toEqual([
+      'batches user', // also the last one
+      'batches user first_ts last_ts', // what waits, by data time
+      'chunks user', // counts and summaries, here and below
+      'documents user',
+      'errors user',
+      'people study',
+      'tokens user',
+      'trips user',
+      'trips user kind', // also the first and the last one
+    ]);
+  });
+
+  it('a day of a phone takes few, and a run that finds nothing new takes next to none', async () => {
+    const commands: Document[] = [];
+    const sent = (): Map<string, number> => counted(commands.splice(0, commands.length));
+    const expectFew = (name: keyof typeof most): void => {
+      const found = sent();
+      const sum = [...found.values()].reduce((a, b) => a + b, 0);
+      if (process.env.MOBILITY_PRINT_STATEMENTS === '1') console.log(name, sum, found);
+      expect(sum, JSON.stringify([...found])).toBeLessThanOrEqual(most[name]);
+    };
+    await withStore(
+      server(),
+      async (store) => {
+        const user = await newUser(store);
+        const days = pushesOf('somebody', 'android', 3);
+        const run = () => runPipeline(store, user, { log: silentLog, now: () => 1_800_000_000 });
+        sent();
+        await store.usercache.put(user, { entries: days[0]!, unusable: [] }, 1);
+        expectFew('firstPut'); // also records when it came
+        expect(await run()).toMatchObject({ status: 'done' });
+        expectFew('run');
+        expect(await run()).toMatchObject({ status: 'nothing_new' });
+        expectFew('nothingNew');
+        for (const day of days.slice(1)) {
+          sent();
+          await store.usercache.put(user, { entries: day, unusable: [] }, 1);
+          expectFew('put');
+          expect(await run()).toMatchObject({ status: 'done' });
+        }
+        expectFew('nextDay');
+      },
+      { onCommand: (command) => void commands.push(command) },
+    );
+  });
+});

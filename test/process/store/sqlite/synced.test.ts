@@ -1,0 +1,68 @@
+// What must survive a power cut is written to disk before it is announced: seen through counted fsyncs. A killed
+// process does not show it, since the kernel keeps what was written. For commits, folder.test.ts looks at the settings
+// of SQLite.
+import fs from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { beforeEach, expect, it, vi } from 'vitest';
+import { archiveFiles } from '../../../../src/log/compress-files.ts';
+import { backupStore } from '../../../../src/upkeep/backup-store.ts';
+import { usePlaces } from '../../../store/support/folders.ts';
+
+/** What was written to disk, named and removed, in order. */
+const events = vi.hoisted((): string[] => []);
+vi.mock('node:fs/promises', async (original) => {
+  const actual = await original<typeof import('node:fs/promises')>();
+  const name = (path: unknown) =>
+    String(path)
+      .split('/')
+      .at(-1)!
+      .replace(/[\w-]{8,}$/, '*');
+  const open: typeof actual.open = async (path, ...rest) => {
+    const handle = await actual.open(path, ...rest);
+    const sync = handle.sync.bind(handle);
+    handle.sync = async () => {
+      await sync();
+      events.push(`sync ${name(path)}`);
+    };
+    return handle;
+  };
+  const noted = (word: 'rename' | 'link' | 'rm') => async (from: string, to: never) => {
+    await (actual[word] as (from: string, to: never) => Promise<void>)(from, to);
+    events.push(`${word} ${name(from)}`);
+  };
+  return { ...actual, open, rename: noted('rename'), link: noted('link'), rm: noted('rm') };
+});
+
+const places = usePlaces();
+beforeEach(() => void events.splice(0));
+
+it('a new store: its file before it has its name, and its name before it is used', async () => {
+  const folder = join(await places.folder(), 'store');
+  await places.open(folder);
+  expect(events.slice(0, 3)).toEqual(['sync mobility.db.*', 'link mobility.db.*', 'sync store']);
+});
+
+it('a backup: its file and the names in it before it has its name, and its name before it is reported', async () => {
+  const { folder } = await places.newStore();
+  const around = await places.folder();
+  events.splice(0);
+  await backupStore(folder, join(around, 'backup'));
+  const copied = ['sync mobility.db', 'sync .backup.*', 'rename .backup.*', `sync ${basename(around)}`];
+  expect(events.filter((event) => !event.startsWith('rm'))).toEqual(
+    copied.map((one) => one.replace(/[\w-]{8,}$/, '*')),
+  );
+});
+
+it('a compressed log: before the lines that it was made of are removed', async () => {
+  const folder = await places.folder();
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'server-2026-03-13.log'), 'a line\n');
+  const fsync = vi.spyOn(fs, 'fsync').mockImplementation(((_: number, done: () => void) => {
+    events.push('sync of a stream');
+    done();
+  }) as typeof fs.fsync);
+  await archiveFiles({ folder, source: 'server', current: () => '', today: () => '2026-03-14', maxFiles: 9 });
+  fsync.mockRestore();
+  expect(events).toEqual(['sync of a stream', 'rename server-2026-03-13.log.gz.draft', 'rm server-2026-03-13.log']);
+});

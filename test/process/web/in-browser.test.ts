@@ -1,0 +1,229 @@
+// Pages of the server in a real browser: signing in, looking, labelling, keyboard, colours and sizes, nothing from
+// elsewhere. Without Chromium the tests are skipped.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../src/log/log.ts';
+import { createApp } from '../../../src/server/app.ts';
+import { type Serving, serve } from '../../../src/server/listen.ts';
+import { openStore } from '../../../src/store/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { openTiles } from '../../../src/web/pmtiles.ts';
+import { freshProgram, type Program } from '../../cli/kit.ts';
+import { config } from '../../server/kit.ts';
+import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
+import { greyPixel, pmtiles } from '../../support/pmtiles.ts';
+import { until } from '../../support/until.ts';
+
+const found = browserPath();
+const startTime = 240_000; // ms; a browser on a machine that others share
+const day = '2024-03-26';
+
+describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.mjs)', () => {
+  let program: Program;
+  let store: Store;
+  let serving: Serving;
+  let page: BrowserPage;
+  let address: string;
+  let user: string;
+  let password: string;
+
+  const run = async (...args: string[]) => {
+    const said = await program.run(args, { now: Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 });
+    expect(said, said.stderr).toMatchObject({ code: 0 });
+    return said;
+  };
+
+  beforeAll(async () => {
+    program = await freshProgram();
+    await run('study', 'create', 'sunny', '--listed');
+    // The person of the simulation is a member of the study.
+    const now = Date.parse(`${day}T12:00:00Z`) / 1000;
+    await program.withStore(async ({ users }) => {
+      await users.register('sim-browser-1@example.org', { now, study: 'sunny' });
+    });
+    await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
+    await run('pipeline', '--all');
+    [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>().users;
+    password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator')).stdout.trim();
+    store = await openStore(program.address);
+    const tiles = join(program.folder, 'map.pmtiles');
+    await writeFile(tiles, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
+    const app = createApp({
+      tiles: await openTiles(tiles),
+      ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' } },
+      now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
+    });
+    serving = await serve({ app, host: '127.0.0.1', port: 0, drainSeconds: 1 });
+    address = `http://127.0.0.1:${serving.port}`;
+    page = await openBrowser(found!);
+  }, startTime);
+  afterAll(async () => {
+    await page?.close();
+    await serving?.close();
+    await store?.close();
+  });
+
+  const path = (): Promise<string> => page.value('location.pathname');
+  const text = (selector: string): Promise<string> =>
+    page.value(`document.querySelector(${JSON.stringify(selector)}).textContent`);
+
+  async function signIn(): Promise<void> {
+    const { stdout } = await run('users', 'link', user, '--server', address);
+    await page.open(stdout.trim());
+    await page.follow('main button');
+  }
+
+  it(
+    'a link leads to the days of its owner, without scripts, and to days beside each other',
+    async () => {
+      await page.send('Emulation.setScriptExecutionDisabled', { value: true });
+      await signIn();
+      expect(await path()).toBe('/me');
+      await page.open(`${address}/me/day/${day}`);
+      expect(await text('h1')).toBe('Tuesday 26 March 2024');
+      const loaded = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/me/tiles/'))";
+      const images = await page.value<number>("document.querySelectorAll('.map .base image').length");
+      expect(images).toBeGreaterThan(3);
+      await until(async () => (await page.value(`${loaded}.length`)) === images);
+      expect(await page.value(`${loaded}.every((one) => one.responseStatus === 200)`)).toBe(true);
+      expect(await text('.mapc p')).toContain('© Nobody');
+      await page.follow('a[rel=next]');
+      expect(await path()).toBe('/me/day/2024-03-27');
+      await page.follow('a[rel=prev]');
+      expect(await path()).toBe(`/me/day/${day}`);
+      await page.follow('.week li:first-child a');
+      expect(await path()).toBe('/me/day/2024-03-25');
+      await page.send('Emulation.setScriptExecutionDisabled', { value: false });
+    },
+    startTime,
+  );
+
+  it(
+    'a trip is labelled from its card, and says so',
+    async () => {
+      await page.open(`${address}/me/day/${day}`);
+      await page.follow('.trip .fold');
+      await page.value(`document.querySelector('.trip input[value=bus]').click()`);
+      await page.value(`document.querySelector('.trip select').value = 'work'`);
+      await page.follow('.trip button');
+      expect(await text('[role=status]')).toContain('Saved.');
+      expect(await text('.trip')).toContain('Your label: Bus, Going to work');
+      expect(await page.value('location.hash')).toMatch(/^#trip-[0-9a-f]{24}$/);
+    },
+    startTime,
+  );
+
+  it(
+    'a person names a place and says that a trip did not happen, sees it after the next run, and takes it back',
+    async () => {
+      await page.open(`${address}/me/day/${day}`);
+      const trips = await page.value<number>(`document.querySelectorAll('.trip').length`);
+      await page.value(`document.querySelector('li:last-child .stay [name=name]').value = 'Home <b>'`);
+      await page.follow('li:last-child .stay form button');
+      expect(await text('[role=status]')).toContain('with the next run');
+      await page.follow('.trip .fold');
+      await page.follow('.trip [value=drop] ~ button');
+      await run('pipeline', '--all');
+      await page.open(`${address}/me/day/${day}`);
+      expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
+      expect(await text('.rail')).toContain('Home <b>');
+      expect(await text('main')).toContain('this trip did not happen');
+      for (let left = 2; left > 0; left--) {
+        await page.open(`${address}/me/day/${day}`);
+        await page.follow('.stated button');
+        await run('pipeline', '--all');
+      }
+      await page.open(`${address}/me/day/${day}`);
+      expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips);
+      expect(await page.value(`document.querySelector('.stated')`)).toBe(null);
+    },
+    startTime,
+  );
+
+  it(
+    'the keyboard reaches the content first, then every link and form, and shows where it is',
+    async () => {
+      await page.open(`${address}/me/day/${day}`);
+      await page.press('Tab');
+      expect(await page.value('document.activeElement.hash')).toBe('#content');
+      const seen = new Set<string>();
+      for (;;) {
+        await page.press('Tab');
+        const [name, outline] = await page.value<[string, string]>(
+          '[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]',
+        );
+        if (name === 'BODY') break;
+        expect([name, outline]).toEqual([name, 'solid']);
+        seen.add(name);
+      }
+      expect([...seen].sort()).toEqual(['A', 'BUTTON', 'SUMMARY']);
+    },
+    startTime,
+  );
+
+  it.each(['light', 'dark'])(
+    'axe-core finds nothing in %s colours, nothing is cut off, and nothing comes from elsewhere',
+    async (scheme) => {
+      await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+      await page.open(`${address}/sign-in/study`);
+      await page.value(`document.querySelector('[name=name]').value = 'mira'`);
+      await page.value(`document.querySelector('[name=password]').value = ${JSON.stringify(password)}`);
+      await page.follow('main button');
+      await page.open(`${address}/me/day/${day}`);
+      const correct = await page.value<string>(`document.querySelector('.fold').search`);
+      await page.open(`${address}/study/sunny`);
+      const paths = [
+        '/',
+        '/sign-in',
+        '/sign-in/study',
+        '/me',
+        `/me/day/${day}`,
+        `/me/day/${day}${correct}`,
+        '/me/day/2024-03-30',
+        '/me/month',
+        '/me/data',
+        '/study/sunny',
+        '/study/sunny?show=never',
+        await page.value<string>(`document.querySelector('tbody a').pathname`),
+        '/study/sunny/figures/2024-03',
+        '/study/sunny/flagged',
+        '/study',
+        '/operator',
+        '/join/sunny',
+        '/join/none',
+        '/nowhere',
+      ];
+      for (const one of paths) {
+        await page.open(`${address}${one}`);
+        await page.value(`for (const fold of document.querySelectorAll('details')) fold.open = true`);
+        for (const width of [1280, 390, 320]) {
+          const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
+          await page.send('Emulation.setDeviceMetricsOverride', metrics);
+          expect([one, width, await axeFindings(page)]).toEqual([one, width, []]);
+          const beyond = 'document.documentElement.scrollWidth > innerWidth';
+          expect([one, width, await page.value(beyond)]).toEqual([one, width, false]);
+        }
+        expect(await page.value('document.documentElement.outerHTML.length')).toBeLessThan(60_000);
+      }
+      await page.send('Emulation.clearDeviceMetricsOverride');
+      expect(page.requests.filter((url) => !url.startsWith(`${address}/`) && !url.startsWith('data:'))).toEqual([]);
+      expect(page.complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    },
+    startTime,
+  );
+
+  it(
+    'a day prints on white paper without links and forms',
+    async () => {
+      const features = [{ name: 'prefers-color-scheme', value: 'dark' }];
+      await page.send('Emulation.setEmulatedMedia', { media: 'print', features });
+      await page.open(`${address}/me/day/${day}`);
+      expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
+      for (const selector of ['nav', '.trip .fold'])
+        expect(await page.value(`getComputedStyle(document.querySelector('${selector}')).display`)).toBe('none');
+      await page.send('Emulation.setEmulatedMedia', { media: '' });
+    },
+    startTime,
+  );
+});

@@ -1,0 +1,98 @@
+// A second language is one more file: every word of every page comes from the texts. Here each text is marked, and what
+// is left of a page without the marked ones holds data only.
+import { expect, it, vi } from 'vitest';
+import { silentLog } from '../../../src/log/log.ts';
+import { createApp } from '../../../src/server/app.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { webRoutes } from '../../../src/web/routes.ts';
+import { freshProgram } from '../../cli/kit.ts';
+import { config } from '../../server/kit.ts';
+
+vi.mock('../../../src/web/pages/texts/en.ts', async (original) => {
+  // A language, and classes of the style sheet, are no words.
+  const noWords = ['language', 'looks'];
+  const marked = (value: unknown): unknown => {
+    if (typeof value === 'string') return `⟦${value}⟧`;
+    if (typeof value === 'function') return (...args: unknown[]) => marked(value(...args));
+    if (Array.isArray(value)) return value.map(marked);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, one]) => [name, noWords.includes(name) ? one : marked(one)]),
+    );
+  };
+  const { en } = await original<{ en: object }>();
+  return { en: marked(en) };
+});
+
+/** What people read on a page, or hear, without marked texts and data. */
+function unmarked(html: string, data: readonly string[]): string[] {
+  const read = html
+    .replace(/<(style|code)[^>]*>.*?<\/\1>/gs, ' ')
+    .replace(/<[^>]*?\s(?:aria-label|title|alt|placeholder)="([^"]*)"[^>]*>/g, ' $1 ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&#\d+;/g, ' ');
+  let text = read;
+  for (let before = ''; before !== text; ) {
+    before = text;
+    text = text.replace(/⟦[^⟦⟧]*⟧/g, ' ');
+  }
+  for (const one of data) text = text.replaceAll(one, ' ');
+  return text.match(/\p{L}{2,}/gu) ?? [];
+}
+
+it('every word of every page stands in the file of its language', async () => {
+  const now = Date.parse('2024-03-29T12:00:00Z') / 1000;
+  const program = await freshProgram();
+  const run = async (...args: string[]): Promise<string> => {
+    const said = await program.run(args, { now });
+    expect(said, said.stderr).toMatchObject({ code: 0 });
+    return said.stdout.trim();
+  };
+  await run('study', 'create', 'sunny', '--listed');
+  const names = [1, 2, 3, 4, 5, 6].map((i) => `sim-words-${i}@example.org`);
+  await program.withStore(async ({ users, profiles }) => {
+    for (const name of [...names, 'idle@example.org']) {
+      const { uuid } = (await users.register(name, { now: now - 9 * 86_400, study: 'sunny' })).user;
+      if (name === names[1]) await profiles.merge(uuid, { erasure_asked_ts: now, last_refusal_ts: now });
+    }
+  });
+  await run('simulate', '--among-others', '--users', '6', '--days', '3', '--from', '2024-03-25', '--seed', 'words');
+  await run('pipeline', '--all');
+  const link = await run('users', 'link', names[0]!, '--server', 'http://127.0.0.1:8080');
+  const password = await run('managers', 'add', 'mira', '--study', 'sunny', '--operator');
+  const report = await run('report', '--from', '2024-02', '--html', '-');
+  const diary = await run('diary', '--user', names[0]!, '--day', '2024-03-26', '--html', '-');
+
+  const store = await openStore(program.address);
+  const parts = { store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' as const } };
+  const app = createApp({ ...parts, now: () => now });
+  const signedIn = async (path: string, fields: Record<string, string>): Promise<string> => {
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const answer = await app.request(path, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
+    return answer.headers.get('set-cookie')!.split(';')[0]!;
+  };
+  const cookies = [
+    await signedIn('/me/open', { key: new URL(link).searchParams.get('key')! }),
+    await signedIn('/sign-in/study', { name: 'mira', password }),
+  ];
+  const page = async (path: string): Promise<string> =>
+    (await app.request(path, { headers: { Cookie: cookies.join('; '), Accept: 'text/html' } })).text();
+  const people = await page('/study/sunny');
+  const shown = [...people.matchAll(/href="\/study\/sunny\/p\/(\w+)">/g)].map((m) => m[1]!);
+  const trip = /correct=(\w+)/.exec(await page('/me/day/2024-03-26'))![1]!;
+  const paths = webRoutes.flatMap(({ method, path }) =>
+    method === 'POST' || /jsonl|geojson|csv|tiles/.test(path)
+      ? []
+      : [path.replace(':study', 'sunny').replace(':id', shown[0]!).replace(':day', '2024-03-26')],
+  );
+  const others = [`/me/day/2024-03-26?correct=${trip}`, '/me/day/2024-03-30', '/me/data?done=word', '/join/sunny'];
+  const data = ['sunny', 'e-mission', 'UTC', 'mira', 'idle@example.org', ...names, ...shown];
+  for (const path of [...paths.map((one) => one.replace(':month', '2024-03').replace(':name', 'x')), ...others]) {
+    const html = await page(path);
+    expect(html, path).toContain('⟦');
+    expect([path, unmarked(html, data)]).toEqual([path, []]);
+  }
+  for (const html of [report, diary]) expect(unmarked(html, data)).toEqual([]);
+  expect(unmarked('<p title="Here">⟦a ⟦b⟧⟧ sunny <b>there</b></p>', data)).toEqual(['Here', 'there']);
+  await store.close();
+}, 120_000);

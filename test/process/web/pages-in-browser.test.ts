@@ -1,0 +1,170 @@
+// Pages in a real browser: nothing is fetched, axe-core finds nothing, keyboard and screen reader reach everything.
+// Without Chromium the tests are skipped.
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freshProgram } from '../../cli/kit.ts';
+import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
+
+const found = browserPath();
+const startTime = 240_000; // ms; a browser on a machine that others share
+
+describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
+  let page: BrowserPage;
+  const files: Record<string, string> = {};
+
+  beforeAll(async () => {
+    const program = await freshProgram();
+    const run = async (...args: string[]) => {
+      const said = await program.run(args);
+      expect(said, said.stderr).toMatchObject({ code: 0 });
+      return said;
+    };
+    await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
+    await run('pipeline', '--all');
+    const [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>()
+      .users;
+    files.week = `${program.folder}/week.html`;
+    await run('diary', '--user', user, '--day', '2024-03-27', '--week', '--html', files.week);
+    const [trip] = (await run('diary', '--user', user, '--day', '2024-03-26', '--json')).json<{
+      trips: [{ id: string }];
+    }>().trips;
+    await run('label', '--user', user, '--trip', trip.id, '--mode', 'tandem', '--purpose', 'work');
+    files.day = `${program.folder}/day.html`;
+    await run('diary', '--user', user, '--day', '2024-03-26', '--html', files.day);
+    await run('diary', '--user', user, '--all-days', '--html', `${program.folder}/days`);
+    files.index = `${program.folder}/days/index.html`;
+    files.second = `${program.folder}/days/2024-03-26.html`;
+    await run('simulate', '--users', '7', '--days', '1', '--from', '2024-03-25', '--seed', 'report');
+    await run('pipeline', '--all');
+    files.report = `${program.folder}/report.html`;
+    await run('report', '--from', '2024-02', '--to', '2024-03', '--html', files.report);
+    page = await openBrowser(found!);
+  }, startTime);
+  afterAll(() => page?.close());
+
+  const open = (name: string): Promise<void> => page.open(pathToFileURL(files[name]!).href);
+
+  it(
+    'ask for nothing, and nothing in them is refused',
+    async () => {
+      for (const name of Object.keys(files)) {
+        const before = page.requests.length;
+        await open(name);
+        expect(page.requests.slice(before)).toEqual([pathToFileURL(files[name]!).href]);
+      }
+      expect(page.complaints).toEqual([]);
+    },
+    startTime,
+  );
+
+  it.each(['light', 'dark'])(
+    'axe-core finds nothing in %s colours, on a wide and on a narrow screen',
+    async (scheme) => {
+      await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+      for (const name of Object.keys(files)) {
+        await open(name);
+        const paper = await page.value<string>('getComputedStyle(document.body).backgroundColor');
+        expect(paper).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 20, 23)');
+        for (const width of [1000, 320]) {
+          const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
+          await page.send('Emulation.setDeviceMetricsOverride', metrics);
+          expect([name, width, await axeFindings(page)]).toEqual([name, width, []]);
+          const beyond = 'document.documentElement.scrollWidth > innerWidth';
+          expect([name, width, await page.value(beyond)]).toEqual([name, width, false]);
+        }
+      }
+      await page.send('Emulation.clearDeviceMetricsOverride');
+    },
+    startTime,
+  );
+
+  it(
+    'bars tell modes apart by pattern, and maps by line',
+    async () => {
+      await open('week');
+      const modes = await page.value<Record<string, [string, boolean, string]>>(`Object.fromEntries(
+        [...document.querySelectorAll('svg .on')].map((bar) => {
+          const { fill } = getComputedStyle(bar);
+          const mode = bar.classList[1];
+          const id = /#([\\w-]+)/.exec(fill)?.[1];
+          const line = [...document.querySelectorAll('.map .' + mode)].map((way) => getComputedStyle(way)).map((look) => look.strokeWidth + look.strokeDasharray);
+          return [mode, [fill, id === undefined || document.getElementById(id) !== null, [...new Set(line)].join()]];
+        }))`);
+      const shown = Object.values(modes);
+      expect(shown.length).toBeGreaterThan(1);
+      expect(shown.every(([, isThere]) => isThere)).toBe(true);
+      expect(new Set(shown.map(([fill]) => fill)).size).toBe(shown.length);
+      expect(new Set(shown.map(([, , dash]) => dash)).size).toBe(shown.length);
+    },
+    startTime,
+  );
+
+  it(
+    'the keyboard reaches the days, shows where it is, and goes there',
+    async () => {
+      await open('week');
+      for (let i = 0; i < 6; i += 1) await page.press('Tab');
+      const at = await page.value<string[]>(
+        '[document.activeElement.hash, getComputedStyle(document.activeElement).outlineStyle]',
+      );
+      expect(at).toEqual(['#d2024-03-26', 'solid']);
+      await page.press('Enter');
+      expect(await page.value('location.hash')).toBe('#d2024-03-26');
+    },
+    startTime,
+  );
+
+  it(
+    'a folder of days leads from the list to each day, and from day to day',
+    async () => {
+      await open('index');
+      const days = await page.value<string[]>(`[...document.querySelectorAll('main a')].map((a) => a.textContent)`);
+      expect(days.map((text) => /(\w+ \d+ March),/.exec(text)![1])).toEqual([
+        'Wednesday 27 March',
+        'Tuesday 26 March',
+        'Monday 25 March',
+      ]);
+      await page.follow('main li:last-child a');
+      expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25 March 2024');
+      await page.follow('a[rel=next]');
+      expect(await page.value('document.querySelector("h2").textContent')).toBe('Tuesday 26 March 2024');
+      await page.follow('nav a');
+      expect(await page.value('location.pathname')).toMatch(/index\.html$/);
+    },
+    startTime,
+  );
+
+  it(
+    'a screen reader hears the hours on the way, the places of the map, and every trip as a row',
+    async () => {
+      await open('day');
+      const { nodes } = await page.send<{ nodes: { role?: { value: string }; name?: { value: string } }[] }>(
+        'Accessibility.getFullAXTree',
+      );
+      const named = (role: string): string[] =>
+        nodes.filter((node) => node.role?.value === role).map((node) => node.name?.value ?? '');
+      const [bar, map] = named('image');
+      expect(bar).toMatch(/^The 24 hours of the day: \d\d:\d\d .*on foot/);
+      expect(map).toMatch(/^Map of the day\. .*The list tells the same\.$/);
+      expect(named('heading').length).toBeGreaterThan(5);
+      expect(named('listitem').length).toBeGreaterThan(3);
+    },
+    startTime,
+  );
+
+  it(
+    'prints on white paper without links, whatever the colours of the screen',
+    async () => {
+      await page.send('Emulation.setEmulatedMedia', {
+        media: 'print',
+        features: [{ name: 'prefers-color-scheme', value: 'dark' }],
+      });
+      await open('second');
+      expect(await page.value(`getComputedStyle(document.querySelector('nav')).display`)).toBe('none');
+      expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
+      const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: false });
+      expect(Buffer.from(data, 'base64').subarray(0, 5).toString()).toBe('%PDF-');
+    },
+    startTime,
+  );
+});

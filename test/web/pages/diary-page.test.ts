@@ -1,0 +1,162 @@
+// The diary as a page: it shows every trip, needs nothing from outside, and lets no text of people act as HTML.
+
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { observedDays } from '../../../src/diary/observed-time.ts';
+import { placesOf, staysOf } from '../../../src/diary/places.ts';
+import type { Trip } from '../../../src/model/trip.ts';
+import { namedPlaces } from '../../../src/web/pages/day-items.ts';
+import { dayFile } from '../../../src/web/pages/diary-file.ts';
+import { type ModeStyle, modeStyles } from '../../../src/web/pages/mode-styles.ts';
+import { textsFor } from '../../../src/web/pages/texts/texts.ts';
+import { run as runProgram } from '../../cli/kit.ts';
+
+it('a week of a person is one small page with every trip and nothing to fetch', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-page-'));
+  try {
+    const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
+    const run = (args: string[]) => runProgram(args, { env });
+    await run(['simulate', '--users', '1', '--days', '7', '--from', '2024-03-25', '--seed', 'page']);
+    await run(['pipeline', '--all']);
+    const user = JSON.parse((await run(['users', 'list', '--json'])).stdout).users[0].user_email;
+    const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
+    const labelled = await run(['label', '--user', user, '--trip', day.trips[0].id, '--mode', 'cargo <bike>']);
+    expect(labelled, labelled.stderr).toMatchObject({ code: 0 });
+    const file = join(folder, 'week.html');
+    const done = await run(['diary', '--user', user, '--day', '2024-03-27', '--week', '--html', file]);
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    const page = await readFile(file, 'utf8');
+    const trips = Number(/^(\d+) trips/.exec(done.stderr)![1]);
+    expect(trips).toBeGreaterThan(10);
+    expect(page.match(/<li class="trip"/g)!.length).toBeGreaterThanOrEqual(trips);
+    expect(page.match(/<h2 id="d2024-03-(25|26|27|28|29|30|31)">/g)).toHaveLength(7);
+    expect(page).not.toMatch(/<script|src=|href="(?!#)|url\((?!#)|@import|http-equiv="refresh"/);
+    expect(page).toContain(`default-src 'none'`);
+    expect(page).toContain('cargo_&#60;bike&#62;');
+    const out = join(folder, 'csv');
+    await run(['export', '--user', user, '--format', 'csv', '--kind', 'trips', '--out', out]);
+    expect(await readFile(join(out, 'trips.csv'), 'utf8')).toContain(',cargo_<bike>,');
+    expect(page.length / 7).toBeLessThan(20_000);
+    expect(await run(['diary', '--user', user, '--day', '2024-03-27', '--week'])).toMatchObject({ code: 2 });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+it('a name or label cannot act as HTML', () => {
+  const hostile = `</title><script>alert(1)</script>"'&\0\u001b[2J\u202e`;
+  const trip = {
+    id: 't',
+    start_ts: 0,
+    end_ts: 60,
+    start_zone: 'UTC',
+    end_zone: 'UTC',
+    start_loc: [1, 2],
+    end_loc: [1, 2],
+    ...{ duration: 60, distance: 5, sections: [], stops: [] },
+  } as unknown as Trip;
+  const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
+  const said = { user_input: { mode_confirm: hostile }, additions: [] };
+  const labels = { ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
+  const t = textsFor();
+  const day = {
+    ...{ observed: observed!, trips: [trip], began: [trip], before: null, after: null, completeUntil: null, labels },
+    ...{ flagged: [], now: 1e9 },
+    placeAt: namedPlaces(placesOf('u', staysOf([trip]), [{ ts: 60, name: hostile }]), t, false),
+  };
+  const page = dayFile(hostile, day, t, [null, null]);
+  expect(page).not.toContain('<script');
+  expect(page).not.toMatch(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/u);
+  expect(page.match(/&#60;script/g)!.length).toBeGreaterThan(2);
+});
+
+/** Linear light of a colour such as `#00a07a`. */
+const light = (colour: string): number[] =>
+  [1, 3, 5]
+    .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+
+const times = (matrix: number[][], [r, g, b]: number[]): number[] =>
+  matrix.map(([x, y, z]) => Math.min(1, Math.max(0, x! * r! + y! * g! + z! * b!)));
+
+/** How people see who have all cones, no red, no green or no blue ones: Machado, Oliveira and Fernandes (2009). */
+const eyes = {
+  all: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  'no red': [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  'no green': [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  'no blue': [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
+};
+
+function lab(colour: number[]): number[] {
+  const xyz = [
+    [0.4339, 0.3763, 0.1899],
+    [0.2126, 0.7152, 0.0722],
+    [0.0177, 0.1095, 0.8729],
+  ];
+  const [x, y, z] = times(xyz, colour).map((t) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116));
+  return [116 * y! - 16, 500 * (x! - y!), 200 * (y! - z!)];
+}
+
+const luminance = (colour: string): number =>
+  light(colour).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i]!, 0);
+
+function contrast(a: string, b: string): number {
+  const [dark, bright] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (bright! + 0.05) / (dark! + 0.05);
+}
+
+/** A colour of a terminal with 256 of them. */
+function ofTerminal(colour: number): string {
+  const level = (n: number): number => (n === 0 ? 0 : 55 + 40 * n);
+  const n = colour - 16;
+  const parts =
+    colour >= 232
+      ? Array(3).fill(8 + 10 * (colour - 232))
+      : [n / 36, (n / 6) % 6, n % 6].map((x) => level(Math.floor(x)));
+  return `#${parts.map((part: number) => part.toString(16).padStart(2, '0')).join('')}`;
+}
+
+it.each([
+  { where: 'light pages', colourOf: (s: ModeStyle) => s.light, papers: ['#ffffff'], least: 19.99, ratio: 4.45 },
+  { where: 'dark pages', colourOf: (s: ModeStyle) => s.dark, papers: ['#121417'], least: 19.99, ratio: 4.5 },
+  // A terminal may be black or white, which leaves less room.
+  { where: 'terminals', colourOf: (s: ModeStyle) => ofTerminal(s.terminal), papers: ['#000000', '#ffffff'], least: 15 },
+])('colours of modes on $where stand out, and colour-blind people tell them apart', ({ colourOf, papers, least }) => {
+  for (const style of modeStyles)
+    for (const paper of papers) expect([style.name, contrast(colourOf(style), paper) >= 3]).toEqual([style.name, true]);
+  for (const [eye, matrix] of Object.entries(eyes))
+    for (const [i, a] of modeStyles.entries())
+      for (const b of modeStyles.slice(0, i)) {
+        const [left, right] = [a, b].map((style) => lab(times(matrix, light(colourOf(style))))) as [number[], number[]];
+        const apart = Math.hypot(...left.map((x, k) => x - right[k]!));
+        expect([eye, a.name, b.name, apart > least]).toEqual([eye, a.name, b.name, true]);
+      }
+});
+
+it('no two modes share a line, a pattern or a character', () => {
+  const looks: ((style: ModeStyle) => unknown)[] = [
+    ({ dash, core }) => [dash, core],
+    ({ pattern }) => pattern,
+    ({ character }) => character,
+  ];
+  for (const look of looks)
+    expect(new Set(modeStyles.map((style) => JSON.stringify(look(style)))).size).toBe(modeStyles.length);
+});
