@@ -1,15 +1,24 @@
-// Step "rides": what speaks for one mode or another of each leg of an group: its shape, and what lies around it.
-
+// Evidence for the mode of each leg: features of its shape and of what happened before and after it.
+//
+//   segments   still      walk   still    motor                 walk
+//              ---------- 3 min  4 min    12 min, 8 km          2 min
+//   leg                                   |--------------------|
+//   features   boarded on foot 1, ln wait 2.2, ln walk before 1.4, ln walk after 1.1   -> a bus or train is likely
+//              covered .9 (share of time with locations close together)
+//              ln turning, ln halts, silent, ln speed, ln fastest                       -> rails bend slowly
+//              ln share walk, cycle, motor: mean state probabilities of its cells (states/viterbi.ts)
+//
+// `modes/mode-crf.ts` weighs the features. A mode that is too slow for the leg is impossible, whatever they say.
 import { fastestIn } from '../../model/modes.ts';
 import { apart, type Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { joinLegs, type Leg, type Segment, secondsIn, segmentsBetween } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 
-/** Modes that a leg is decided between. */
+/** The possible modes of a leg, in the order of all lists of probabilities. */
 export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
 
-/** Figures of a leg, in the order of the models. */
+/** Features of a leg, in the order of the weights in `models`. Stored there: do not rename. */
 export const legFeatures = [
   'one',
   'on foot',
@@ -30,46 +39,46 @@ export const legFeatures = [
   'fast',
 ] as const;
 
-/** A leg with its figures and how it follows the leg by vehicle or bicycle before it. */
+/** A leg with its features, and how it follows the previous leg by vehicle or bicycle. */
 export interface LegEvidence extends Leg {
   features: number[];
-  /** By mode: false where nobody moves so fast in it. */
+  /** By mode: false if the leg is faster than this mode can be. */
   possible: boolean[];
   /** m/s, the 95 % quantile */
   fastest: number;
-  /** Index of the ride before it; null: none, or too long ago. */
+  /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
-  /**
-   * 0 to 1: how far it begins where the ride before it ended; `parked`: how far the user came back to what they had left
-   * there, which is never more.
-   */
+  /** 0 to 1: the leg begins where the previous one ended. Never less than `parked`. */
   near: number;
+  /** 0 to 1: the user parked a vehicle there and came back to it. */
   parked: number;
-  /** s that the user stood before it, as far as they had not left it there: nobody waits for that */
+  /** s of waiting before the leg; times `1 - parked`, as nobody waits for a parked vehicle */
   waited: number;
 }
 
-/** Physical limits, and s beyond which a rest is a stay (by hand: few people wait longer at a stop). */
+/** Thresholds: physical, or chosen by hand on the developers' own recorded days. */
 export const legLimits = {
-  /** m/s by mode on average, over at least `least` m */
+  /** m/s by mode: the highest average speed over at least `least` m (physical) */
   limits: modes.map(fastestIn),
+  /** m */
   least: 500,
+  /** s; a longer rest is a stay: few people wait longer at a stop (by hand) */
   stay: 1200,
-  /** m; a vehicle waits where it was left: what locations of its end and of the next start err by */
+  /** m; how far the locations of parking and of leaving again lie apart by error (by hand) */
   parked: 60,
-  /** s; who stood so long before a ride waited for it */
+  /** s; after a wait this long the vehicle was not a parked one (by hand) */
   waited: 60,
-  /**
-   * Who goes on with what they left walked so many s, went m away (a train is left along a platform, physical) and
-   * turned back, by a share of the way. Each speaks by its share. s of any stop that says as much (by hand).
-   */
+  /** s on foot between two legs that suggest parking; less counts in proportion (by hand) */
   walked: 60,
+  /** m away from the vehicle: who changes trains stays on the platform (physical) */
   away: 80,
+  /** Share of the path that the second leg leads back (by hand). */
   turnedBack: 0.3,
+  /** s; a stop this long suggests parking without these signs (by hand) */
   stayed: 900,
 };
 
-/** The legs of an group between two times, with their figures. */
+/** The legs between two times, with their evidence. */
 export function collectEvidence(
   { segments, track, cells }: { segments: readonly Segment[]; track: Track; cells: Cells },
   from: number,
@@ -89,7 +98,7 @@ export function collectEvidence(
     const metres = track.metresBetween(leg.start, leg.end);
     evidence.push({
       ...leg,
-      features: [...figures.own, around.boarded, waitFigure(waited), ...around.walks, ...figures.shape],
+      features: [...figures.own, around.boarded, waitFeature(waited), ...around.walks, ...figures.shape],
       possible: legLimits.limits.map((limit) => metres < legLimits.least || metres <= limit * (leg.end - leg.start)),
       fastest: figures.fastest,
       before: linked ? last : null,
@@ -102,40 +111,34 @@ export function collectEvidence(
   return evidence;
 }
 
-/**
- * m between where one ride ended and the last location before the next: through a silence nobody went from its
- * beginning.
- */
+/** m between the end of a leg and the last location before the next one: nobody moves while the phone sends nothing */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });
 }
 
-/**
- * 0 to 1: how far the user left a vehicle that they had not waited for where they then went on from: for long, or on
- * foot, away and back. Who changes vehicles at one platform goes on.
- */
+/** Score 0 to 1 that the user parked the vehicle of `before` and came back to it: after a long stop, or on foot. */
 function parkedScore(segments: readonly Segment[], track: Track, before: LegEvidence, next: Leg): number {
   if (before.waited >= legLimits.waited) return 0;
   const [end, start] = [before.end, next.start];
   const at = (ts: number) => track.positionAt(ts);
-  // A state changes half a minute too early or late.
+  // Decoded states change up to half a minute too early or late.
   const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
   const there = around(start);
   const off = Math.min(...around(end).flatMap((a) => there.map((b) => apart(a, b))));
   const back = gaussianKernel(off / legLimits.parked);
   if (start - end >= legLimits.stayed) return back;
-  const way = apart(at(before.start), at(end)) + apart(at(start), at(next.end));
-  const shorter = way > 0 ? 1 - apart(at(before.start), at(next.end)) / way : 0;
+  const path = apart(at(before.start), at(end)) + apart(at(start), at(next.end));
+  const shorter = path > 0 ? 1 - apart(at(before.start), at(next.end)) / path : 0;
   const turned = Math.min(1, Math.max(0, shorter / legLimits.turnedBack));
   const walked = Math.min(1, secondsIn(segmentsBetween(segments, end, start), cellStates.walk) / legLimits.walked);
   return back * turned * walked * (1 - gaussianKernel(farthest(track, end, start) / legLimits.away));
 }
 
-/** 1 at 0, and 0.6 at 1: how likely locations err so far, as a share of what they usually err by. */
+/** Gaussian kernel: 1 at 0, 0.6 at 1. */
 const gaussianKernel = (x: number): number => Math.exp(-(x ** 2) / 2);
 
-/** m that the locations of a stop lie from where it began, at most */
+/** m; the farthest that the locations of a stop lie from its beginning */
 function farthest(track: Track, start: number, end: number): number {
   const from = track.positionAt(start);
   let most = 0;
@@ -158,7 +161,7 @@ function measureLeg(track: Track, cells: Cells, leg: Leg) {
     covered,
     covered * log(turnPerKm(track, leg) / 0.6, 0.25, 10),
     covered * log(halts / Math.max(km, 0.3), 0.1, 10),
-    silentShare(track, leg),
+    gapShare(track, leg),
     log(average / 8, 0.05, 10),
     log(fastest / 12, 0.05, 10),
     Math.max(0, fastest - 27) / 10,
@@ -166,7 +169,7 @@ function measureLeg(track: Track, cells: Cells, leg: Leg) {
   return { own, shape, fastest };
 }
 
-/** Mean probabilities of walking, cycling and riding in the leg's cells, without rest; they sum to 1. */
+/** Mean probabilities of walk, cycle and motor in the cells of a leg, without rest; they sum to 1. */
 export function movingShares({ state, start, end }: Leg, { ts, probability }: Cells): number[] {
   const sums = [0, 0, 0];
   for (let i = 0; i < ts.length; i += 1) {
@@ -178,13 +181,13 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
   return sums.map((sum) => sum / moving);
 }
 
-/** How much a wait says: from `stayed` on less, as who stands so long may be staying. */
-function waitFigure(waited: number): number {
+/** Feature of a wait. It fades between `stayed` and `stay` s: after so long the user may have been staying. */
+function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);
   return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
 
-/** Whether the user boarded on foot, and how long they stood and walked before, and walked after it. */
+/** Whether the user boarded on foot, s of waiting before the leg, and the features of the walks around it. */
 function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: number, from: number) {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];
@@ -194,7 +197,7 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
       walked += end - start;
       waited = stood;
     } else if (state !== cellStates.still) {
-      waited = stood; // since the ride before
+      waited = stood; // the walk before it belongs to the previous leg
       walked = Math.max(walked, 1);
       break;
     } else {
@@ -208,16 +211,14 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   return { boarded: walked > 0 ? 1 : 0, waited, walks };
 }
 
-// The shape of a leg's way: how it turns, how fast it gets, how often it halts, and how much of it is silence.
-
-/** m along the way from one corner of the chords to the next, and km that a way counts at least */
+/** m along the path between corners of the polygon that is measured, and km that a path counts at least */
 const chord = 60;
 const leastKm = 0.3;
 
-/** rad/km that the course of chords along the way changes; who stands about turns, too, as receivers err */
+/** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations count little */
 function turnPerKm(track: Track, { start, end }: Leg): number {
   const [from, to] = [track.positionAt(start), track.positionAt(end)];
-  let [x, y] = [from.x, from.y]; // where the way has been followed to
+  let [x, y] = [from.x, from.y]; // how far the path has been followed
   let [cornerX, cornerY] = [x, y];
   let left = chord; // m to the next corner
   let course = Number.NaN;
@@ -248,22 +249,22 @@ function turnPerKm(track: Track, { start, end }: Leg): number {
   return turned / Math.max(metres / 1000, leastKm);
 }
 
-/** s between speeds, how many are averaged, and the silence in which there are none */
+/** s between speeds, how many are averaged, and s of a gap over which no speed is known */
 const speedStep = 5;
 const speedMean = 6;
-const speedSilence = 45;
+const speedGap = 45;
 
 /** m/s, the 95 % quantile of the speed over half a minute */
 function fastestSpeed(track: Track, { start, end }: Leg): number {
   const speeds: number[] = [];
-  const recent: number[] = []; // the last speeds without a silence between
+  const recent: number[] = []; // the latest speeds without a gap between them
   let next = track.firstAfter(start);
   let before = track.pointAt(next, start);
   for (let ts = start + speedStep; ts <= end; ts += speedStep) {
     while (next < track.ts.length && track.ts[next]! <= ts) next += 1;
     const here = track.pointAt(next, ts);
     const isInside = next > 0 && next < track.ts.length;
-    if (!isInside || track.ts[next]! - track.ts[next - 1]! > speedSilence) recent.length = 0;
+    if (!isInside || track.ts[next]! - track.ts[next - 1]! > speedGap) recent.length = 0;
     else recent.push(apart(before, here) / speedStep);
     before = here;
     if (recent.length > speedMean) recent.shift();
@@ -273,25 +274,25 @@ function fastestSpeed(track: Track, { start, end }: Leg): number {
   return new Float64Array(speeds).sort()[Math.round(0.95 * (speeds.length - 1))]!;
 }
 
-/** s of a silence as a tunnel makes it */
-const tunnelSilence = 100;
+/** s; a gap as long as tunnels cause */
+const tunnelGap = 100;
 
-/** Share of a leg's time in such silences. */
-function silentShare(track: Track, { start, end }: Leg): number {
+/** Share of a leg's time in such gaps. */
+function gapShare(track: Track, { start, end }: Leg): number {
   let silent = 0;
   const last = track.firstAfter(end);
   for (let i = track.firstAfter(start); i <= last; i += 1) {
     const from = i > 0 ? track.ts[i - 1]! : start;
     const to = i < track.ts.length ? track.ts[i]! : end;
-    if (to - from > tunnelSilence) silent += Math.max(0, Math.min(to, end) - Math.max(from, start));
+    if (to - from > tunnelGap) silent += Math.max(0, Math.min(to, end) - Math.max(from, start));
   }
   return end > start ? silent / (end - start) : 0;
 }
 
-/** s between locations up to which halts show, m/s below which a vehicle stands, and s that a halt takes at least */
+/** s between locations up to which halts are visible, m/s below which a vehicle halts, and s of the shortest halt */
 const halting = { gap: 45, speed: 1.5, least: 10 };
 
-/** Share of a leg's time in which halts show, and how many there are. */
+/** Share of a leg's time in which halts are visible, and their number. */
 function haltsIn(track: Track, { start, end }: Leg): { covered: number; halts: number } {
   let [seen, halts, standing] = [0, 0, 0];
   const last = Math.min(track.firstAfter(end), track.ts.length - 1);

@@ -1,18 +1,27 @@
-// Step "crf": the modes of all legs of an group, decided together, and which stops between them are waits, by
-// weights fitted on recorded and made-up days.
+// The modes of all legs of a group, decided together: a linear-chain conditional random field (CRF).
+//
+//   legs          walk ---- motor ---- walk ---- motor ---- walk
+//   chain                     o---------------------o               legs by vehicle or bicycle, in order
+//   score of a leg            weights of each mode * features       "waited 240 s, few turns": TRAIN
+//   score of a pair           weights of pair kinds * features      "parked there and came back": the same car
+//   result                    CAR .7, BUS .3        CAR .7, BUS .3
+//
+// The probability of a choice of modes is the softmax of its score over all choices. Forward-backward sums over them
+// and gives the marginals of each leg and each pair. `tools/train/joint.mjs` fits the weights on recorded and simulated
+// days; they are in `models/journeys-*.json`.
 import { type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
-/** Weights of the decision. Read from a data file in `models`. */
+/** Weights of the CRF, read from a data file in `models`. */
 export interface ModeCrf {
   id: string;
-  /** By mode, one for each figure of a leg. */
+  /** By mode: one weight per feature of a leg (`legFeatures`). */
   modes: number[][];
-  /** One for each kind of pair of legs that follow each other. */
+  /** One weight per kind of pair (`pairKinds`). */
   pairs: number[];
-  /** One for each figure of a stop. */
+  /** One weight per feature of a stop (`stopFeatures`): a logistic regression, used by `findJourneys`. */
   waits: number[];
 }
 
-/** Kinds of pairs of legs: what the fit weighs. */
+/** Kinds of pairs of consecutive legs: the features of a pair. */
 export const pairKinds = [
   'both public',
   'both public, left',
@@ -29,7 +38,10 @@ const [walk, bike, car] = [0, 1, 2];
 
 type Link = Pick<LegEvidence, 'near' | 'parked'>;
 
-/** Kinds of a pair of modes, each with its share, by how the second leg follows the first. */
+/**
+ * Features of mode `a` followed by mode `b`: kinds of pairs, each with its value. The values sum to 1, as it is not
+ * certain whether the second leg begins where the first ended.
+ */
 export function pairFeatures(a: number, b: number, { near, parked }: Link): [kind: number, share: number][] {
   const shares: [number, number][] = [
     [pairKind(a, b, { near: 1, parked: 1 }), parked],
@@ -39,7 +51,7 @@ export function pairFeatures(a: number, b: number, { near, parked }: Link): [kin
   return shares.filter(([found, share]) => found >= 0 && share > 0);
 }
 
-/** Kind of a pair of modes of legs that follow each other for sure as is said; -1: none. */
+/** Index of the kind of a pair; `near` and `parked` are 0 or 1. -1: the pair has no feature. */
 function pairKind(a: number, b: number, { near, parked }: Link): number {
   if (a === walk || b === walk) return -1;
   if (parked && a === b && a <= car) return kind('the same, left');
@@ -53,18 +65,17 @@ function pairKind(a: number, b: number, { near, parked }: Link): number {
 
 const kind = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(name);
 
-/**
- * What is said of the legs: by leg the probability of each mode, and of each pair of modes with the leg before it.
- */
+/** Marginal probabilities by leg. */
 export interface ModeProbabilities {
+  /** By leg: the probability of each of `modes`. */
   single: number[][];
-  /** At `modes.length * mode before + mode`; null: no leg before it. */
+  /** By leg: of each pair with the leg before, at `modes.length * before + mode`; null: no leg before. */
   pairs: (number[] | null)[];
 }
 
 const n = modes.length;
 
-/** Scores of the modes of a leg; `only`: no other mode is asked about. */
+/** Scores of the modes of a leg; `only`: the true mode, if known. */
 function scoreModes(
   { features, possible }: LegEvidence,
   weights: readonly (readonly number[])[],
@@ -84,16 +95,12 @@ function logSum(values: readonly number[]): number {
   return most + Math.log(sum);
 }
 
-/** The probabilities that scores stand for. */
 function softmax(scores: readonly number[]): number[] {
   const all = logSum(scores);
   return scores.map((score) => Math.exp(score - all));
 }
 
-/**
- * Probabilities by sums over all choices (forward and backward along the chain of legs). `truth`: modes that are known
- * by leg, for the fit.
- */
+/** Marginals by forward-backward. `truth`: for training, the known modes by leg. */
 export function forwardBackward(
   legs: readonly LegEvidence[],
   model: ModeCrf,
@@ -102,8 +109,8 @@ export function forwardBackward(
   const own = legs.map((leg, i) => scoreModes(leg, model.modes, truth[i] ?? undefined));
   const pair = (leg: LegEvidence, a: number, b: number): number =>
     pairFeatures(a, b, leg).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
-  const forward = own.map((scores) => [...scores]); // with all before
-  const backward = own.map((scores) => scores.map(() => 0)); // with all after
+  const forward = own.map((scores) => [...scores]); // log-sums over the modes of all legs before, the own score included
+  const backward = own.map((scores) => scores.map(() => 0)); // over all legs after
   legs.forEach((leg, i) => {
     if (leg.before === null) return;
     const from = forward[leg.before]!;
@@ -127,10 +134,10 @@ export function forwardBackward(
   return { single, pairs };
 }
 
-/** Reads weights; throws an Error that says what is wrong with them. */
+/** Reads weights; throws an Error if their features are not those of this program. */
 export function readModeCrf(text: string): ModeCrf {
   const { id, features, modes: weights, pairs, waits } = JSON.parse(text) as ModeCrf & { features: unknown };
   if (JSON.stringify(features) !== JSON.stringify(legFeatures) || weights.length !== n)
-    throw new Error(`model ${id}: its figures are not those of this program; fit it again`);
+    throw new Error(`model ${id}: its features are not those of this program; fit it again`);
   return { id, modes: weights, pairs, waits };
 }

@@ -1,28 +1,94 @@
-// Step "modes": the mode of a leg as clients read it, its probability, and the probabilities of the other modes.
+// The mode of a section, with its probability and those of the other modes.
+//
+//   leg of the group      |---- bus .6, car .3, train .1 ----|
+//   section                  |------------------------------|        shares most time with that leg: takes its modes
+//   without readings      p ** 0.45 to 0.9, divided by the sum       locations alone: less sure
+//   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
+//   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
+import type { Track } from '../clean/track.ts';
+import { trackLimits } from '../clean/track.ts';
+import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
-import { modes } from './leg-evidence.ts';
-/** The likeliest mode of a leg; of equally likely ones the first. */
-export function toMode(chances: readonly number[]): Mode {
-  const best = chances.indexOf(Math.max(...chances));
+import type { Leg } from '../states/segments.ts';
+import { legFeatures, legLimits, modes } from './leg-evidence.ts';
+
+const coveredFeature = legFeatures.indexOf('covered');
+
+/**
+ * Exponent of the probabilities if there are no motion readings and locations cover nothing of the leg; twice that if
+ * they cover all of it. Calibrated on recorded days without their readings, see docs/quality.md.
+ */
+const sharpnessUnread = 0.45;
+
+/** Probabilities by state for a section that overlaps no leg, in the order of `modes` (by hand: little confidence). */
+const modesByState = [
+  [0, 0, 0, 0, 0],
+  [0.7, 0.1, 0.1, 0.1, 0],
+  [0.2, 0.6, 0.1, 0.1, 0],
+  [0, 0.1, 0.5, 0.25, 0.15],
+];
+
+/** m/s; average of a train on a line of its own, and with halts (physical: what is called high speed) */
+const air = { average: 200 / 3.6, averageWithPeak: 100 / 3.6 };
+
+/** By air, or in a train too fast for any other line. */
+const byAir: Mode = {
+  sensed_mode: 'PredictedModeTypes.AIR_OR_HSR',
+  mode_confidence: 1,
+  mode_probabilities: { AIR_OR_HSR: 1 },
+};
+
+/** Faster than any mode on the ground, and too little is known about the ends for a flight. */
+const unknownMode: Mode = {
+  sensed_mode: 'MotionTypes.UNKNOWN',
+  mode_confidence: 0,
+  mode_probabilities: {},
+};
+
+/** The mode of a section: that of the leg that shares most of its time. `average`: m/s */
+export function sectionMode(
+  { legs, probabilities, track, motions }: DecodedGroup,
+  section: Leg,
+  average: number,
+): Mode {
+  const shared = legs.map((leg) => Math.min(leg.end, section.end) - Math.max(leg.start, section.start));
+  const i = shared.indexOf(Math.max(...shared));
+  const fastest = legs[i]?.fastest ?? 0;
+  if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
+    return isConfirmedAt(track, section.start) && isConfirmedAt(track, section.end) ? byAir : unknownMode;
+  const own = i >= 0 && shared[i]! > 0 ? probabilities.single[i]! : modesByState[section.state]!;
+  const covered = legs[i]?.features[coveredFeature] ?? 0;
+  const sharpness = motions.length > 0 ? 1 : sharpnessUnread * (1 + covered);
+  const sharpened = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
+  const sum = sharpened.reduce((a, b) => a + b, 0);
+  return sum > 0 ? toMode(sharpened.map((p) => p / sum)) : toMode([0, 0, 0, 0, 1]);
+}
+
+/** The most probable mode; of equally probable ones the first. */
+function toMode(probabilities: readonly number[]): Mode {
+  const best = probabilities.indexOf(Math.max(...probabilities));
   const mode_probabilities: Record<string, number> = {};
-  for (const [m, chance] of chances.entries()) {
-    const rounded = Math.round(chance * 1000) / 1000;
+  for (const [m, p] of probabilities.entries()) {
+    const rounded = Math.round(p * 1000) / 1000;
     if (rounded > 0 || m === best) mode_probabilities[modes[m]!] = rounded;
   }
   const name = modes[best]!;
   return { sensed_mode: `PredictedModeTypes.${name}`, mode_confidence: mode_probabilities[name]!, mode_probabilities };
 }
 
-/** By air or in a train too fast for any other line: nothing else moves so. */
-export const byAir: Mode = {
-  sensed_mode: 'PredictedModeTypes.AIR_OR_HSR',
-  mode_confidence: 1,
-  mode_probabilities: { AIR_OR_HSR: 1 },
-};
+/** s between two locations that confirm an end of a flight, and s that they may lie from it */
+const agreement = { least: 120, most: 3600 };
 
-/** A section faster than any mode, or too fast for what is known of its ends. */
-export const unknownMode: Mode = {
-  sensed_mode: 'MotionTypes.UNKNOWN',
-  mode_confidence: 0,
-  mode_probabilities: {},
-};
+/** True if two locations, minutes apart, agree on where the user was near an end of a section. */
+function isConfirmedAt(track: Track, ts: number): boolean {
+  const after = track.firstAfter(ts);
+  for (const i of [after - 1, after]) {
+    if (i < 0 || i >= track.ts.length || Math.abs(track.ts[i]! - ts) > agreement.most) continue;
+    for (let j = 0; j < track.ts.length; j += 1) {
+      const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
+      if (seconds < agreement.least || seconds > agreement.most) continue;
+      if (track.apart(i, j) <= trackLimits.impossibleSpeed * seconds) return true;
+    }
+  }
+  return false;
+}

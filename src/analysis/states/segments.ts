@@ -1,5 +1,11 @@
-// Runs of cells in one state: what the decoder says of a stretch of time, and questions about it.
-
+// Segments: consecutive cells in one state; and legs: the parts of a trip in one state.
+//
+//   cells      s s s w w w s m m m m m s s m m m w w s        s still, w walk, m motor; 15 s each
+//   segments   s     w     s m         s   m     w   s
+//   legs             |----||-------------------||---|         joined over a short halt; no gaps shorter than 90 s
+//
+// Before that, the events of an Android phone correct segments: between "stopped moving" and the exit of the geofence
+// the phone is asleep, so cells there show only a straight line to the next location.
 import { transitions } from '../../model/payloads.ts';
 import type { PhoneEvent } from '../clean/observations.ts';
 import { apart, type Track } from '../clean/track.ts';
@@ -7,7 +13,7 @@ import { cellStates } from '../motion-states.ts';
 import { cellSeconds } from './features.ts';
 import type { Cells } from './viterbi.ts';
 
-/** Cells in one state that follow each other without a hole. */
+/** Consecutive cells in one state. */
 export interface Segment {
   state: number;
   /** s since the epoch: from half a cell before the first to half a cell after the last */
@@ -17,12 +23,10 @@ export interface Segment {
 
 const half = cellSeconds / 2;
 
-/**
- * s; delay with which the geofence of an Android phone reports that the user left (by hand, a property of the phones)
- */
+/** s; delay with which the geofence of an Android phone reports that the user left (by hand, observed on phones) */
 export const geofenceDelay = 165;
 
-/** A phone's sleep: from its word that the user rests to its geofence's that they left. */
+/** Sleep of an Android phone: from its event that the user rests to the exit of its geofence. */
 interface Sleep {
   start: number;
   end: number;
@@ -40,17 +44,17 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/** The segments of an group: those of its cells; who stays in the geofence stands, and so does who rides nowhere. */
+/** The segments of a group, corrected by sleeps. Rides that lead nowhere become rest. */
 export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[]): Segment[] {
   let segments = splitByState(cells);
   for (const sleep of sleeps) segments = applySleep(segments, sleep, track);
   return segments.map((segment) => (leadsNowhere(segment, track) ? { ...segment, state: cellStates.still } : segment));
 }
 
-/** m; a ride that ends this near to its start, and stays within the extent, leads nowhere: receivers drift so far */
+/** m; a ride that ends this near to its start and stays within the extent is drift of the receiver (by hand) */
 const nowhere = { apart: 100, extent: 200 };
 
-/** True for a ride, by vehicle or bicycle, that leads nowhere, as far as there are locations in it: the user stands. */
+/** True for motor or cycle segments with locations that end where they began. */
 function leadsNowhere({ state, start, end }: Segment, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
   if (track.firstAfter(start) === track.firstAfter(end)) return false;
@@ -59,7 +63,7 @@ function leadsNowhere({ state, start, end }: Segment, track: Track): boolean {
   );
 }
 
-/** The segments, at rest in a sleep up to when the user left, and then as after it. */
+/** Marks a sleep as still until the user left, then with the state of the segment after it. */
 function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): Segment[] {
   const { start, end } = sleep;
   const next = segments.find(
@@ -77,14 +81,14 @@ function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): S
   });
 }
 
-/** m/s; no way through a sleep is faster on average (physical, but for flights) */
-const fastestWay = 25;
+/** m/s; the highest average speed during a sleep (physical, except flights) */
+const fastestAsleep = 25;
 
-/** When the user left in a sleep: by the geofence's delay, or earlier if they got too far for that. */
+/** When the user left: the geofence's delay before the end, or earlier if the distance needs more time. */
 function departureTs({ start, end }: Sleep, track: Track): number {
   const first = Math.min(track.firstAfter(end), track.ts.length - 1);
   const metres = track.metres[first]! - track.positionAt(start).metres;
-  return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestWay));
+  return Math.max(start, Math.min(end - geofenceDelay, track.ts[first]! - metres / fastestAsleep));
 }
 
 function splitByState({ ts, state }: Cells): Segment[] {
@@ -97,7 +101,7 @@ function splitByState({ ts, state }: Cells): Segment[] {
   return segments;
 }
 
-/** Runs that move, joined where they touch. */
+/** The times of movement; adjacent ones are joined. */
 export function movingSpans(segments: readonly Segment[]): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   for (const { state, start, end } of segments) {
@@ -109,12 +113,12 @@ export function movingSpans(segments: readonly Segment[]): { start: number; end:
   return found;
 }
 
-/** The parts of moving segments between two times, ascending. */
+/** Segments between two times without rest, clipped to them. */
 export function movingBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
   return segmentsBetween(segments, from, to).filter((segment) => segment.state !== cellStates.still);
 }
 
-/** s; who stands for longer at the first location had arrived there (physical) */
+/** s; a user who rests longer at the first location had arrived there (physical) */
 const standing = 45;
 
 /** True when the user moves at a time, or soon after it. */
@@ -124,7 +128,7 @@ export function isUnderWay(segments: readonly Segment[], ts: number): boolean {
   );
 }
 
-/** The parts of segments between two times, ascending. */
+/** Segments between two times, clipped to them. */
 export function segmentsBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
   const parts: Segment[] = [];
   for (const { state, start, end } of segments)
@@ -139,32 +143,30 @@ export function secondsIn(segments: readonly Segment[], state: number): number {
   return sum;
 }
 
-// Step "legs": the states of a journey -> its legs, each in one state, with the waits between them.
-
-/** s, all set by hand */
-const limits = {
-  /** Legs of one state nearer together than this are one: a vehicle stops longer than feet do. */
+/** s, by hand */
+const legGaps = {
+  /** Legs in one state this close are one leg: vehicles halt longer than walkers. */
   sameMotor: 180,
   same: 90,
-  /** A shorter pause between legs of different states is no stop: it goes to the earlier one. */
+  /** A shorter pause between legs in different states belongs to the earlier leg. */
   pause: 90,
 };
 
-/** A part of a journey in one state. */
+/** A part of a trip in one state. */
 export type Leg = Segment;
 
-/** Legs in order of time between two times; the first begins and the last ends there. Empty when nothing moves. */
+/** Legs between two times; the first begins at `from`, the last ends at `to`. Empty if nothing moves. */
 export function joinLegs(segments: readonly Segment[], from: number, to: number): Leg[] {
   const legs: Leg[] = [];
   for (const segment of movingBetween(segments, from, to)) {
     const before = legs.at(-1);
-    const near = segment.state === cellStates.motor ? limits.sameMotor : limits.same;
+    const near = segment.state === cellStates.motor ? legGaps.sameMotor : legGaps.same;
     if (before && before.state === segment.state && segment.start - before.end < near) before.end = segment.end;
     else legs.push({ ...segment });
   }
   legs.forEach((leg, i) => {
     const next = legs[i + 1];
-    if (next && next.start - leg.end < limits.pause) leg.end = next.start;
+    if (next && next.start - leg.end < legGaps.pause) leg.end = next.start;
   });
   if (legs.length > 0) {
     legs[0]!.start = from;

@@ -3,31 +3,14 @@
 
 import { distance, type LatLon } from '../../model/geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
-import type { Candidate, CandidateGroup } from '../clean/candidates.ts';
-import { isRestart, type Observations } from '../clean/observations.ts';
-import { apart, type Track } from '../clean/track.ts';
+import type { Candidate } from '../clean/candidates.ts';
+import { isRestart } from '../clean/observations.ts';
+import { apart } from '../clean/track.ts';
+import type { DecodedGroup } from '../decode-group.ts';
 import { type LegEvidence, modes } from '../modes/leg-evidence.ts';
-import type { ModeCrf, ModeProbabilities } from '../modes/mode-crf.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
-import { movingBetween, movingSpans, type Segment, secondsIn } from '../states/segments.ts';
-import type { Cells } from '../states/viterbi.ts';
-
-/** An group with its track and states. */
-export interface DecodedGroup extends Observations {
-  group: CandidateGroup;
-  /** Times of locations that were left out before. */
-  outliers: readonly number[];
-  track: Track;
-  cells: Cells;
-  segments: readonly Segment[];
-  /** Its legs, and what is said of their modes. */
-  legs: readonly LegEvidence[];
-  probabilities: ModeProbabilities;
-  crf: ModeCrf;
-  /** Name of the model that the states are from. */
-  model: string;
-}
+import { movingBetween, movingSpans, secondsIn } from '../states/segments.ts';
 
 /** Limits of journeys. Set by hand on the developers' days, but what is marked physical. */
 export const journeyLimits = {

@@ -6,16 +6,17 @@ import { withFields } from '../../model/with-fields.ts';
 import type { Candidate } from '../clean/candidates.ts';
 import type { Location, Motion } from '../clean/observations.ts';
 import { withOutliers } from '../clean/outliers.ts';
-import { type Track, trackLimits } from '../clean/track.ts';
-import { legFeatures, legLimits, movingShares } from '../modes/leg-evidence.ts';
-import { byAir, toMode, unknownMode } from '../modes/section-mode.ts';
+import type { Track } from '../clean/track.ts';
+import type { DecodedGroup } from '../decode-group.ts';
+import { movingShares } from '../modes/leg-evidence.ts';
+import { sectionMode } from '../modes/section-mode.ts';
 import { cellStates, readingState } from '../motion-states.ts';
 import { degrees } from '../positions.ts';
-import { lookAround, type Mode, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
+import { lookAround, type SegmentedSection, type SegmentedTrip, type Stay } from '../segmenter.ts';
 import { within } from '../sorted-times.ts';
 import { isUnderWay, joinLegs, type Leg, segmentsBetween } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
-import type { DecodedGroup, GroupPart, Journey } from './journeys.ts';
+import type { GroupPart, Journey } from './journeys.ts';
 import { type Bounds, findBounds, unseenFrom } from './trip-bounds.ts';
 import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 
@@ -120,56 +121,8 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
     const first = withFields(way[0]!, { latitude, longitude, length });
     const average = (way.at(-1)!.length - first.length) / (leg.end - leg.start);
     const estimated = estimatedMetres(path, leg.start, leg.end);
-    return withFields(legMode(decoded, leg, average), { path: [first, ...way.slice(1)], estimated });
+    return withFields(sectionMode(decoded, leg, average), { path: [first, ...way.slice(1)], estimated });
   });
-}
-
-const coveredFeature = legFeatures.indexOf('covered');
-
-/** How sharp what is said is without readings where locations show nothing of a way; twice that where they show all. */
-const unread = 0.45;
-
-/** The mode of a leg: that of the leg that shares most of its time. */
-function legMode({ legs, probabilities, track, motions }: DecodedGroup, leg: Leg, average: number): Mode {
-  const shared = legs.map((one) => Math.min(one.end, leg.end) - Math.max(one.start, leg.start));
-  const i = shared.indexOf(Math.max(...shared));
-  const fastest = legs[i]?.fastest ?? 0;
-  if (average > air.average || (average > air.averageWithPeak && fastest > air.average))
-    return agreesAt(track, leg.start) && agreesAt(track, leg.end) ? byAir : unknownMode;
-  const own = i >= 0 && shared[i]! > 0 ? probabilities.single[i]! : modesByState[leg.state]!;
-  const covered = legs[i]?.features[coveredFeature] ?? 0;
-  const sharpness = motions.length > 0 ? 1 : unread * (1 + covered);
-  const chances = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
-  const sum = chances.reduce((a, b) => a + b, 0);
-  return sum > 0 ? toMode(chances.map((p) => p / sum)) : toMode([0, 0, 0, 0, 1]);
-}
-
-/** What is said of a leg that the group does not know, by its state: without much trust (by hand). */
-const modesByState = [
-  [0, 0, 0, 0, 0],
-  [0.7, 0.1, 0.1, 0.1, 0],
-  [0.2, 0.6, 0.1, 0.1, 0],
-  [0, 0.1, 0.5, 0.25, 0.15],
-];
-
-/** m/s; a train so fast segments on a line of its own, and its average with halts (physical: what is called high speed) */
-const air = { average: 200 / 3.6, averageWithPeak: 100 / 3.6 };
-
-/** s between two locations that agree on where the user was, and how far from an end of a flight they may lie. */
-const agreement = { least: 120, most: 3600 };
-
-/** True where two locations, minutes apart, agree that the user was near an end of a leg. */
-function agreesAt(track: Track, ts: number): boolean {
-  const after = track.firstAfter(ts);
-  for (const i of [after - 1, after]) {
-    if (i < 0 || i >= track.ts.length || Math.abs(track.ts[i]! - ts) > agreement.most) continue;
-    for (let j = 0; j < track.ts.length; j += 1) {
-      const seconds = Math.abs(track.ts[j]! - track.ts[i]!);
-      if (seconds < agreement.least || seconds > agreement.most) continue;
-      if (track.apart(i, j) <= trackLimits.impossibleSpeed * seconds) return true;
-    }
-  }
-  return false;
 }
 
 /** One leg from start to end, for a journey in which no state moves: the likeliest way to move. */

@@ -16,6 +16,7 @@ import {
   restartedBetween,
 } from '../clean/observations.ts';
 import type { Track } from '../clean/track.ts';
+import type { DecodedGroup } from '../decode-group.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { positionOf } from '../positions.ts';
 import { lookAround, type Stay } from '../segmenter.ts';
@@ -23,7 +24,6 @@ import { someWithin, within } from '../sorted-times.ts';
 import { cellSeconds } from '../states/features.ts';
 import { geofenceDelay, movingSpans, type Segment } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
-import type { DecodedGroup } from './journeys.ts';
 
 /** All set by hand on the developers' days. */
 export const boundLimits = {

@@ -1,0 +1,75 @@
+// Decodes a candidate group: its locations and readings -> track, cells, segments and legs with probabilities.
+//
+//   locations   .  .  . .     .       .        .    .  . .        what the phone sent
+//   track       o--o--o-o-----o-------o--------o----o--o-o        smoothed, with metres along it (clean/track.ts)
+//   cells       ssswwwwwwwssssmmmmmmmmmmmmsmmmmmmmmmwwwwww        a state every 15 s (states/): still, walk, motor
+//   segments    s  w      s   m           sm        w             consecutive cells in one state
+//   legs           w          m                     w             without short pauses: what gets a mode
+//   modes          WALKING    BUS .8, CAR .2        WALKING       decided together (modes/mode-crf.ts)
+import type { CandidateGroup } from './clean/candidates.ts';
+import type { Observations } from './clean/observations.ts';
+import { Track } from './clean/track.ts';
+import type { Models } from './models.ts';
+import { collectEvidence, type LegEvidence } from './modes/leg-evidence.ts';
+import { forwardBackward, type ModeCrf, type ModeProbabilities } from './modes/mode-crf.ts';
+import { lookAround, type Stretch } from './segmenter.ts';
+import { within } from './sorted-times.ts';
+import { type Segment, sleepsIn, toSegments } from './states/segments.ts';
+import { type Cells, decodeCells } from './states/viterbi.ts';
+
+/** A stretch without its outliers, and the times of these. */
+export type CleanedStretch = Stretch & { outliers: readonly number[] };
+
+/** A candidate group with everything that the later steps ask about it. */
+export interface DecodedGroup extends Observations {
+  group: CandidateGroup;
+  /** Times of the locations that were removed as outliers. */
+  outliers: readonly number[];
+  track: Track;
+  cells: Cells;
+  segments: readonly Segment[];
+  legs: readonly LegEvidence[];
+  probabilities: ModeProbabilities;
+  crf: ModeCrf;
+  /** Name of the model that the states come from. */
+  model: string;
+}
+
+/**
+ * s before and after a group in which states are decoded. Their features look at most `lookAround` around the group.
+ * iPhones report walking long before they report locations.
+ */
+const margin = { before: { time: 420, distance: 1200 }, after: 300 };
+
+/** Decodes a group from its own observations and those up to `lookAround` before and after it. */
+export function decodeGroup(
+  group: CandidateGroup,
+  { locations, motions, events, outliers }: CleanedStretch,
+  models: Models,
+): DecodedGroup {
+  const { sampling, from, to } = group;
+  const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
+  const readings = within(motions, from - lookAround, to + lookAround);
+  const track = new Track(near);
+  const sleeps = sampling === 'time' ? sleepsIn(within(events, from - lookAround, to + lookAround)) : [];
+  const [model, crf] = readings.length > 0 ? [models.full, models.crf] : [models.sparse, models.crfSparse];
+  const [begin, end] = [from - margin.before[sampling], to + margin.after];
+  const cells = decodeCells({ track, motions: readings, sampling, from: begin, to: end }, model);
+  const segments = toSegments(cells, track, sleeps);
+  const legs = collectEvidence({ segments, track, cells }, begin, end);
+  const probabilities = forwardBackward(legs, crf);
+  return {
+    group,
+    locations,
+    outliers,
+    motions: readings,
+    events,
+    track,
+    cells,
+    segments,
+    legs,
+    probabilities,
+    crf,
+    model: model.id,
+  };
+}
