@@ -36,6 +36,8 @@ export interface AppParts {
   limits?: Partial<CallerLimits>;
   /** Limits of bodies and of answers that are not sent, in place of the default ones. */
   bytes?: Partial<ByteLimits>;
+  /** The N of scrypt for passwords of managers, in place of the default one. */
+  passwordCost?: number;
   /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
   /** Thread id of `log`, with which request ids begin. Default `w1`. */

@@ -57,6 +57,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   const fixed = {
     store,
     limits: new SignInLimits(now),
+    passwordCost: parts.passwordCost,
     fortnights: new Fortnights(),
     zone: hostZone(),
     tiles: parts.tiles ?? null,

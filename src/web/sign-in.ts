@@ -98,7 +98,7 @@ async function tryPassword(call: WebCall, name: string, password: string): Promi
   const account = `${name} ${manager?.password}`;
   if (limits.isHeldFrom(origin, account)) return '';
   const isLocked = manager !== null && manager.locked_ts > now;
-  const isRight = (await isPassword(password, manager?.password)) && !isLocked;
+  const isRight = (await isPassword(password, manager?.password, call.passwordCost)) && !isLocked;
   limits.tried(origin, account, { isRight, isLocked });
   if (manager !== null && isRight) return manager.password;
   if (manager === null || isLocked) return '';

@@ -34,6 +34,8 @@ export interface WebCall {
   /** The network of the caller; null: not known. */
   origin: string | null;
   limits: SignInLimits;
+  /** The N of scrypt for passwords. Default: 2^15. */
+  passwordCost: number | undefined;
   fortnights: Fortnights;
   /** The zone of the server, for times that belong to no person. */
   zone: string;

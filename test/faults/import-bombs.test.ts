@@ -6,7 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { BSON } from 'mongodb';
 import { expect, it } from 'vitest';
-import { fillStore, inFolder, patience } from './kit.ts';
+import { sampled } from '../support/sample.ts';
+import { fillStore, inFolder } from './kit.ts';
 import { run } from './program.ts';
 
 const mebibyte = 1024 * 1024;
@@ -108,19 +109,16 @@ const bombs: Record<string, () => Generator<string | Uint8Array>> = {
   },
 };
 
-it.each(Object.keys(bombs))(
-  'imports %s.gz in a heap of 128 MiB',
-  (name) =>
-    inFolder(async (folder) => {
-      const file = join(folder, `${name}.gz`);
-      await pipeline(Readable.from(bombs[name]!()), createGzip({ level: 1 }), createWriteStream(file));
-      await fillStore(join(folder, 'store'), { ada: [] });
-      const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
-      const whom = name.endsWith('.bson') ? [] : ['--user', 'ada'];
-      const args = ['import', file, ...whom, '--log-dir', join(folder, 'logs')];
-      const end = await run(args, { env });
-      expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
-      expect(end.stdout).toContain(file);
-    }),
-  patience,
+it.each(sampled(Object.keys(bombs), 5))('imports %s.gz in a heap of 128 MiB', (name) =>
+  inFolder(async (folder) => {
+    const file = join(folder, `${name}.gz`);
+    await pipeline(Readable.from(bombs[name]!()), createGzip({ level: 1 }), createWriteStream(file));
+    await fillStore(join(folder, 'store'), { ada: [] });
+    const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
+    const whom = name.endsWith('.bson') ? [] : ['--user', 'ada'];
+    const args = ['import', file, ...whom, '--log-dir', join(folder, 'logs')];
+    const end = await run(args, { env });
+    expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
+    expect(end.stdout).toContain(file);
+  }),
 );

@@ -7,6 +7,7 @@ import { type Entry, identityText } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
+import { share } from '../support/sample.ts';
 import { newUser, useStore } from '../support/store.ts';
 import { dyingAt, interposedStore } from './interposed-store.ts';
 import { everythingOf, pushesOf, releaseLease } from './kit.ts';
@@ -93,6 +94,6 @@ it('the diary depends on the entries only, not on pushes between calls', async (
       await runPipeline(store, userId, options);
       expect(found).toBe(await everythingOf(store, userId));
     }),
-    { numRuns: Number(process.env.MOBILITY_TEST_INTERLEAVINGS ?? 15), endOnFailure: false },
+    { numRuns: Number(process.env.MOBILITY_TEST_INTERLEAVINGS ?? share(15)), endOnFailure: false },
   );
 });

@@ -10,6 +10,7 @@ import { openStore } from '../../src/store/open.ts';
 import { connect, type SqlValue } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { EntryCursor, Store } from '../../src/store/store.ts';
+import { share } from '../support/sample.ts';
 
 /** Gives `work` a new folder, and removes it afterwards. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
@@ -57,13 +58,10 @@ export async function withSeed<T>(work: (random: Random, seed: number) => Promis
   }
 }
 
-/** A number from the environment, for runs longer than usual. */
+/** A number of repetitions: from the environment, or the usual one, of which `npm test` does a third. */
 export function times(variable: string, usual: number): number {
-  return Number(process.env[variable] ?? usual);
+  return Number(process.env[variable] ?? share(usual));
 }
-
-/** ms that a test may take without its repetitions: the default of vitest.config.ts. */
-export const patience = 300_000;
 
 export const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 

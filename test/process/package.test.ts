@@ -70,4 +70,4 @@ it('installs into an empty folder without scripts or a warning of ours, and its 
   const { stdout } = await promisify(execFile)('npx', ['--offline', 'mobility', '--version'], { cwd: folder });
   expect(stdout).toMatch(/^\d+\.\d+\.\d+/);
   await rm(folder, { recursive: true });
-}, 240_000);
+});

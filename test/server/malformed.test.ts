@@ -3,13 +3,12 @@
 import { expect, it } from 'vitest';
 import { routes } from '../../src/server/routes/all-routes.ts';
 import { isRefusal, malformedRequests } from '../faults/malformed-requests.js';
+import { share } from '../support/sample.ts';
 import { openKit } from './kit.ts';
 
-const count = Number(process.env.MOBILITY_MALFORMED_REQUESTS ?? 1_500);
+const count = Number(process.env.MOBILITY_MALFORMED_REQUESTS ?? share(1_500));
 
-it(`${count} malformed requests are answered, none of them with a 5xx but where an app must keep its data`, {
-  timeout: 300_000 + count * 50,
-}, async () => {
+it(`${count} malformed requests are answered, none of them with a 5xx but where an app must keep its data`, async () => {
   const kit = await openKit({ level: 'info' });
   await kit.user('ada');
   const requests = malformedRequests(

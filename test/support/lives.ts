@@ -15,10 +15,11 @@ import {
   pushedMove,
   pushedTransition,
 } from './pushes.ts';
+import { share } from './sample.ts';
 
 /** How often a property is tried: `usual` times, or as often as `MOBILITY_TEST_RUNS` says. */
 export function runs(usual: number): { numRuns: number } {
-  return { numRuns: Number(process.env.MOBILITY_TEST_RUNS ?? usual) };
+  return { numRuns: Number(process.env.MOBILITY_TEST_RUNS ?? share(usual)) };
 }
 
 const hour = 3600;

@@ -51,7 +51,7 @@ beforeAll(async () => {
   cookie = await cookieAfter('/me/open', { key: new URL(link).searchParams.get('key') ?? link.split('/').at(-1)! });
   password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator')).stdout.trim();
   manager = await signedIn();
-}, 120_000);
+});
 afterAll(() => store?.close());
 
 const post = (path: string, fields: Record<string, string>): Promise<Response> =>
@@ -117,7 +117,7 @@ it('a person says in which mode they travelled, sees it on the next page, and ta
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
   await run('pipeline', '--all');
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
-}, 60_000);
+});
 
 it('the latest word counts, also one that was said before', async () => {
   const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
@@ -125,7 +125,7 @@ it('the latest word counts, also one that was said before', async () => {
   for (const mode of ['train', 'ferry', 'train']) await state('/me/correct', { ...fields, mode });
   expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Train/s);
   for (let n = 0; n < 3; n += 1) await takeBack();
-}, 60_000);
+});
 
 it('time that is taken out has no trips and says so, until it is taken back', async () => {
   const before = await page(`/me/day/${day}`);
@@ -141,7 +141,7 @@ it('time that is taken out has no trips and says so, until it is taken back', as
   await takeBack();
   await run('pipeline', '--all');
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
-}, 60_000);
+});
 
 it('a form that is sent twice states one thing, and one of a trip that has gone saves nothing and says so', async () => {
   const before = await page(`/me/day/${day}`);
@@ -158,7 +158,7 @@ it('a form that is sent twice states one thing, and one of a trip that has gone 
   expect(await page(gone)).toContain('Nothing was saved');
   await takeBack();
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
-}, 60_000);
+});
 
 it('a link that was used leads those on whom it signed in', async () => {
   const link = (await run('users', 'link', person, '--server', 'http://127.0.0.1:8080')).stdout.trim();
@@ -181,7 +181,7 @@ it('a doubt is a question at its trip, and the answer ends it', async () => {
   expect(await page('/study/sunny/flagged', manager)).toContain('Your label names another mode');
   await state('/me/correct', { ...answer, mode: isWalk ? 'car' : 'walking' });
   expect(await page(`/me/day/${day}`)).not.toContain('Which one is right?');
-}, 60_000);
+});
 
 it('a long label is cut on the page, an endless one is set aside, and one named as a part of the language is a word', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
@@ -215,7 +215,7 @@ it('a long label is cut on the page, an endless one is set aside, and one named 
     { key: 'manual/trip_user_input', reason: 'out_of_range', count: 1 },
   ]);
   expect(await page('/me?done=constructor')).not.toContain('native code');
-}, 60_000);
+});
 
 it('figures of a month stand beside what may be published, which waits until the month is settled', async () => {
   acts.length = 0;
@@ -306,4 +306,4 @@ it('corrections of one moment are all kept, and one beyond those that a person m
   const said = await program.run(['correct', 'drop', '--user', person, '--day', day, '--at', '12:00'], { now: clock });
   expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('at most 1000 corrections')]);
   expect(await waiting()).toBe(before);
-}, 60_000);
+});

@@ -10,7 +10,7 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 /** Runs test files with more rounds than usual; resolves with the exit code. */
 function tests(variables, ...files) {
   const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
-  const child = spawn(process.execPath, [vitest, 'run', ...files], {
+  const child = spawn(process.execPath, [vitest, 'run', '--mode', 'full', '--testTimeout=0', ...files], {
     cwd: project,
     env: { ...process.env, ...variables },
     stdio: 'inherit',

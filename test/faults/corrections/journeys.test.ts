@@ -15,7 +15,6 @@ import { correctionsOf, undoing, withTokens } from '../../support/corrections.ts
 import { type Derived, derived, pipeline, put } from '../../support/diary.ts';
 import { deliveriesOf, life, runs } from '../../support/lives.ts';
 import { newUser } from '../../support/store.ts';
-import { patience } from '../kit.ts';
 
 /** What may happen to a person after a push. */
 const acts = ['nothing', 'run', 'push again', 'rebuild', 'recover', 'migrate', 'export and import'] as const;
@@ -117,18 +116,14 @@ async function embedded<T>(work: (place: Place) => Promise<T>): Promise<T> {
   return work({ address, store }).finally(() => store.close());
 }
 
-/** ms */
-const patienceFor = (usual: number): number => patience + 10_000 * runs(usual).numRuns;
 const title = 'are neither lost nor applied twice, and leave the diary of before when they are undone';
 
 describe('corrections of a life between embedded stores', () => {
-  it(title, () => embedded((here) => embedded((there) => expectToHold([here, there], 4))), patienceFor(4));
+  it(title, () => embedded((here) => embedded((there) => expectToHold([here, there], 4))));
 });
 
 describeOnServers('corrections of a life between an embedded store and MongoDB', (server) => {
-  it(
-    title,
-    () => withStore(server(), (store, { address }) => embedded((here) => expectToHold([here, { address, store }], 2))),
-    patienceFor(2),
+  it(title, () =>
+    withStore(server(), (store, { address }) => embedded((here) => expectToHold([here, { address, store }], 2))),
   );
 });

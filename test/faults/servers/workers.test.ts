@@ -72,7 +72,7 @@ async function workAndKill(store: Store, uuids: readonly string[], kill: () => n
 describeOnServers(
   'three workers, one of them killed every few seconds',
   (server) => {
-    it('process every user and give the diary of an undisturbed run', { timeout: (mostSeconds + 300) * 1000 }, () =>
+    it('process every user and give the diary of an undisturbed run', () =>
       withSeed((random) =>
         withDatabaseOn(server(), (address) =>
           inFolder(async (folder) => {
@@ -90,8 +90,7 @@ describeOnServers(
             }
           }),
         ),
-      ),
-    );
+      ));
   },
   { mayLeave: true },
 );

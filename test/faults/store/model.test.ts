@@ -8,11 +8,12 @@ import type { EntryQuery, Store, UnusableEntry } from '../../../src/store/store.
 import { expectedOf } from '../../store/contract/find.ts';
 import { findAll, findRows, newPerson, numbers, type Person, rejects, same } from '../../store/contract/kit.ts';
 import { usePlaces } from '../../store/support/folders.ts';
+import { share } from '../../support/sample.ts';
 import { around, isAhead, isSame, judge, Model, nameOf } from './model.ts';
 
 const places = usePlaces();
 vi.setConfig({ testTimeout: 600_000 });
-const numRuns = Number(process.env.MOBILITY_MODEL_RUNS ?? 25);
+const numRuns = Number(process.env.MOBILITY_MODEL_RUNS ?? share(25));
 
 // ---------------------------------------------------------------- values
 

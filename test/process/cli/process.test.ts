@@ -344,7 +344,7 @@ it('Ctrl-C at a terminal reaches workers that have not begun too: the run is sto
 });
 
 describe('pipeline --all --every', () => {
-  const line = /^2 users: (\d) done, \d with nothing new, [\d,]+ entries, \d+ days? changed, in \d+\.\d\d s$/gm;
+  const line = /^2 users: (\d) done, .*\b\d+ days? changed, in [\d.]+ s.*$/gm;
 
   it.each(['', '--workers 2'])(
     'processes what comes later in later rounds, and ends with 0 at SIGTERM (%s)',
@@ -367,7 +367,9 @@ describe('pipeline --all --every', () => {
         .replaceAll(line, '')
         .split('\n')
         .filter((text) => text !== '');
-      const quiet = /^(2 users: nothing new, nothing written, in|finishing the users in work|stopped before the first)/;
+      // A worker that is killed after a round's end may have had the next user in hand: that user comes again.
+      const quiet =
+        /^(2 users: nothing new, nothing written, in|finishing the users in work|stopped before the first|1 worker ended while a user was in work)/;
       expect(others.filter((text) => !quiet.test(text))).toEqual([]);
       for (const { uuid } of await store.users.list({ limit: 10 })) expect(await store.leases.get(uuid)).toBeNull();
     },

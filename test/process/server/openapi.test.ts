@@ -38,7 +38,7 @@ it('redocly finds nothing to mend, but that some calls have no 4xx on purpose', 
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   expect(JSON.parse(stdout)).toMatchObject({ totals: { errors: 0, warnings: 0 } });
   await rm(folder, { recursive: true });
-}, 60_000);
+});
 
 it('the table of calls in docs/api.md is made from it', () => {
   const rows = [

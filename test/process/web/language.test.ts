@@ -95,4 +95,4 @@ it('every word of every page stands in the file of its language', async () => {
   for (const html of [report, diary]) expect(unmarked(html, data)).toEqual([]);
   expect(unmarked('<p title="Here">⟦a ⟦b⟧⟧ sunny <b>there</b></p>', data)).toEqual(['Here', 'there']);
   await store.close();
-}, 120_000);
+});

@@ -52,5 +52,5 @@ describeOnServers('on MongoDB', (server) => {
       await kit.close();
       await dispose();
     }
-  }, 60_000);
+  });
 });
