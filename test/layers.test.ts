@@ -54,6 +54,12 @@ const doors: readonly { who: RegExp; room: RegExp; only: RegExp; why: string }[]
     only: /^log\/(log|line-format|messages|text)\.ts$/,
     why: 'the core writes to the interface of a log, not to files',
   },
+  {
+    who: /^(web|server\/(?!put-for-caller|problem\.))/,
+    room: /^intake\/put-batch/,
+    only: /^$/,
+    why: 'routes and pages store entries within the limits of the caller: server/put-for-caller.ts',
+  },
   { who: /^analysis\//, room: /^(?!analysis|model|transit)/, only: /^$/, why: 'the analysis is pure' },
   {
     who: /^server\//,

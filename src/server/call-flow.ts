@@ -11,9 +11,9 @@ import { headerTokens, tokenOf } from './auth.ts';
 import { type AuthParts, authenticator } from './authenticator.ts';
 import type { ServerEnv } from './call.ts';
 import { countingStore } from './call-metrics.ts';
-import { withinCorrections } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
 import { forbidden, problemOf } from './problem.ts';
+import { putForCaller } from './put-for-caller.ts';
 import { type JsonLimits, largeLimits, listLimits } from './read-json.ts';
 import { readRequest } from './read-request.ts';
 import { handlerOf, type Route } from './routes/route.ts';
@@ -32,6 +32,7 @@ const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
 /** Returns the handler of a route for callers. */
 export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, everybody: Everybody) {
   const { store, config, now, metrics } = parts;
+  const { counts } = auth;
   const most = Math.min(config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
   const isLarge = route.large === true || route.list !== undefined;
   const limit = isLarge ? most : Math.min(most, mebibyte);
@@ -88,26 +89,30 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
     const isDone = takesAnything && inHeader !== null;
     const caller = await sender.admit(isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }));
-    auth.counts.bytes(caller, size);
-    await auth.counts.entries(caller, list.length, store);
-    const ofKeys = await auth.counts.keys(caller, list, store);
-    const stated = await auth.counts.statements(caller, ofKeys, store);
-    const allowed = await withinCorrections(caller.uuid, stated.allowed, store);
+    counts.bytes(caller, size);
 
     // 4. The route. An answer in pieces does not need the body.
     checkBody(body);
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
-    const sent = { caller, sentWith, body, unread, list: allowed, params, query };
-    const result = await route
-      .answer({ store: routeStore, config, everybody, log: call.log, now, ...sent })
-      .catch((error: unknown) => {
-        stated.forget();
-        throw error;
-      });
+    const result = await route.answer({
+      caller,
+      body,
+      unread,
+      list,
+      params,
+      query,
+      store: routeStore,
+      put: (taken) =>
+        putForCaller({ store: routeStore, counts, now }, { user: caller, log: call.log, sentWith }, taken),
+      config,
+      everybody,
+      log: call.log,
+      now,
+    });
     call.share.release();
-    if (route.fetches && auth.counts.mayNote(caller.uuid, 'fetch', fetchStep))
+    if (route.fetches && counts.mayNote(caller.uuid, 'fetch', fetchStep))
       void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
-    if (Symbol.asyncIterator in result) call.leave.push(auth.counts.enter(caller.uuid, 'streams'));
+    if (Symbol.asyncIterator in result) call.leave.push(counts.enter(caller.uuid, 'streams'));
     return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
   };
 }

@@ -3,8 +3,11 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
+import { takeEntry } from '../intake/check-entry.ts';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
+import type { Entry } from '../model/entry.ts';
+import type { JsonValue } from '../model/json.ts';
 import type { UserRecord } from '../model/user.ts';
 import { answerPage } from '../web/flow.ts';
 import { Markup } from '../web/pages/markup.ts';
@@ -21,6 +24,7 @@ import type { Call, ServerEnv } from './call.ts';
 import type { CallerCounts } from './caller-limits.ts';
 import { reportFailure } from './failed-calls.ts';
 import { badRequest, forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
+import { putForCaller } from './put-for-caller.ts';
 import { readBody } from './read-body.ts';
 import { chunksOf } from './read-request.ts';
 
@@ -94,6 +98,10 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
           return call.log;
         },
         origin: call.network,
+        put: (user: UserRecord, entries: readonly Entry[]) => {
+          const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
+          return putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false }, taken);
+        },
       };
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {

@@ -3,11 +3,9 @@
 // once; only ignored time waits for the next run of the pipeline.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
-import { beyondMost } from '../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { isSaidLast, readCorrections, spokenTime } from '../diary/corrections/read-corrections.ts';
 import type { Flagged } from '../diary/flags.ts';
-import { putBatch } from '../intake/put-batch.ts';
 import { writeTime } from '../intake/write-time.ts';
 import type { Correction, CorrectionStanding } from '../model/correction.ts';
 import { plainMode, statedModes } from '../model/modes.ts';
@@ -130,7 +128,7 @@ const timeIn = (text = ''): number | null =>
   /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
 
 async function correct(call: PersonCall): Promise<WebAnswer> {
-  const { t, form, store, user, now, log } = call;
+  const { t, form, store, user, now } = call;
   const { day = '', clock = '', trip_ts = '' } = form;
   if (!isShownDay(day)) return faultPage(400, t);
   const link = await correctedTrips(store).previous(user.uuid, Number(trip_ts) || now);
@@ -149,9 +147,8 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
     ...(link?.trip && { zone: link.trip.start_zone }),
   };
   const entry = await correctionEntry(store, user.uuid, correction, author);
-  if ((await beyondMost(store, user.uuid, [entry])).size > 0) return redirect(`/me/day/${day}?done=full`);
-  await putBatch(user.uuid, [entry], { store, now: () => now, log, inProfile: false });
-  return done;
+  const { rejected } = await call.put(user, [entry]);
+  return rejected > 0 ? redirect(`/me/day/${day}?done=full`) : done;
 }
 
 /** The minute of a trip at which clocks showed this; null: none did. */

@@ -3,7 +3,6 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { labelEntries, labelWord } from '../diary/labels/label-entries.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
-import { putBatch } from '../intake/put-batch.ts';
 import { writeTime } from '../intake/write-time.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
@@ -197,7 +196,7 @@ ${formOf(call, '/me/label', { day, trip: trip.id }, form)}${tripCorrections(call
 }
 
 async function label(call: PersonCall): Promise<WebAnswer> {
-  const { t, form, store, now, user, log } = call;
+  const { t, form, store, now, user } = call;
   const { day = '', trip: id = '' } = form;
   if (!isShownDay(day)) return faultPage(400, t);
   const near = await correctedTrips(store).byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
@@ -209,7 +208,8 @@ async function label(call: PersonCall): Promise<WebAnswer> {
     if (word !== null) words[name] = word;
   }
   const entries = labelEntries(trip, words, { origin: { program: 'my days' }, now: writeTime(now) });
-  if (entries.length > 0) await putBatch(user.uuid, entries, { store, now: () => now, log, inProfile: false });
+  const { rejected } = entries.length > 0 ? await call.put(user, entries) : { rejected: 0 };
+  if (rejected > 0) return redirect(`/me/day/${day}?done=full`);
   return redirect(`/me/day/${day}?done=saved#trip-${trip.id}`);
 }
 

@@ -1,6 +1,8 @@
 // What a page of the server is: a route, who may call it, and what it answers. HTTP is the server's part.
 
 import type { Log } from '../log/log.ts';
+import type { PutCounts } from '../log/messages.ts';
+import type { Entry } from '../model/entry.ts';
 import type { ManagerRecord } from '../model/manager.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { isDay } from '../model/time.ts';
@@ -22,6 +24,8 @@ export interface WebCall {
   /** The words for this reader. */
   t: Texts;
   store: Store;
+  /** Stores entries of a person within their limits: the only way to store any. */
+  put: (user: UserRecord, entries: readonly Entry[]) => Promise<PutCounts>;
   log: Log;
   /** Seconds since the epoch. */
   now: number;

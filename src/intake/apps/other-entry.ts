@@ -111,6 +111,35 @@ export function unusable(entry: JsonValue, reason: FormatReason, message: string
   return { entry, reason, message };
 }
 
+const mostRejected = 1024 * 1024; // characters of JSON in a row
+
+/**
+ * Elements of one body that cannot be entries, as few rows: a body may have 200,000 of a byte each. A row holds one
+ * element as it came, or a list of elements with the same reason, or the beginning of the text of a longer element.
+ */
+export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntry[] {
+  const rows: { first: UnusableEntry; entries: JsonValue[]; size: number }[] = [];
+  const open = new Map<string, (typeof rows)[number]>();
+  for (const element of elements) {
+    const text = JSON.stringify(element.entry);
+    const entry = text.length > mostRejected ? text.slice(0, mostRejected) : element.entry;
+    const size = Math.min(text.length, mostRejected) + 1;
+    let row = open.get(element.reason);
+    if (row === undefined || row.size + size > mostRejected) {
+      row = { first: element, entries: [], size: 0 };
+      rows.push(row);
+      open.set(element.reason, row);
+    }
+    row.entries.push(entry);
+    row.size += size;
+  }
+  return rows.map(({ first, entries }) =>
+    entries.length === 1
+      ? { ...first, entry: entries[0]! }
+      : { ...first, entry: entries, message: `${first.message}, in ${entries.length} elements` },
+  );
+}
+
 /** A number, if it is one and, for fields where a negative means "unknown", not below `min`. */
 export function numberFrom(value: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;

@@ -1,11 +1,10 @@
 // What other apps push: OwnTracks, Overland, Traccar Client. Each answered so that its app keeps what was not stored.
 import type { Mapped } from '../../intake/apps/other-entry.ts';
-import { restOf, unusable } from '../../intake/apps/other-entry.ts';
+import { rejectTogether, restOf, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
 import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
 import { takeEntry } from '../../intake/check-entry.ts';
-import { putTaken } from '../../intake/put-batch.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
@@ -78,14 +77,11 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
 const lacks = (body: JsonValue, field: string): Mapped => notMapped(body, `a field "${field}"`, 'none');
 
 /** Resolves when all of it is durable. */
-async function putMapped(
-  { caller, store, now, log, sentWith }: RouteCall,
-  { entries, unusable: others, passedOver }: Mapped,
-): Promise<void> {
+async function putMapped({ put, log }: RouteCall, { entries, unusable: others, passedOver }: Mapped): Promise<void> {
   if (passedOver > 0) log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
   const taken = entries.map((entry) => takeEntry(entry as unknown as JsonValue));
-  await putTaken(caller.uuid, [...taken, ...others], { store, now, log, sentWith });
+  await put([...taken, ...rejectTogether(others)]);
 }
 
 /**

@@ -4,6 +4,7 @@ import type { SuggestionSettings } from '../../diary/labels/suggest.ts';
 import type { Everybody } from '../../figures/everybody.ts';
 import type { Taken } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
+import type { PutCounts } from '../../log/messages.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,8 +17,6 @@ import type { AnswerSchema, BodySchema } from '../schemas.ts';
  */
 export interface RouteCall {
   caller: UserRecord;
-  /** The id of the token of the call; null where names are tokens. */
-  sentWith: string | null;
   /** The body; an empty object where none was sent. */
   body: JsonObject;
   /** The text of a body that is no JSON object, where the dialect takes anything; else null. */
@@ -29,6 +28,8 @@ export interface RouteCall {
   /** The query of the address. If a name occurs twice, its first value counts. */
   query: Readonly<Record<string, string>>;
   store: Store;
+  /** Stores entries of the caller within their limits: the only way to store any. */
+  put(taken: readonly Taken[]): Promise<PutCounts>;
   /** The settings that answers depend on. */
   config: Pick<Config, 'leastPeople'>;
   /** Figures of everybody. */

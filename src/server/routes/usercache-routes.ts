@@ -3,8 +3,6 @@
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { takeEntry } from '../../intake/check-entry.ts';
-import { putTaken } from '../../intake/put-batch.ts';
-import type { PutCounts } from '../../log/messages.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { isNewerConfig } from '../../model/study-config.ts';
 import type { Document } from '../../store/store.ts';
@@ -46,9 +44,7 @@ export const usercacheRoutes: readonly Route[] = [
 ];
 
 async function put(call: RouteCall): Promise<object> {
-  const { caller, list, store, now, log, sentWith } = call;
-  const stored: PutCounts = await putTaken(caller.uuid, list, { store, now, log, sentWith });
-  return { ...stored, ...(await newerConfig(call)) };
+  return { ...(await call.put(call.list)), ...(await newerConfig(call)) };
 }
 
 /** The configuration of the caller's study, where their phone has an older one: the app takes it from the answer. */
@@ -59,9 +55,8 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
   return config !== null && isNewerConfig(config, version, app) ? { deployment_config: config } : {};
 }
 
-async function putOne({ caller, body, store, now, log, sentWith }: RouteCall): Promise<object> {
-  const taken = [takeEntry(body.the_entry!)];
-  return { putone: true, ...(await putTaken(caller.uuid, taken, { store, now, log, sentWith })) };
+async function putOne({ body, put: store }: RouteCall): Promise<object> {
+  return { putone: true, ...(await store([takeEntry(body.the_entry!)])) };
 }
 
 /** The documents as stored, and in the trips of a day what the user said about them. */

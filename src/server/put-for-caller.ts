@@ -1,0 +1,39 @@
+// Stores what callers send: the only way in for routes and pages. It counts, and it applies every limit of a caller.
+import type { Taken } from '../intake/check-entry.ts';
+import { putTaken } from '../intake/put-batch.ts';
+import type { Log } from '../log/log.ts';
+import type { PutCounts } from '../log/messages.ts';
+import type { UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { type CallerCounts, withinCorrections } from './caller-limits.ts';
+
+/** Who sends, and how it is stored. */
+export interface SentBy {
+  user: UserRecord;
+  log: Log;
+  /** The id of the token; null where names are tokens; absent for a form of a page. */
+  sentWith?: string | null;
+  /** False for a form of a page: the profile says when the phone sent something. */
+  inProfile?: boolean;
+}
+
+/**
+ * Stores checked values of a caller. Resolves when all of it is durable. Entries beyond the limits of keys, statements
+ * and corrections are rejected. Throws a 429 `Problem`, and stores nothing, if too many would be pending or rejected.
+ */
+export async function putForCaller(
+  { store, counts, now }: { store: Store; counts: CallerCounts; now: () => number },
+  { user, ...options }: SentBy,
+  taken: readonly Taken[],
+): Promise<PutCounts> {
+  await counts.entries(user, taken.length, store);
+  const ofKeys = await counts.keys(user, taken, store);
+  const stated = await counts.statements(user, ofKeys, store);
+  try {
+    const allowed = await withinCorrections(user.uuid, stated.allowed, store);
+    return await putTaken(user.uuid, allowed, { store, now, ...options });
+  } catch (error) {
+    stated.forget();
+    throw error;
+  }
+}
