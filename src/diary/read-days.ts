@@ -96,7 +96,7 @@ async function* daysOf(
   const { days, links } = await readObservedDays(store, userId, { ...range, causes });
   const trips = links.filter(isTrip);
   const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
-  const labels = trips.length > 0 ? await readLabels(store, userId, span) : noLabels;
+  const labels = trips.length > 0 ? await readLabels(store, userId, span, { isBounded: true }) : noLabels;
   const stays = staysOf(trips);
   for (const observed of days) {
     const records = links.filter(({ day }) => day === observed.day);

@@ -9,6 +9,7 @@ import { jsonAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import { headerTokens, tokenOf } from './auth.ts';
 import { type AuthParts, authenticator } from './authenticator.ts';
+import { streamBytes } from './byte-budget.ts';
 import type { ServerEnv } from './call.ts';
 import { countingStore } from './call-metrics.ts';
 import { reportFailure } from './failed-calls.ts';
@@ -94,25 +95,33 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     // 4. The route. An answer in pieces does not need the body.
     checkBody(body);
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
-    const result = await route.answer({
-      caller,
-      body,
-      unread,
-      list,
-      params,
-      query,
-      store: routeStore,
-      put: (taken) =>
-        putForCaller({ store: routeStore, counts, now }, { user: caller, log: call.log, sentWith }, taken),
-      config,
-      everybody,
-      log: call.log,
-      now,
-    });
-    call.share.release();
-    if (route.fetches && counts.mayNote(caller.uuid, 'fetch', fetchStep))
-      void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
-    if (Symbol.asyncIterator in result) call.leave.push(counts.enter(caller.uuid, 'streams'));
-    return jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
+    // An answer counts as unsent while it is made, and a caller has few made at a time.
+    const leave = route.fetches ? await counts.turn(caller.uuid) : () => {};
+    try {
+      const release = route.fetches ? call.hold(streamBytes) : () => {};
+      const result = await route.answer({
+        caller,
+        body,
+        unread,
+        list,
+        params,
+        query,
+        store: routeStore,
+        put: (taken) =>
+          putForCaller({ store: routeStore, counts, now }, { user: caller, log: call.log, sentWith }, taken),
+        config,
+        everybody,
+        log: call.log,
+        now,
+      });
+      call.share.release();
+      release();
+      if (route.fetches && counts.mayNote(caller.uuid, 'fetch', fetchStep))
+        void store.profiles.merge(caller.uuid, { last_fetch_ts: now() }).catch(() => {});
+      if (Symbol.asyncIterator in result) call.leave.push(counts.enter(caller.uuid, 'streams'));
+      return await jsonAnswer(call, result, (error) => reportFailure(problemOf(error), call, parts));
+    } finally {
+      leave();
+    }
   };
 }

@@ -31,8 +31,11 @@ export interface Call {
   reason: string | null;
   /** Bytes of the body that it holds. */
   readonly share: BodyShare;
-  /** Counts the bytes of its answer until they are sent. Throws a `Problem` if too many wait; see `ByteBudget`. */
-  hold(bytes: number): void;
+  /**
+   * Counts bytes of its answer until they are sent, or the returned function is called. Throws a `Problem` if too many
+   * wait; see `ByteBudget`.
+   */
+  hold(bytes: number): () => void;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
   /** Called once at the end to give back what the call holds. */
@@ -107,7 +110,11 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
       reason: null,
       streaming: null,
       refuse: problemResponse,
-      hold: (bytes) => void call.leave.push(hold(caller?.uuid ?? null, bytes)),
+      hold: (bytes) => {
+        const release = hold(caller?.uuid ?? null, bytes);
+        call.leave.push(release);
+        return release;
+      },
       get log() {
         return callLog;
       },

@@ -12,13 +12,14 @@ import { suggestionFields } from './suggestion-fields.ts';
 
 /**
  * The trips with `user_input` and `additions` in the properties of each and of its places; with `settings` also with
- * the labels that are suggested.
+ * the labels that are suggested. `isBounded`: see `readInputs`.
  */
 export async function withLabels(
   store: LabelStore,
   userId: string,
   trips: readonly TripFeatureCollection[],
   settings: SuggestionSettings | null = null,
+  options: { isBounded?: boolean } = {},
 ): Promise<TripFeatureCollection[]> {
   if (trips.length === 0) return [];
   const times = trips.flatMap(placesOf).flatMap(({ enter_ts, exit_ts }) => [enter_ts, exit_ts]);
@@ -28,7 +29,7 @@ export async function withLabels(
   const isOpen = trips.some((trip) => placesOf(trip).some(({ exit_ts }) => exit_ts === undefined));
   const from = known.reduce((a, b) => Math.min(a, b));
   const to = isOpen ? Number.POSITIVE_INFINITY : known.reduce((a, b) => Math.max(a, b));
-  const labels = await readLabels(store, userId, { from, to });
+  const labels = await readLabels(store, userId, { from, to }, options);
   const told = trips.map((trip) => labelled(trip, labels, userId));
   if (settings === null) return told;
   const ways = trips.map(wayIn);

@@ -23,10 +23,15 @@ export const noLabels: Labels = { ofTrip: () => nothingSaid, ofStay: () => nothi
 
 /**
  * What was said about trips and stays that touch the range. Nothing of it is stored: no label depends on when it came,
- * on a run of the pipeline, or on its trip before it was derived again.
+ * on a run of the pipeline, or on its trip before it was derived again. `isBounded`: of the newest 8 MiB of inputs.
  */
-export async function readLabels(store: LabelStore, userId: string, range: TimeRange): Promise<Labels> {
-  const inputs = await readInputs(store, userId, range);
+export async function readLabels(
+  store: LabelStore,
+  userId: string,
+  range: TimeRange,
+  options: { isBounded?: boolean } = {},
+): Promise<Labels> {
+  const inputs = await readInputs(store, userId, range, options);
   return inputs.length === 0 ? noLabels : matched(inputs, await spansAround(store, userId, inputs));
 }
 

@@ -14,9 +14,23 @@ export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
 
-/** Inputs whose time may touch the range, both ends included. Of one identity the waiting one counts: it is newer. */
-export async function readInputs(store: LabelStore, userId: string, range: TimeRange): Promise<Input[]> {
-  return (await newest(store, userId, range, inputKeyNames)).flatMap((entry) => inputsIn(present(entry), range));
+/** Characters of input that readers of a day hold: a survey has some 10,000. */
+const mostOfDay = 8 * 1024 * 1024;
+
+/**
+ * Inputs whose time may touch the range, both ends included. Of one identity the pending one counts: it is newer.
+ * `isBounded`: only the newest 8 MiB of them, because the reader answers a call.
+ */
+export async function readInputs(
+  store: LabelStore,
+  userId: string,
+  range: TimeRange,
+  { isBounded = false } = {},
+): Promise<Input[]> {
+  const mostCharacters = isBounded ? mostOfDay : Number.POSITIVE_INFINITY;
+  return (await newest(store, userId, range, inputKeyNames, { mostCharacters })).flatMap((entry) =>
+    inputsIn(present(entry), range),
+  );
 }
 
 /** Of these only labels of one word, at most `most`, the last ones, without local times: what habits are told from. */
@@ -26,7 +40,7 @@ export async function readLastLabels(
   range: TimeRange,
   most: number,
 ): Promise<Input[]> {
-  const entries = await newest(store, userId, range, labelKeys, most);
+  const entries = await newest(store, userId, range, labelKeys, { most });
   const inputs = entries.flatMap((entry) => inputsIn(meaningOf(entry), range));
   if (entries.length < most) return inputs;
   // Of the first trip some labels may be missing now.
@@ -36,22 +50,30 @@ export async function readLastLabels(
 
 const startOf = ({ start, end }: Input): number => start ?? end!;
 
+/** Entries read in one go where their size is bounded: one may have some MiB. */
+const atOnce = 16;
+
 async function newest(
   store: LabelStore,
   userId: string,
   { from, to }: TimeRange,
   keys: readonly string[],
-  most = Number.POSITIVE_INFINITY,
+  { most = Number.POSITIVE_INFINITY, mostCharacters = Number.POSITIVE_INFINITY },
 ): Promise<Entry[]> {
-  const bounded = Number.isFinite(most) ? { descending: true, limit: most } : {};
+  const isBounded = Number.isFinite(mostCharacters);
+  const isNewestFirst = isBounded || Number.isFinite(most);
+  const bounded = isNewestFirst ? { descending: true, limit: isBounded ? atOnce : most } : {};
   const query = { keys, time: 'ts', from: from - longestInput, to: justAfter(to), ...bounded } as const;
   const read = async (part: EntryPart): Promise<Entry[]> => {
     const entries: Entry[] = [];
+    let characters = 0;
     for await (const entry of everyEntry(part, userId, query)) {
+      if (isBounded) characters += JSON.stringify(entry.data).length;
+      if (characters > mostCharacters) break;
       entries.push(entry);
       if (entries.length >= most) break;
     }
-    return entries;
+    return isBounded ? entries.reverse() : entries;
   };
   // What waits first: a run may move it to the timeseries between both.
   const waiting = store.usercache === undefined ? [] : await read(store.usercache);

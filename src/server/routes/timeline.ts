@@ -28,7 +28,7 @@ export const timelineRoutes: readonly Route[] = [
         throw badRequest(`expected a day of the calendar as YYYY-MM-DD at the end of the path, found ${found}`);
       }
       const trips = await tripsOfDay(store, caller.uuid, date);
-      return { timeline: await withLabels(store, caller.uuid, trips, suggestions) };
+      return { timeline: await withLabels(store, caller.uuid, trips, suggestions, { isBounded: true }) };
     },
   },
   {

@@ -62,7 +62,7 @@ async function putOne({ body, put: store }: RouteCall): Promise<object> {
 /** The documents as stored, and in the trips of a day what the user said about them. */
 async function get({ caller, store }: RouteCall): Promise<object> {
   const documents = await store.documents.list(caller.uuid);
-  const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn));
+  const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn), null, { isBounded: true });
   let next = 0;
   const labelled = documents.map((document): Document => {
     const { length } = tripsIn(document);
