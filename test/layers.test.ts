@@ -87,11 +87,13 @@ const homes: Record<string, RegExp> = {
   mongodb: /^(store\/mongodb|import\/emission)\//,
   ora: /^cli\//,
   sax: /^import\/read\/xml\.ts$/,
+  pmtiles: /^web\/pmtiles\.ts$/,
   winston: /^log\/writer\.ts$/,
   'winston-daily-rotate-file': /^log\/writer\.ts$/,
+  yauzl: /^import\/zip\.ts$/,
 };
 /** Types cost nothing at run time: the server types its calls by what its adapter hands over. */
-const typeHomes: Record<string, RegExp> = { '@hono/node-server': /^server\//, geojson: /./ };
+const typeHomes: Record<string, RegExp> = { '@hono/node-server': /^server\//, geojson: /./, yauzl: /^import\// };
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts'))

@@ -15,7 +15,7 @@ const tables = [
 
 /** The tables in a zip. Throws `MOBILITY_USAGE` if it is no archive of a feed. */
 export async function openGtfs(path: string): Promise<GtfsTables> {
-  const found = new Map((await gtfsFiles(path)).map((entry) => [tableOf(entry.name)!, entry]));
+  const found = new Map((await gtfsFiles(path)).map((entry) => [tableOf(entry.fileName)!, entry]));
   return {
     async *rows(table) {
       const entry = found.get(table);
@@ -54,16 +54,16 @@ const trimmed = (names: string[]): string[] => names.map((name) => name.trim().r
 
 async function gtfsFiles(path: string): ReturnType<typeof zipEntries> {
   try {
-    const entries = (await zipEntries(path)).filter(({ name }) => tableOf(name) !== null);
+    const entries = (await zipEntries(path)).filter(({ fileName }) => tableOf(fileName) !== null);
     // Some feeds lie in a folder inside the zip; of two copies, that nearest to the root is the feed.
     const depth = (name: string): number => name.split('/').length;
-    entries.sort((a, b) => depth(b.name) - depth(a.name));
-    const size = entries.reduce((sum, entry) => sum + entry.size, 0);
+    entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));
+    const size = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);
     if (size > maxUnpacked) {
       throw unusable(path, `it has ${Math.round(size / 1024 ** 2)} MiB unpacked, and 200 MiB may be read: split it`);
     }
     for (const table of ['agency', 'routes', 'stops', 'stop_times', 'trips']) {
-      if (!entries.some(({ name }) => tableOf(name) === table)) throw unusable(path, `it has no ${table}.txt`);
+      if (!entries.some(({ fileName }) => tableOf(fileName) === table)) throw unusable(path, `it has no ${table}.txt`);
     }
     return entries;
   } catch (error) {

@@ -105,7 +105,7 @@ async function lookInto(path: string, look: Look): Promise<void> {
       return [];
     });
     for (const entry of entries) {
-      if (/(^|\/)(\.|__MACOSX\/)/.test(entry.name)) continue;
+      if (/(^|\/)(\.|__MACOSX\/)/.test(entry.fileName)) continue;
       const again = () => zippedFile(path, entry);
       await lookAt(await again(), again, look);
     }

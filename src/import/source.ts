@@ -2,10 +2,11 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
+import type { Entry } from 'yauzl';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
-import { type ZipEntry, zipBytes } from './zip.ts';
+import { zipBytes } from './zip.ts';
 
 /** A file that is read from its beginning to its end. */
 export interface SourceFile {
@@ -65,8 +66,8 @@ const fileAt = (path: string, size: number): Promise<SourceFile> =>
   sourceFile(path, size, (onBytes) => fileBytes(path, onBytes));
 
 /** A file of an archive. */
-export const zippedFile = (archive: string, entry: ZipEntry): Promise<SourceFile> =>
-  sourceFile(`${archive}/${entry.name}`, entry.packed, (onBytes) => zipBytes(archive, entry, onBytes));
+export const zippedFile = (archive: string, entry: Entry): Promise<SourceFile> =>
+  sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(archive, entry, onBytes));
 
 /** A file whose bytes `read` gives; what is gzip is unpacked. */
 async function sourceFile(

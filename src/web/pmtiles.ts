@@ -1,8 +1,8 @@
-// A base map: one file of raster tiles in the format PMTiles, version 3
-// (https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md). Reads no more than a tile asks for.
+// A base map: a PMTiles file of raster tiles. A damaged or hostile file costs at most the limits below.
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { Compression, type DecompressFunc, PMTiles, ResolvedValueCache, type Source, TileType } from 'pmtiles';
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 
@@ -12,33 +12,24 @@ export interface Tiles {
   type: string;
   minZoom: number;
   maxZoom: number;
-  /** Whose map it is, plain text; empty: the file does not say. */
+  /** The map's authors in plain text; empty if the file does not name them. */
   attribution: string;
-  /** The image of a tile; null: the file has none there. */
+  /** The image of a tile; null if the file has none there. Throws if that part of the file is damaged. */
   tile(z: number, x: number, y: number): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }
 
-const types: Record<number, string> = { 2: 'image/png', 3: 'image/jpeg', 4: 'image/webp' };
-const [headerLength, plain, zipped] = [127, 1, 2];
-/** Bytes, as stored and unpacked, of a directory or the metadata, and of a tile; directories on the way to a tile. */
-const most = { part: 1 << 20, tile: 4 << 20, depth: 3, kept: 8 };
+const types: Partial<Record<TileType, string>> = {
+  [TileType.Png]: 'image/png',
+  [TileType.Jpeg]: 'image/jpeg',
+  [TileType.Webp]: 'image/webp',
+};
+/** Bytes of a directory after unpacking, and of a tile or the metadata. */
+const maxBytes = { directory: 1 << 20, part: 4 << 20 };
+/** The header, the root and the directories used last. */
+const maxCached = 10;
 
-/** Entries of a directory by ascending tile id. `run` 0: a directory that begins with this id. */
-interface Directory {
-  ids: Float64Array;
-  runs: Float64Array;
-  lengths: Float64Array;
-  offsets: Float64Array;
-}
-
-/** A part of the file. */
-interface Section {
-  offset: number;
-  length: number;
-}
-
-/** Opens a file of tiles. Throws `MOBILITY_CONFIG` if it is none, or has no raster tiles. */
+/** Opens a file of tiles. Throws `MOBILITY_CONFIG` if it is no PMTiles file or has no raster tiles. */
 export async function openTiles(path: string): Promise<Tiles> {
   try {
     const file = await open(path, 'r');
@@ -54,119 +45,60 @@ export async function openTiles(path: string): Promise<Tiles> {
 
 async function readTiles(file: FileHandle): Promise<Tiles> {
   const { size } = await file.stat();
-  const head = await bytesOf(file, { offset: 0, length: headerLength });
-  if (head.toString('latin1', 0, 7) !== 'PMTiles' || head[7] !== 3) throw new Error('it does not begin as one');
-  const section = (at: number): Section => {
-    const [offset, length] = [Number(head.readBigUInt64LE(at)), Number(head.readBigUInt64LE(at + 8))];
-    if (offset + length <= size) return { offset, length };
-    throw new Error(`it has ${size} bytes, and says that it has ${offset + length}`);
-  };
-  const [root, metadata, leaves, tiles] = [8, 24, 40, 56].map(section) as [Section, Section, Section, Section];
-  const [packing, tilePacking, kind, minZoom, maxZoom] = [...head.subarray(97, 102)] as number[];
-  const type = types[kind!];
+  const cache = new ResolvedValueCache(maxCached, undefined, decompressUpTo(maxBytes.directory));
+  const archive = new PMTiles(sourceOf(file, size), cache, decompressUpTo(maxBytes.part));
+  const header = await archive.getHeader();
+  const { specVersion, tileType, tileDataOffset, tileDataLength = 0, minZoom, maxZoom } = header;
+  if (specVersion !== 3) throw new Error(`it has version ${specVersion} of the format`);
+  const end = tileDataOffset + tileDataLength;
+  if (end > size) throw new Error(`it should have ${end} bytes, and has ${size}`);
+  const type = types[tileType];
   if (type === undefined) throw new Error('its tiles are no raster images');
-  if (![plain, zipped].includes(packing!) || ![plain, zipped].includes(tilePacking!))
-    throw new Error('it is packed by another way than gzip');
-  if (maxZoom! > 26) throw new Error(`zoom ${maxZoom} is more than 26`);
-  const part = async (where: Section): Promise<Buffer> => unpacked(await bytesOf(file, where), packing!, most.part);
-  const first = directoryIn(await part(root));
-  const kept = new Map<number, Promise<Directory>>(); // leaves that were used last
-  const leafAt = (where: Section): Promise<Directory> => {
-    const found = kept.get(where.offset) ?? part(where).then(directoryIn);
-    kept.delete(where.offset);
-    kept.set(where.offset, found);
-    if (kept.size > most.kept) kept.delete(kept.keys().next().value!);
-    return found;
-  };
+  checkPacking(header.tileCompression);
+  if (maxZoom > 26) throw new Error(`zoom ${maxZoom} is more than 26`);
   return {
-    ...{ type, minZoom: minZoom!, maxZoom: maxZoom!, attribution: attributionIn(await part(metadata)) },
+    type,
+    minZoom,
+    maxZoom,
+    attribution: header.jsonMetadataLength === 0 ? '' : attributionIn((await archive.getMetadata()) as JsonValue),
     close: () => file.close(),
     async tile(z, x, y) {
-      if (!(z >= minZoom! && z <= maxZoom! && x >= 0 && y >= 0 && x < 2 ** z && y < 2 ** z)) return null;
-      const id = tileId(z, x, y);
-      let directory = first;
-      for (let depth = 0; depth <= most.depth; depth += 1) {
-        const at = lastUpTo(directory.ids, id);
-        if (at < 0) return null;
-        const [run, length, offset] = [directory.runs[at]!, directory.lengths[at]!, directory.offsets[at]!];
-        const within = run === 0 ? leaves : tiles;
-        if (offset + length > within.length) return null;
-        const where = { offset: within.offset + offset, length };
-        if (run === 0) directory = await leafAt(where);
-        else if (id - directory.ids[at]! >= run || length > most.tile) return null;
-        else return unpacked(await bytesOf(file, where), tilePacking!, most.tile);
-      }
-      return null;
+      if (!(z >= minZoom && z <= maxZoom && x >= 0 && y >= 0 && x < 2 ** z && y < 2 ** z)) return null;
+      const found = await archive.getZxy(z, x, y);
+      return found === undefined ? null : new Uint8Array(found.data);
     },
   };
 }
 
-async function bytesOf(file: FileHandle, { offset, length }: Section): Promise<Buffer> {
-  if (length > most.tile) throw new Error(`a part of ${length} bytes is too large`);
-  const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, offset);
-  if (bytesRead < length) throw new Error('it ends too early');
-  return buffer;
-}
+const sourceOf = (file: FileHandle, size: number): Source => ({
+  getKey: () => 'tiles',
+  async getBytes(offset, wanted) {
+    if (wanted > maxBytes.part) throw new Error(`a part of ${wanted} bytes is too large`);
+    // The header is read with all that may follow it, also from shorter files.
+    const length = offset === 0 ? Math.min(wanted, size) : wanted;
+    const data = new ArrayBuffer(length);
+    const { bytesRead } = await file.read(new Uint8Array(data), 0, length, offset);
+    if (bytesRead < length) throw new Error('it ends too early');
+    return { data };
+  },
+});
 
 const unzip = promisify(gunzip);
 
-const unpacked = async (bytes: Buffer, packing: number, maxOutputLength: number): Promise<Buffer> =>
-  packing === zipped && bytes.length > 0 ? unzip(bytes, { maxOutputLength }) : bytes;
-
-function directoryIn(bytes: Buffer): Directory {
-  let at = 0;
-  const next = (): number => {
-    let [value, factor] = [0, 1];
-    for (;;) {
-      const byte = bytes[at++];
-      if (byte === undefined || factor > 2 ** 49) throw new Error('a directory is damaged');
-      value += (byte & 127) * factor;
-      if (byte < 128) return value;
-      factor *= 128;
-    }
+const decompressUpTo =
+  (maxOutputLength: number): DecompressFunc =>
+  async (bytes, packing) => {
+    checkPacking(packing);
+    return packing === Compression.None ? bytes : new Uint8Array(await unzip(bytes, { maxOutputLength })).buffer;
   };
-  const count = next();
-  if (count > bytes.length) throw new Error('a directory is damaged');
-  const list = (): Float64Array => Float64Array.from({ length: count }, next);
-  const [ids, runs, lengths, offsets] = [list(), list(), list(), list()] as const;
-  for (let i = 1; i < count; i += 1) ids[i]! += ids[i - 1]!;
-  // 0: right behind the entry before it.
-  for (let i = 0; i < count; i += 1)
-    offsets[i] = offsets[i] === 0 && i > 0 ? offsets[i - 1]! + lengths[i - 1]! : offsets[i]! - 1;
-  return { ids, runs, lengths, offsets };
-}
 
-/** Index of the last id that is not above; -1: all are. */
-function lastUpTo(ids: Float64Array, id: number): number {
-  let [low, high] = [0, ids.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ids[middle]! <= id) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
-/** The number of a tile: the tiles of smaller zooms, then its place on the Hilbert curve. */
-export function tileId(z: number, x: number, y: number): number {
-  let id = (4 ** z - 1) / 3;
-  for (let side = 2 ** z / 2; side >= 1; side /= 2) {
-    const [right, low] = [x >= side, y >= side];
-    id += side * side * (right ? (low ? 2 : 3) : low ? 1 : 0);
-    if (right) x -= side;
-    if (low) y -= side;
-    else {
-      if (right) [x, y] = [side - 1 - x, side - 1 - y];
-      [x, y] = [y, x];
-    }
-  }
-  return id;
+function checkPacking(packing: Compression): void {
+  if (packing !== Compression.None && packing !== Compression.Gzip) throw new Error('it is not packed by gzip');
 }
 
 /** The text of `attribution`, which may be HTML. */
-function attributionIn(metadata: Buffer): string {
-  const found: JsonValue = metadata.length === 0 ? {} : JSON.parse(metadata.toString('utf8'));
-  const text = isJsonObject(found) && typeof found.attribution === 'string' ? found.attribution : '';
+function attributionIn(metadata: JsonValue): string {
+  const text = isJsonObject(metadata) && typeof metadata.attribution === 'string' ? metadata.attribution : '';
   return text
     .replaceAll(/<[^>]*>/g, '')
     .replaceAll('&copy;', '©')
