@@ -1,4 +1,4 @@
-// How the user moves in a cell, and which of these states a motion reading names.
+// The four states of movement, and the state that a motion reading names.
 import { motionTypes } from '../model/payloads.ts';
 
 /** The states, in the order of the models' classes. */
@@ -7,12 +7,12 @@ export const stateNames = ['still', 'walk', 'cycle', 'motor'] as const;
 /** Index of a state in `stateNames`. */
 export const cellStates = { still: 0, walk: 1, cycle: 2, motor: 3 } as const;
 
-/** Stands for the state that a reading names which names none: backward all states. */
+/** The state of a reading that names none of the four. */
 export const noState = 4;
 
 const { IN_VEHICLE, BICYCLING, ON_FOOT, STILL, WALKING, RUNNING, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR } = motionTypes;
 
-/** The codes of readings by the state that they name. */
+/** Types of motion readings by the state that they name. */
 const codes: readonly (readonly number[])[] = [
   [STILL],
   [WALKING, RUNNING, ON_FOOT],
@@ -20,11 +20,11 @@ const codes: readonly (readonly number[])[] = [
   [IN_VEHICLE, STOPPED_WHILE_IN_VEHICLE, AIR_OR_HSR],
 ];
 
-/** The state that a motion reading of this type names; `noState`: none. */
+/** The state that a motion reading of this type names, or `noState`. */
 export function readingState(type: number): number {
   const state = codes.findIndex((some) => some.includes(type));
   return state < 0 ? noState : state;
 }
 
-/** True for the states in which the user gets on. */
+/** True for walk, cycle and motor. */
 export const isMoving = (state: number): boolean => state !== cellStates.still && state !== noState;

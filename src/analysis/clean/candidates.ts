@@ -1,5 +1,13 @@
-// Step "candidates": locations, motions and transitions -> stretches between two rests, by dwells and gaps.
-
+// Candidates: locations, motion readings and events -> trips between two rests, by dwells and gaps; and groups of them.
+//
+//   locations    oooo o  o  o  o ooooo       o  o  o ooooo          o  o o
+//   candidates       |-----------|           |-----|                |----|
+//   rests        dwell            5 min dwell       gap of 2 h
+//   groups           |=============================|                |====|     less than 45 min apart
+//
+// Android phones ("time") send about every 30 s, so the user dwells if the locations of 5 minutes lie within 100 m.
+// iPhones ("distance") send when the user has moved, so 10 minutes without a location are a dwell. A group may turn out
+// to be one journey with a wait, or several journeys: `findJourneys` decides, when the modes are known.
 import { distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/speed.ts';
 import type { Resume } from '../../model/trip.ts';
@@ -9,8 +17,8 @@ import { firstAtOrAfter, firstLater, someWithin } from '../sorted-times.ts';
 import { isEnd, type Location, type Observations, restartedBetween, type Sampling } from './observations.ts';
 import type { Doubt } from './outliers.ts';
 
-/** Thresholds of the dwell segmentation, after the original service (its time and distance filter methods). */
-export const limits = {
+/** Thresholds of the dwell segmentation of the original service (its time and distance filter methods). */
+export const candidateLimits = {
   /**
    * Time sampling: the user dwells when the locations of the last `timeThreshold` s and the last `pointThreshold` all
    * lie within `timeDistance` m.
@@ -18,40 +26,38 @@ export const limits = {
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,
-  /** s; slack of the oldest location that shows `timeThreshold` to have passed */
+  /** s; the oldest location may be this much younger than `timeThreshold` */
   timeSlack: 30,
-  /** s; a location this soon after an ended trip, and near, still isSameGroup to its end */
+  /** s; a location this soon after a trip, and near its end, belongs to its end */
   glueTime: 60,
-  /** m in `timeThreshold` s that show that the user walked off by and by (by hand: farther than receivers drift) */
+  /** m in `timeThreshold` s; farther than receivers drift: the user walks away slowly (by hand) */
   walkedOff: 250,
-  /**
-   * Distance sampling: the user dwells when no location came for `gapThreshold` s; `gapDistance` m is what counts as
-   * moving.
-   */
+  /** s; distance sampling: the user dwells if no location came for this long */
   gapThreshold: 600,
+  /** m that count as movement */
   gapDistance: 50,
-  /** s; a gap this long always ends a trip */
+  /** s; a longer gap always ends a trip */
   longestGap: 12 * 3600,
-  /** m/s; over a gap, slower than this is no travel */
+  /** m/s; a slower average over a gap is no travel */
   slowSpeed: 1 / 3,
-  /** A trip with more locations than this is cut, so that memory stays bounded. */
+  /** A trip with more locations is cut, to bound memory. */
   longestTrip: 100_000,
 };
 
-/** The observations in which candidates for trips are looked for. */
+/** The observations to search. */
 export interface CandidateInput extends Observations {
-  /** Where an earlier trip ended: see `Carry`. null: at the user's first location. */
+  /** Where the search continues; null: at the user's first location. */
   resume: Resume | null;
-  /** True when no later data exist, so that the last trip may end by the phone's or the import's word. */
+  /** True if no later data exist: then an event of the phone or of an import may end the last trip. */
   endOfData: boolean;
 }
 
-/** A trip between two of `locations`. */
+/** A trip between two of `locations`, before states and modes are known. */
 export interface Candidate {
   startIndex: number;
   endIndex: number;
   sampling: Sampling;
-  /** Data time up to which the decision looked; null: to the end of data. */
+  /** Time of the last datum that the decision used; null: it used the end of the data. */
   settledTs: number | null;
   /** Where the search for the next trip begins. */
   resume: Resume;
@@ -66,12 +72,11 @@ export interface CandidateOutput {
 }
 
 /**
- * Finds trips. Each location is looked at once, in order: it is glued to the trip that just ended, begins a trip, goes
- * on with one, or shows that it has ended.
+ * Finds candidates. Each location is visited once, in order: it belongs to the rest after a trip, begins a trip,
+ * continues one, or shows that it has ended.
  *
- * Two phones of one user that sample differently: the open trip isSameGroup to the phone that began it. A location of the
- * other is no part of it; after `gapThreshold` of silence it only helps to tell whether the trip has ended, and then
- * counts again.
+ * With two phones that sample differently, an open trip belongs to the phone that began it. Locations of the other phone
+ * count only after a gap of `gapThreshold`: they show whether the trip has ended.
  */
 export function findCandidates(input: CandidateInput): CandidateOutput {
   const { locations, resume } = input;
@@ -96,7 +101,7 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
     }
     const before = locations[last]!;
     const other = here.sampling !== locations[start]!.sampling;
-    if (other && here.ts - before.ts <= limits.gapThreshold) continue;
+    if (other && here.ts - before.ts <= candidateLimits.gapThreshold) continue;
     const end = endOfTrip(input, start, last, i);
     if (end) {
       trips.push(withFields(end, { startIndex: start, sampling: locations[start]!.sampling, settledTs: here.ts }));
@@ -125,11 +130,12 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
 /** Whether location `i` still isSameGroup to the rest after a trip; `last`: the last one that does. */
 function isGlued(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
-  if (here.sampling === 'time' && here.ts - before.ts > limits.glueTime) return false;
-  if (distance(before, here) >= (here.sampling === 'time' ? limits.timeDistance : limits.gapDistance)) return false;
-  // A phone that is awake sends each step of who walks off: none is far from the one before, but all of them are.
-  const since = locations[firstAtOrAfter(locations, here.ts - limits.timeThreshold)]!;
-  return since.sampling !== here.sampling || distance(since, here) < limits.walkedOff;
+  if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.glueTime) return false;
+  if (distance(before, here) >= (here.sampling === 'time' ? candidateLimits.timeDistance : candidateLimits.gapDistance))
+    return false;
+  // A phone that is awake follows a slow walk: each location is near the one before, but not near the first.
+  const since = locations[firstAtOrAfter(locations, here.ts - candidateLimits.timeThreshold)]!;
+  return since.sampling !== here.sampling || distance(since, here) < candidateLimits.walkedOff;
 }
 
 type TripEnd = Pick<Candidate, 'endIndex' | 'resume' | 'endedBy'>;
@@ -139,13 +145,12 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
   const { locations } = input;
   const here = locations[i]!;
   const sampling = locations[start]!.sampling;
-  if (i - start >= limits.longestTrip)
+  if (i - start >= candidateLimits.longestTrip)
     return { endIndex: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
   if (gapEndsTrip(input, sampling, locations[last]!, here)) {
     const endIndex = stillSince(locations, start, last);
-    // Without motion in between the location after a gap may be where the user stayed: with distance sampling it has to
-    // move first; with time sampling it begins the next trip, as the phone reports only while it tracks one. What
-    // another phone sent since the last location may be travel of its own.
+    // The location after a gap may still be where the user stayed: an iPhone must move first. An Android phone sends
+    // only while it tracks a trip, so the next trip begins. Another phone may have recorded a trip of its own.
     const resume =
       sampling === 'time' && here.sampling === sampling
         ? { resume_ts: here.ts, started: true }
@@ -159,96 +164,82 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
   return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
 }
 
-/**
- * Of a program that also sends while the user rests: index of the first location of a rest of `gapThreshold` that ends
- * at location `i`; null: none does.
- */
+/** For apps that also send at rest: index of the first location of a rest of `gapThreshold` that ends at `i`; null: none. */
 function restSince(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
   for (let j = i - 1; j >= start; j -= 1) {
     const one = locations[j]!;
     if (one.sampling !== here.sampling) continue;
-    if (distance(one, here) >= limits.gapDistance) return null;
-    if (here.ts - one.ts >= limits.gapThreshold) return j;
+    if (distance(one, here) >= candidateLimits.gapDistance) return null;
+    if (here.ts - one.ts >= candidateLimits.gapThreshold) return j;
   }
   return null;
 }
 
 function gapEndsTrip(input: CandidateInput, sampling: Sampling, before: Location, here: Location): boolean {
   const seconds = here.ts - before.ts;
-  const long = sampling === 'time' ? 2 * limits.timeThreshold : limits.gapThreshold;
+  const long = sampling === 'time' ? 2 * candidateLimits.timeThreshold : candidateLimits.gapThreshold;
   const restarted = restartedBetween(input.events, before.ts, here.ts);
   if (seconds <= long) return restarted && sampling === 'time';
   return (
     restarted ||
     !someWithin(input.motions, before.ts, here.ts) ||
-    seconds > limits.longestGap ||
-    distance(before, here) / seconds < limits.slowSpeed
+    seconds > candidateLimits.longestGap ||
+    distance(before, here) / seconds < candidateLimits.slowSpeed
   );
 }
 
-/**
- * The middle of the dwell that ends at location `i`: of the last minutes or the last few locations, whichever is
- * earlier; null: these do not all lie near it.
- */
+/** Index of the middle of the dwell that ends at location `i`; null: the last locations do not lie near it. */
 function middleOfDwell(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
-  const few = Math.max(i - limits.pointThreshold, start);
-  if (i - few + 1 < limits.pointThreshold - 1) return null;
+  const few = Math.max(i - candidateLimits.pointThreshold, start);
+  if (i - few + 1 < candidateLimits.pointThreshold - 1) return null;
   const recent = recentSince(locations, start, i);
-  if (here.ts - locations[recent]!.ts < limits.timeThreshold - limits.timeSlack) return null;
+  if (here.ts - locations[recent]!.ts < candidateLimits.timeThreshold - candidateLimits.timeSlack) return null;
   for (let j = Math.min(recent, few); j < i; j += 1) {
     const one = locations[j]!;
-    if (one.sampling === here.sampling && distance(one, here) >= limits.timeDistance) return null;
+    if (one.sampling === here.sampling && distance(one, here) >= candidateLimits.timeDistance) return null;
   }
   return Math.max(start, Math.floor(Math.min(few + i, recent + i - 1) / 2));
 }
 
-/**
- * Index of the first location of the trip less than `timeThreshold` before location `i`, or of the one before it, if a
- * phone that sends seldom leaves too little time since that.
- */
+/** Index of the first location of the trip less than `timeThreshold` before `i`; one earlier if locations are rare. */
 function recentSince(locations: readonly Location[], start: number, i: number): number {
   const here = locations[i]!.ts;
-  const j = Math.max(start, firstLater(locations, here - limits.timeThreshold));
-  const short = here - locations[j]!.ts < limits.timeThreshold - limits.timeSlack;
-  return short && j > start && here - locations[j - 1]!.ts <= 2 * limits.timeThreshold ? j - 1 : j;
+  const j = Math.max(start, firstLater(locations, here - candidateLimits.timeThreshold));
+  const short = here - locations[j]!.ts < candidateLimits.timeThreshold - candidateLimits.timeSlack;
+  return short && j > start && here - locations[j - 1]!.ts <= 2 * candidateLimits.timeThreshold ? j - 1 : j;
 }
 
-/**
- * The location at which the user came to rest before a silence: with time sampling the middle of the last few locations
- * that lie near the last one; with distance sampling the last one, as none comes while the user rests.
- */
+/** Index of the location at which the user came to rest before a gap: iOS sends none at rest, Android several. */
 function stillSince(locations: readonly Location[], start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;
   const near: number[] = [];
-  for (let j = last; j >= Math.max(start, last - limits.pointThreshold); j -= 1) {
+  for (let j = last; j >= Math.max(start, last - candidateLimits.pointThreshold); j -= 1) {
     if (locations[j]!.sampling !== locations[last]!.sampling) continue;
-    if (distance(locations[j]!, locations[last]!) >= limits.timeDistance) break;
+    if (distance(locations[j]!, locations[last]!) >= candidateLimits.timeDistance) break;
     near.push(j);
   }
   return Math.floor(median(near));
 }
 
-// Step "outings": candidate trips -> outings, the trips that follow each other so soon that they may be one journey.
-
-/** s; an group that began this long ago takes no further candidate, so that no life is one group (by hand) */
+/** s; a group that began this long ago takes no further candidate (by hand) */
 const longestGroup = 86_400;
 
-/** Candidates that are decided on together. */
+/** Candidates that `findJourneys` looks at together. */
 export interface CandidateGroup {
   candidates: Candidate[];
   sampling: Sampling;
-  /** Its first and its last location's time. */
+  /** Times of its first and last location. */
   from: number;
   to: number;
-  /** Data time from which on no candidate can join it; null: not known yet. */
+  /** Time of a datum after which no candidate can join it; null: not loaded yet. */
   settledTs: number | null;
-  /** Start of what follows it, be it a trip that has not ended; infinite when nothing is known to follow. */
+  /** Start of the next group or open trip; infinite: none. */
   nextTs: number;
 }
 
-/** Outings in order of time. `openSince`: index of the location with which a trip begins that has not ended. */
+/** Groups in order of time. `openSince`: index of the first location of the open trip; null: none. */
 export function groupCandidates(
   candidates: readonly Candidate[],
   { locations, doubts }: { locations: readonly Location[]; doubts: readonly Doubt[] },
@@ -275,7 +266,7 @@ export function groupCandidates(
   });
 }
 
-/** True when a trip that begins at `start` isSameGroup to the group of the candidates before it. */
+/** True if a trip that begins at `start` joins the group of these candidates. */
 function isSameGroup(group: readonly Candidate[], start: Location, locations: readonly Location[]): boolean {
   const last = group.at(-1)!;
   return (
@@ -285,7 +276,7 @@ function isSameGroup(group: readonly Candidate[], start: Location, locations: re
   );
 }
 
-/** Data time that decides on all locations from an group's start to when it is settled; null: not known yet. */
+/** Time of the datum that settles the group and all doubts about its locations; null: not loaded yet. */
 function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
   if (settled === null) return null;
   const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);

@@ -1,7 +1,12 @@
-// Step "silences": time in which a phone sent nothing, and which is no stay either. A phone at rest may be silent: if
-// it said that it waits for the user to leave, and is still there when it speaks again, the silence was a stay. A phone
-// that tells of movement and not where is as good as silent until its next location.
-
+// Gaps: times in which a phone sent nothing although it should have. A silent phone at rest is no gap.
+//
+//   signs      o oo o o |rest                    o o o      o o          o oo o      o: location, reading or event
+//   time                 <-- 8 h, waits ------->       <20 min>  <2 h--->
+//   result               stay: armed geofence,         gap       gap: 5 km away
+//                        back within 1 km              (silent)  afterwards (silent)
+//
+// If the phone reports movement without locations for 5 minutes, the time until the next location is a gap, too. The
+// result is stored with the links of the chain; `diary/observed-time.ts` makes unobserved time of it.
 import { distance } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
 import type { TimeRange } from '../../model/time.ts';
@@ -13,28 +18,28 @@ import type { Location, Motion, Observations, PhoneEvent } from './observations.
 
 type Phone = LastSeen['phone'];
 
-/** Thresholds, all set by hand. */
+/** Thresholds, all by hand. */
 export const gapLimits = {
-  /** s; phones on the way, and those that report at rest, send something more often than this */
+  /** s; a phone that moves, or that reports at rest, sends something more often */
   longest: 900,
-  /** s; most people have moved within this time, so a phone that waits for longer was deaf */
+  /** s; the longest stay without a sign: most people move within this time */
   stay: 86_400,
-  /** m; farther away than this after a silence, the user has moved in it: phones notice an exit late */
+  /** m; farther away after a gap, the user moved in it (phones notice an exit late) */
   near: 1000,
-  /** s after which a silence that seemed to be a stay is one, unless the phone's next word says that it moved */
+  /** s after which a gap counts as a stay unless the next event reports movement */
   settled: 2700,
-  /** A phone that sent so many locations at rest, none later than `longest` after the one before, reports at rest. */
+  /** A phone that sent this many locations at rest, at most `longest` s apart, reports at rest. */
   reports: 3,
-  /** s on end of movement without a location after which it counts; who walks about indoors rests sooner */
+  /** s of uninterrupted movement without a location; people who walk indoors rest sooner */
   unlocated: 300,
-  /** Confidence of a reading that counts for it, and the most s from one to the next. */
+  /** Least confidence of the readings for it, and the most s between them. */
   sure: 75,
   apart: 90,
 };
 
 /**
- * The silences that end in `(seen.ts, until]`, and what the phone last said at `until`, a location's time or infinite.
- * Folding to a time and on from there gives the same as folding at once.
+ * The gaps that end in `(seen.ts, until]`, and the state at `until`, which is the time of a location or infinite. A fold:
+ * two calls for two halves give the same as one call.
  */
 export function findGaps(
   signs: Observations,
@@ -58,7 +63,7 @@ export function findGaps(
     }
     if (now.stay && ts - now.stay.to > gapLimits.settled) now.stay = null;
     for (; events[e]?.ts === ts; e += 1) {
-      // It was on the way again: it left the place, and came back or not, without a word.
+      // A trip was under way: the user left the place in the gap, whether they came back or not.
       if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
       now = { ...now, ...phoneAfter(events[e]!, now), stay: null };
     }
@@ -73,7 +78,7 @@ export function findGaps(
   }
 }
 
-/** What a reading adds to the movement since the last location. */
+/** Adds a reading to the movement since the last location. */
 function afterReading(seen: LastSeen, { ts, type, confidence }: Motion): LastSeen {
   if (!isMoving(readingState(type)) || confidence < gapLimits.sure) return seen;
   const { moving, unlocated } = seen;
@@ -82,7 +87,7 @@ function afterReading(seen: LastSeen, { ts, type, confidence }: Motion): LastSee
   return { ...seen, moving: { from, to: ts }, ...(isLong && { unlocated: from }) };
 }
 
-/** The silences with a time of movement without locations, as far as it is not silent for another reason. */
+/** Adds a time of movement without locations, except where it overlaps other gaps. */
 function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): Silence[] {
   const inner = silences.filter((one) => one.from >= from);
   const begins = [from, ...inner.map((one) => one.to)];
@@ -91,8 +96,8 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
 }
 
 /**
- * Why a silence up to `to` was no stay; null: it was. `next`: the first location after it; `event`: the phone's word
- * that ends it.
+ * Why the time up to `to` was a gap; null: it was a stay. `next`: the first location after it; `event`: the event that
+ * ends it.
  */
 function reasonOf(
   { phone, at, reports, ts: from }: LastSeen,
@@ -108,7 +113,7 @@ function reasonOf(
   return isStay ? null : 'silent';
 }
 
-/** What the phone does after a transition, else by its state. */
+/** What the phone does, by the transition of an event, otherwise by its state. */
 const phoneBy = codes(transitions, {
   waits: ['STOPPED_MOVING', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'INIT_COMPLETE'],
   moves: ['EXITED_GEOFENCE', 'TRIP_STARTED', 'TRIP_RESTARTED', 'VISIT_ENDED'],
@@ -131,7 +136,7 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
 const isAnew = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 
-/** What the phone does after a step of its state machine. */
+/** What the phone does after an event. */
 function phoneAfter(event: PhoneEvent, before: LastSeen): Pick<LastSeen, 'phone' | 'reports'> {
   const phone = phoneOf(event) ?? before.phone;
   const maySwallow = phone === before.phone && event.state !== states.ONGOING_TRIP;

@@ -1,5 +1,4 @@
-// What the analysis reads of a phone: locations, motion readings and steps of its state machine.
-
+// Observations: converted entries -> usable locations, motion readings and events, in order and without repeats.
 import type { Entry } from '../../model/entry.ts';
 import type { Fix } from '../../model/geo/speed.ts';
 import { states, transitions } from '../../model/payloads.ts';
@@ -15,7 +14,7 @@ export interface Location extends Fix {
   altitude: number | null;
   /** m, radius at 68 % */
   accuracy: number;
-  /** m/s that the phone sensed, as it says it: unknown is 0 on Android, -1 on iOS; null: it said nothing */
+  /** m/s as sensed by the phone. Unknown is 0 on Android, -1 on iOS; null: the phone sent none. */
   speed: number | null;
   sampling: Sampling;
   zone: string;
@@ -31,7 +30,7 @@ export interface Motion {
   confidence: number;
 }
 
-/** A step of the phone's state machine; codes as in `transitions` and `states`. */
+/** A transition of the phone's state machine; codes as in `transitions` and `states`. */
 export interface PhoneEvent {
   ts: number;
   transition: number | null;
@@ -47,7 +46,7 @@ export interface Observations {
 
 const restarts = new Set<number | null>([transitions.BOOTED, transitions.STOP_TRACKING]);
 
-/** True when the phone was restarted, or its tracking stopped, between two times. */
+/** True if the phone or its tracking was restarted between two times. */
 export function restartedBetween(events: readonly PhoneEvent[], from: number, to: number): boolean {
   return someWithin(events, from, to, isInterruption);
 }
@@ -55,38 +54,32 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
 const isInterruption = ({ transition, state }: PhoneEvent): boolean =>
   restarts.has(transition) || (transition === transitions.VISIT_ENDED && state === states.WAITING_FOR_TRIP_START);
 
-/**
- * True for an event that tells that the phone was switched off and on again, or its tracking stopped; not for a mere
- * visit.
- */
+/** True if the phone or its tracking was switched off; the end of a visit does not count. */
 export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(transition);
 
 const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.VISIT_ENDED]);
 
-/** True for an event by which the phone says that it noticed the user leaving. */
+/** True if the phone noticed that the user left. */
 export const isExit = ({ transition }: PhoneEvent): boolean => exits.has(transition);
 
 const ends = new Set<number | null>([transitions.STOPPED_MOVING, transitions.END_TRIP_TRACKING]);
 
-/** True for an event by which a phone says that the user rests, or an import that its recording ends. */
+/** True if the phone noticed rest, or the recording of an import ends. */
 export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transition);
 
-// Step "observe": converted entries -> the fixes, motions and transitions that the segmentation reads. Entries are read
-// one by one, and nothing of them is kept; what is made of many is put in order.
-
-/** Limits beyond which the analysis leaves out a location. */
+/** Limits beyond which a location is not used. */
 const limits = {
-  /** m; locations less sure than this are left out */
+  /** m; less accurate locations are not used */
   accuracyLimit: 200,
-  /** s; a location may lie this far forward of the time it was written, beyond it the phone's clock was wrong */
+  /** s; a location may be this much later than its writing; beyond it the phone's clock was wrong */
   futureLimit: 86_400,
-  /** s; with time sampling, a location written this late is an old one that the phone remembered (server issue 457) */
+  /** s; Android: a location written this late is an old one from a cache (server issue 457) */
   staleLimit: 1000,
 };
 
 /** A usable location before its zone is known. */
 export interface ObservedLocation extends Location {
-  /** That of the entry; where it names none, empty, and `zoneGuessed` is true. */
+  /** The zone of the entry; empty if it has none, then `zoneGuessed` is true. */
   zone: string;
   /** See `sourceOf`. */
   source: string;
@@ -94,7 +87,7 @@ export interface ObservedLocation extends Location {
   writeTs: number;
 }
 
-/** The fields of the payload that `toLocation` reads. */
+/** Fields of the payload that `toLocation` reads. */
 export const locationFields = [
   'ts',
   'latitude',
@@ -105,7 +98,7 @@ export const locationFields = [
   'filter',
 ] as const;
 
-/** The location that an entry tells; null for an unusable one. */
+/** The location of an entry; null if it is not usable. */
 export function toLocation({ metadata, data }: Entry, source: string): ObservedLocation | null {
   const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = data;
   if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
@@ -132,8 +125,8 @@ export function toLocation({ metadata, data }: Entry, source: string): ObservedL
 }
 
 /**
- * Locations ascending by `ts`, one per `ts`: of several the surest, then the one written first. `zoneOf` guesses the
- * zone of a location that was written without one. The outcome does not depend on the order of `found`.
+ * Locations ascending by `ts`, one per `ts`: the most accurate, then the one written first. `zoneOf` guesses missing
+ * zones. The result does not depend on the order of `found`.
  */
 export function cleanLocations(
   found: readonly ObservedLocation[],
@@ -148,7 +141,7 @@ export function cleanLocations(
   return clean;
 }
 
-/** True where each comes later than the one before it, as nearly always. */
+/** True if each element is later than the one before; nearly always the case. */
 function areInOrder(found: readonly { ts: number }[]): boolean {
   for (let i = 1; i < found.length; i += 1) if (!(found[i - 1]!.ts < found[i]!.ts)) return false;
   return true;
@@ -161,18 +154,18 @@ const compareLocations = (a: ObservedLocation, b: ObservedLocation): number =>
   a.latitude - b.latitude ||
   a.longitude - b.longitude;
 
-/** Phones measure nothing before 1970; and at the end of the calendar local times in some zone would lie beyond it. */
+/** False before 1970, and so close to the last time of the calendar that local times would exceed it. */
 const isDatable = (ts: number): boolean => ts > 0 && ts < maxTime - 7 * 86_400;
 
 function samplingOf(filter: unknown, source: string): Sampling {
   if (filter === 'time' || filter === 'distance') return filter;
-  return source === 'android' ? 'time' : 'distance'; // other apps tell of movement too, and rest in silence
+  return source === 'android' ? 'time' : 'distance'; // other apps send while moving, and nothing at rest
 }
 
 /** The fields of the payload that `toMotion` reads. */
 export const motionFields = ['ts', 'type', 'confidence'] as const;
 
-/** The motion reading that an entry tells; null for an unusable one. */
+/** The motion reading of an entry; null if it is not usable. */
 export function toMotion({ data: { ts, type, confidence } }: Entry): Motion | null {
   if (typeof ts !== 'number' || typeof type !== 'number') return null;
   return { ts, type, confidence: typeof confidence === 'number' ? confidence : 0 };
@@ -190,7 +183,7 @@ const compareMotions = (a: Motion, b: Motion): number => a.ts - b.ts || a.type -
 /** The fields of the payload that `toEvent` reads. */
 export const eventFields = ['ts', 'transition', 'curr_state'] as const;
 
-/** The transition that an entry tells; null for one without a time. */
+/** The event of an entry; null if it has no time. */
 export function toEvent({ data: { ts, transition, curr_state } }: Entry): PhoneEvent | null {
   if (typeof ts !== 'number') return null;
   return {
@@ -208,25 +201,24 @@ export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
 const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>
   a.ts - b.ts || (a.transition ?? -1) - (b.transition ?? -1) || (a.state ?? -1) - (b.state ?? -1);
 
-// Step "choose sources": the locations of several phones and apps of one person -> those that trips are made of.
-/**
- * s; a location of a source counts as long as this before and after it: in that time the sources behind it are left
- * out.
- */
+/** s; a location excludes those of lower ranking sources within this time before and after it */
 export const sourceReach = 300;
 
 /** Locations of each source, ascending by `ts`. Sources are named by `sourceOf` of model/sources. */
 export type BySource = ReadonlyMap<string, readonly Location[]>;
 
 /**
- * One line of locations: where sources overlap in time the first of them has it, and the others fill stretches in which
- * it has none. A location is left out if one of a source before its own lies within `sourceReach`. Nothing is there
- * twice, whatever the sources.
+ * Chooses among several phones and apps of one person, ranked by name: a location of a lower ranking source is used only
+ * if no higher ranking source has one within `sourceReach`.
+ *
+ *   phone   o o o o o            o o o
+ *   watch      x x x x x x x x x x x x x      x: excluded by the phone
+ *   chosen  o o o o o    w w     o o o
  */
 export function chooseLocations(found: BySource): Location[] {
-  const sources = [...found.keys()].sort(); // so that the outcome hangs on nothing but the entries
+  const sources = [...found.keys()].sort(); // the result depends on the entries alone
   if (sources.length === 1) return [...found.get(sources[0]!)!];
-  let before: Location[] = []; // of all sources looked at so far, left out or not
+  let before: Location[] = []; // of all higher ranking sources, used or not
   const chosen: Location[] = [];
   for (const source of sources) {
     const own = found.get(source)!;

@@ -1,6 +1,12 @@
-// Step "outliers": a stretch's locations -> those where the user can have been, without short excursions that nothing
-// else tells of.
-
+// Outliers: removes locations where the user cannot have been, and short detours from a rest that nothing confirms.
+//
+//   at home      o o  o o        o  o o  o           .  20 km away for one minute; no geofence, no motion
+//   elsewhere            .                    :      removed: it cannot be reached in time, or nobody left home
+//
+//   at home      o o  o o|                           |  the geofence reports an exit
+//   elsewhere              o  o    o                    kept: the user left
+//
+// A decision may need later locations ("did they come back?"). If these are not loaded yet, the result ends before.
 import { distance } from '../../model/geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
@@ -8,22 +14,23 @@ import { lookAround, type Stretch } from '../segmenter.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
 import { isExit, type Location } from './observations.ts';
 
-/** When a location is doubted, and what clears it. Physical, but `away`, `most` and `told` (by hand). */
+/** Which locations are doubted, and what confirms them. By hand, except where marked physical. */
 const limits = {
-  /** m/s; nothing travels faster, and over a step of at most `flight` s nothing takes off and lands */
+  /** m/s; no traveller is faster (physical) */
   fastest: 340,
+  /** m/s; the same within `flight` s, in which no plane takes off and lands (physical) */
   fastestOnGround: 90,
   flight: 300,
-  /** m; nearer to the location before, the user is where they were */
+  /** m; a location this near to the previous one is no detour */
   away: 100,
-  /** s; two locations so far apart in time that agree are no error of the receiver; who stays so long rests */
+  /** s; locations that agree for this long are no error of the receiver */
   minutes: 180,
-  /** s; after a longer silence the user may have rested */
+  /** s; after a longer gap the user may have rested */
   silence: 600,
-  /** Locations, at most, that cannot be reached. */
+  /** The longest run of unreachable locations. */
   most: 30,
-  /** s around a departure in which the phone may tell of it */
-  told: 120,
+  /** s around a departure in which the phone may report it */
+  reported: 120,
 };
 
 /**
@@ -34,20 +41,19 @@ export interface Doubt {
   decidedTs: number;
 }
 
-/** What is left of a stretch. */
+/** The locations of a stretch without outliers. */
 export interface CleanStretch {
   locations: Location[];
-  /** Times of the locations left out, those of `resume` among them. */
+  /** Times of the outliers, including those in `resume`. */
   outliers: number[];
   doubts: Doubt[];
-  /** Locations below this time are decided on; infinite: all. */
+  /** All locations before this time are decided; infinite: all. */
   decidedUntil: number;
 }
 
 /**
- * Leaves out locations that can be neither reached nor left, and those of less than `minutes` to which the user seems
- * to leave a rest, if neither the phone's geofence nor its motion readings tell of a departure. Ends before a location
- * that only later data decide on. What lies before `resume` was decided there.
+ * Removes outliers. Locations before `resume` were decided by an earlier call. Ends before the first location that only
+ * later data decide.
  */
 export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanStretch {
   const { locations, loadedUntil } = stretch;
@@ -59,7 +65,7 @@ export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanSt
     const here = locations[i]!;
     if (i > first && isDoubted(kept, here)) {
       const { isOutlier, decidedTs } = decide(stretch, i, kept.at(-1)!);
-      const until = Math.max(decidedTs, here.ts + limits.told);
+      const until = Math.max(decidedTs, here.ts + limits.reported);
       if (until >= loadedUntil && loadedUntil !== Number.POSITIVE_INFINITY)
         return { locations: kept, outliers, doubts, decidedUntil: here.ts };
       doubts.push({ ts: here.ts, decidedTs: until });
@@ -73,14 +79,14 @@ export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanSt
   return { locations: kept, outliers, doubts, decidedUntil: loadedUntil };
 }
 
-/** The state with the locations that were left out in what the analysis looks back at from there. */
+/** Adds the outliers to the state that the next call looks back at. */
 export function withOutliers(resume: Resume, outliers: readonly number[]): Resume {
   const { resume_ts, started } = resume;
   const left_out = outliers.filter((ts) => ts < resume_ts && ts >= resume_ts - lookAround);
   return { resume_ts, started, ...(left_out.length > 0 && { left_out }) };
 }
 
-/** True when the user cannot have got to a location, or leaves a rest with it. */
+/** True if the location is unreachable, or ends a rest. */
 function isDoubted(kept: readonly Location[], here: Location): boolean {
   const from = kept.at(-1)!;
   const metres = distance(from, here);
@@ -95,7 +101,7 @@ function isUnreachable(from: Location, to: Location): boolean {
   return distance(from, to) - from.accuracy - to.accuracy > speed * seconds;
 }
 
-/** True when the locations of the last minutes lie near the last one, or there are none: the user may rest. */
+/** True if the locations of the last minutes lie near the last one, or none do: the user may rest. */
 function rests(kept: readonly Location[]): boolean {
   const here = kept.at(-1)!;
   for (let j = kept.length - 2; j >= 0 && here.ts - kept[j]!.ts < limits.silence; j -= 1) {
@@ -106,19 +112,19 @@ function rests(kept: readonly Location[]): boolean {
   return true;
 }
 
-/** Whether the doubted location at `i`, after `from`, is a outlier, and the time of the location that shows it. */
+/** Decides on the doubted location `i`, which follows `from`. */
 function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boolean; decidedTs: number } {
   const { locations } = stretch;
   const first = locations[i]!;
   const unreachable = isUnreachable(from, first);
   const onGround = distance(from, first) <= limits.fastestOnGround * (first.ts - from.ts);
-  if (onGround && isTold(stretch, first.ts)) return { isOutlier: false, decidedTs: first.ts };
+  if (onGround && isReported(stretch, first.ts)) return { isOutlier: false, decidedTs: first.ts };
   let last = first;
   let count = 1;
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // After a silence the user may have left again: then only what lies near the segment agrees with it.
+    // After a gap the user may have left again: then only locations near the run confirm it.
     const back = distance(from, here) < apart * (here.ts - last.ts > limits.silence ? 3 : 1);
     const short = last.ts - first.ts < limits.minutes;
     if (back && (short || (unreachable && isUnreachable(last, here)))) return { isOutlier: true, decidedTs: here.ts };
@@ -130,12 +136,10 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   return { isOutlier: false, decidedTs: Number.POSITIVE_INFINITY };
 }
 
-/**
- * True when the phone tells of a departure: its geofence, or at least twice as many readings of movement as of rest.
- */
-function isTold({ events, motions }: Stretch, ts: number): boolean {
-  const [from, to] = [ts - limits.told, ts + limits.told];
-  if (someWithin(events, from, ts + limits.told / 2, isExit)) return true;
+/** True if the geofence reports an exit, or twice as many readings name movement as rest. */
+function isReported({ events, motions }: Stretch, ts: number): boolean {
+  const [from, to] = [ts - limits.reported, ts + limits.reported];
+  if (someWithin(events, from, ts + limits.reported / 2, isExit)) return true;
   let [moving, still] = [0, 0];
   for (const { type } of within(motions, from, to)) {
     const state = readingState(type);

@@ -1,9 +1,13 @@
-// Boosted trees: the parameters as a data file holds them, checked, and the probability of each state that they give a
-// cell.
-
+// Gradient-boosted trees (trained by `tools/train/train.py` with LightGBM; here they are plain data):
+// the features of a cell -> a probability of each state.
+//
+//   tree 0 (still)   d60 <= 0.4 ? (astill30 <= 0.5 ? 0.2 : 1.1) : -0.9      each tree adds one leaf
+//   tree 1 (walk)    d60 <= 2.3 ? ...                                      to the score of class k % 4
+//   scores           still 4.1, walk 1.0, cycle -2.2, motor -1.3
+//   softmax          still .95, walk .04, ...
 import { stateNames } from '../motion-states.ts';
 import { featureNames } from './features.ts';
-/** One tree: nodes with feature, threshold and children; a child below 0 is leaf `-child - 1`. */
+/** One tree: per node feature, threshold, left and right child; a child below 0 is leaf `-child - 1` of `v`. */
 export interface TreeFile {
   f: number[];
   t: number[];
@@ -21,9 +25,10 @@ export interface ModelFile {
   id: string;
   features: string[];
   classes: string[];
+  /** Value of an unknown feature. */
   missing: number;
   trees: TreeFile[];
-  /** Where it comes from: data, licence, date, program, seed. Not read by the analysis. */
+  /** Data, licence, date, program and seed of the training; the analysis does not read it. */
   origin?: Record<string, unknown>;
 }
 
@@ -39,7 +44,7 @@ export interface Model {
   leaf: Float64Array;
 }
 
-/** Reads a model's data file; throws an Error that says what is wrong with it. */
+/** Reads a model's data file; throws an Error that names the problem. */
 export function readModel(text: string): Model {
   let file: Partial<ModelFile>;
   try {
@@ -50,7 +55,7 @@ export function readModel(text: string): Model {
   return toModel(file);
 }
 
-/** A model from its parameters; throws an Error that says what is wrong with them. */
+/** Checks the parameters of a model and flattens its trees. */
 export function toModel(file: Partial<ModelFile>): Model {
   const { id, features, classes, missing, trees } = file;
   if (typeof id !== 'string' || id === '') throw new Error('model: expected a name in "id"');
@@ -102,10 +107,10 @@ function problemOf(tree: TreeFile): string | null {
   if ([tree.t, tree.l, tree.r].some((list) => list.length !== nodes)) return 'lists of unequal length';
   if (tree.v.length !== nodes + 1) return `expected ${nodes + 1} leaves, found ${tree.v.length}`;
   if (tree.f.some((f) => !Number.isInteger(f) || f < 0 || f >= featureNames.length)) return 'unknown feature';
-  // A child stands behind its parent, so that every walk ends.
+  // Children follow their parent, so every walk ends.
   const isChild = (c: number, i: number): boolean =>
     Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
-  return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that is none';
+  return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that does not exist';
 }
 
 /**

@@ -1,14 +1,25 @@
-// Step "features": a track and motion readings -> 46 figures for every 15 s that say how the user moves there.
-
+// Features: a track and motion readings -> 46 numbers for every cell of 15 s.
+//
+//   locations      o        o     o   o         o            o
+//   cells       |--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|      a grid of multiples of 15 s since the epoch
+//                            ^ the cell
+//   windows                 <->      d15: m/s from the cell before to the one after
+//                    <---------------->   d60, p60: in a straight line and along the track, over 2 * 60 s
+//                     awalk30: share of "walking" among the readings within 30 s
+//
+// Cells more than `featureLimits.reach` s from any location do not exist: the user rests there.
 import type { Motion, Sampling } from '../clean/observations.ts';
 import { apartIn, floats, type Track } from '../clean/track.ts';
 import { noState, readingState } from '../motion-states.ts';
 import { firstLaterIn } from '../sorted-times.ts';
 import { SortedWindow } from './sorted-window.ts';
-/** s; a cell is a step of a grid of multiples of this since the epoch, the same for everybody (by convention) */
+/** s, length of a cell (by convention) */
 export const cellSeconds = 15;
 
-/** Names of the features, in the order of the models. `missingFeature` is the value of an unknown feature. */
+/**
+ * Names of the features, in the order of the models. Their numbers are seconds, but for `v2m` and the like (minutes) and
+ * the quantile after `_`. They are stored in `models`: do not rename.
+ */
 export const featureNames: readonly string[] = `
   since until gap gapv
   d15 d30 d60 p60 d150 str150 d300 p300 str300
@@ -21,27 +32,27 @@ export const featureNames: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Stands for a figure that is not known. */
+/** Value of an unknown feature. */
 const missingFeature = -1;
 
-/** Thresholds of the features. All are set by hand, but `reading` (how long iOS may say nothing new) is physical. */
+/** Thresholds of the features, by hand except `reading` (physical: how long iOS may report nothing new). */
 export const featureLimits = {
-  /** s; farther from any location there are no cells: the user rests */
+  /** s; cells exist this close to a location */
   reach: 1200,
-  /** s; more silence before or after a cell is as much as this */
+  /** s; longer gaps before or after a cell count as this */
   longestSilence: 3600,
-  /** s; a cell is covered when the locations around it lie nearer together */
+  /** s; a cell is covered if the locations before and after it are closer together */
   covered: 90,
-  /** m/s; slower and faster than these within five minutes is counted */
+  /** m/s; the shares of slower and of faster cells within five minutes are features */
   slow: 1,
   fast: 4,
-  /** m/s; slower there is no heading */
+  /** m/s; slower movement has no heading */
   heading: 1,
-  /** s; a motion reading of an iPhone holds at most this long */
+  /** s; a motion reading of an iPhone is valid at most this long */
   reading: 1200,
 };
 
-/** What cells are made of: one group of one phone. */
+/** The observations of one phone. */
 export interface CellInput {
   track: Track;
   /** Ascending by `ts`. */
@@ -52,16 +63,16 @@ export interface CellInput {
   to: number;
 }
 
-/** Cells on either side that a cell looks at: 420 s for its neighbours' speed, one more for theirs. */
+/** Cells on either side that a cell's features need: 420 s, and one more for the speed there. */
 const margin = 29;
 
-/** Features of a cell. */
+/** Features per cell. */
 export const cellWidth = featureNames.length;
 
-/** Cells whose features are found together: few enough to stay in the cache of a processor. */
+/** Cells per block: few enough for the cache of a processor. */
 const blockSize = 128;
 
-/** Cells that follow each other, and their features, cell after cell. */
+/** Consecutive cells with their features, cell after cell. */
 export interface Block {
   /** s since the epoch, of the first cell */
   ts: number;
@@ -71,9 +82,7 @@ export interface Block {
   rows: Float64Array;
 }
 
-/**
- * Visits every cell within reach of a location, in order of time, block by block; `rows` is used again for the next.
- */
+/** Visits every cell within reach of a location, in order, block by block. `rows` is reused for the next block. */
 export function forEachBlock(input: CellInput, visit: (block: Block) => void): void {
   const readings = collectReadings(input);
   const sensed = sensedSpeeds(input);
@@ -98,7 +107,7 @@ export function forEachBlock(input: CellInput, visit: (block: Block) => void): v
   }
 }
 
-/** First and last cell of every stretch of time within reach of a location. */
+/** First and last cell of each stretch within reach of a location. */
 function stretchesNear({ track, from, to }: CellInput): [number, number][] {
   const found: [number, number][] = [];
   for (const ts of track.ts) {
@@ -112,7 +121,7 @@ function stretchesNear({ track, from, to }: CellInput): [number, number][] {
   return found;
 }
 
-/** Positions at the cells of a stretch and `margin` cells on either side. */
+/** The track sampled at the cells of a stretch, and at `margin` cells before and after it. */
 interface Grid {
   x: Float64Array;
   y: Float64Array;
@@ -121,11 +130,11 @@ interface Grid {
   /** s to the location before and after, infinite if there is none */
   since: Float64Array;
   until: Float64Array;
-  /** m/s over the gap between these; `missingFeature` where one is missing */
+  /** m/s between these locations; `missingFeature` if one is missing */
   gapSpeed: Float64Array;
   /** m/s from the cell before to the one after */
   speed: Float64Array;
-  /** 1 where the locations around the cell lie near together */
+  /** 1 if the cell is covered, see `featureLimits` */
   covered: Uint8Array;
 }
 
@@ -156,7 +165,7 @@ function sampleGrid(track: Track, from: number, to: number): Grid {
   return { x, y, metres, since, until, gapSpeed, speed, covered };
 }
 
-/** Silence around the cells, and how far the user got around them: features 0 to 18. */
+/** Features 0 to 18: gaps around the cells, and distances over windows. */
 function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   const { x, y, metres, since, until, gapSpeed, speed } = grid;
   const longestGap = 2 * featureLimits.longestSilence;
@@ -187,16 +196,16 @@ function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   }
 }
 
-/** Cells on either side whose speeds are put in order: two minutes and five. */
+/** Cells on either side whose speeds are ordered: two minutes and five. */
 const nearby = 8;
 const far = 20;
 
-/** Speed and acceleration over some minutes, by order: features 19 to 24 and 28. */
+/** Features 19 to 24 and 28: quantiles of speed and acceleration over some minutes. */
 function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): void {
   const nearSpeeds = new SortedWindow(2 * nearby + 1);
   const speeds = new SortedWindow(2 * far + 1);
   const changes = new SortedWindow(2 * far + 1);
-  // Each window begins around the cell before the first, and then moves on by a cell.
+  // Each window begins around the cell before the first, then moves on by one cell.
   for (let i = first - 1 - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
   for (let i = first - 1 - far; i < first + far; i += 1) {
     if (covered[i] === 1) speeds.add(speed[i]!);
@@ -212,11 +221,11 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
     rows[at + 22] = speeds.at(0.5, missingFeature);
     rows[at + 23] = speeds.at(0.9, missingFeature);
     rows[at + 24] = speeds.at(1, missingFeature);
-    rows[at + 28] = sure(changes.at(0.9, missingFeature));
+    rows[at + 28] = rounded(changes.at(0.9, missingFeature));
   }
 }
 
-/** Moves a window over the covered cells on: one cell leaves it, and one enters. */
+/** Moves a window of covered cells by one: one cell leaves, one enters. */
 function moveOn(
   window: SortedWindow,
   speed: Float64Array,
@@ -229,20 +238,20 @@ function moveOn(
   else if (covered[entering] === 1) window.add(speed[entering]!);
 }
 
-/** Without digits that depend on where on the earth it happened: over a silence they would be all that there is. */
-const sure = (value: number): number => Math.round(value * 1e9) / 1e9;
+/** Rounds off digits that depend on the place on earth: in a gap nothing else would be left of the value. */
+const rounded = (value: number): number => Math.round(value * 1e9) / 1e9;
 
 /** m/s2 since the cell before */
 function changeAt(speed: Float64Array, i: number): number {
   return Math.abs(speed[i]! - speed[i - 1]!) / cellSeconds;
 }
 
-/** Sums up to each cell of a grid, without the cell itself. */
+/** Cumulative sums over the cells of a grid, each without its own cell. */
 interface Sums {
-  /** Covered cells in which the user is slow, and fast. */
+  /** Number of covered cells slower and faster than the limits. */
   slow: Float64Array;
   fast: Float64Array;
-  /** rad, and km in the cells that have a heading */
+  /** rad turned, and km in cells that have a heading */
   turned: Float64Array;
   ridden: Float64Array;
 }
@@ -264,26 +273,26 @@ function cumulate({ x, y, speed, covered }: Grid): Sums {
   return { slow, fast, turned, ridden };
 }
 
-/** Shares of slow and fast cells in five minutes, and turning over three: features 25 to 27. */
+/** Features 25 to 27: shares of slow and fast cells in five minutes, and turning over three. */
 function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden }: Sums): void {
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     rows[at + 25] = (slow[i + 21]! - slow[i - 20]!) / 41;
     rows[at + 26] = (fast[i + 21]! - fast[i - 20]!) / 41;
-    rows[at + 27] = sure((turned[i + 13]! - turned[i - 12]!) / Math.max(ridden[i + 13]! - ridden[i - 12]!, 0.05));
+    rows[at + 27] = rounded((turned[i + 13]! - turned[i - 12]!) / Math.max(ridden[i + 13]! - ridden[i - 12]!, 0.05));
   }
 }
 
-/** Figures that are averaged around a cell. */
-interface Figures {
-  /** Ascending: when each was told. */
+/** Values that are averaged around a cell. */
+interface Series {
+  /** When each value was reported, ascending. */
   times: Float64Array;
-  /** How many are told at a time, and by each of them, side by side, its sum before each time. */
+  /** Values per time, and their cumulative sums before each time, side by side. */
   width: number;
   sums: Float64Array;
 }
 
-/** Speeds that the phone sensed. Android says 0, iOS -1 of a speed that it does not know. */
-function sensedSpeeds({ track, sampling }: CellInput): Figures {
+/** Sensed speeds. For an unknown speed Android reports 0, iOS -1. */
+function sensedSpeeds({ track, sampling }: CellInput): Series {
   const n = track.ts.length;
   const times = new Float64Array(n);
   const sums = new Float64Array(n + 1);
@@ -298,12 +307,12 @@ function sensedSpeeds({ track, sampling }: CellInput): Figures {
   return { times: times.subarray(0, known), width: 1, sums };
 }
 
-/** s before and after a cell for which sensed speeds are averaged: features 29 and 30 */
+/** s before and after a cell over which sensed speeds are averaged: features 29 and 30 */
 const sensedSpans = [30, 120];
 
-/** Means of what was told around the cells: of the first figure at `feature`, of the others three features on each. */
-function writeMeans({ ts: start, count, rows }: Block, figures: Figures, span: number, feature: number): void {
-  const { times, width, sums } = figures;
+/** Means around the cells. The first value goes to `feature`, each further value three features later. */
+function writeMeans({ ts: start, count, rows }: Block, series: Series, span: number, feature: number): void {
+  const { times, width, sums } = series;
   let a = firstLaterIn(times, start - span - 1);
   let b = a;
   for (let i = 0, at = feature; i < count; i += 1, at += cellWidth) {
@@ -316,19 +325,19 @@ function writeMeans({ ts: start, count, rows }: Block, figures: Figures, span: n
   }
 }
 
-/** A reading names a state, or none. */
+/** Kinds of readings: the four states, and readings that name no state. */
 const kinds = noState + 1;
 
-/** s before and after a cell for which motion readings are averaged: features 31 to 45 */
+/** s before and after a cell over which motion readings are averaged: features 31 to 45 */
 const readingSpans = [30, 90, 300];
 
 /**
- * Motion readings; the figures are, by kind, the seconds that it held, or its confidence: Android sends readings all
- * the time, each with a confidence; those of an iPhone hold for some time.
+ * Motion readings. The series by kind: Android reports all the time, so the confidences; an iPhone reports changes, so
+ * the seconds for which a reading was valid.
  */
-interface Readings extends Figures {
+interface Readings extends Series {
   kind: Uint8Array;
-  /** True when a reading holds until the next: an iPhone sends one when something changes. */
+  /** True for an iPhone: a reading is valid until the next one. */
   held: boolean;
 }
 
@@ -350,7 +359,7 @@ function collectReadings({ motions, sampling }: CellInput): Readings {
   return { times, width: kinds, sums, kind, held };
 }
 
-/** Share of time for which each kind held, from `feature` on. */
+/** Share of time for which each kind was valid, from `feature` on. */
 function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times } = readings;
   let a = firstLaterIn(times, start - span - 1);
@@ -365,7 +374,7 @@ function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: 
   }
 }
 
-/** Seconds for which kind `k` held up to a time; `i` readings began by then. */
+/** s for which kind `k` was valid up to a time; `i`: the number of readings until then */
 function heldUntil({ times, kind, sums }: Readings, k: number, i: number, ts: number): number {
   if (i === 0) return 0;
   const before = sums[kinds * (i - 1) + k]!;

@@ -1,5 +1,4 @@
-// A small sorted list that values enter and leave: order statistics of a window that moves on.
-
+// A sorted list for a moving window: values enter and leave, and any quantile can be read.
 /** At most `size` numbers, ascending. */
 export class SortedWindow {
   private readonly values: Float64Array;
@@ -20,7 +19,7 @@ export class SortedWindow {
     this.count += 1;
   }
 
-  /** Takes one element of this value out; it has to be there. */
+  /** Removes one element, which must exist. */
   remove(value: number): void {
     const { values } = this;
     const last = this.count - 1;
@@ -30,7 +29,7 @@ export class SortedWindow {
     this.count = last;
   }
 
-  /** Takes one element of a value out, which has to be there, and puts another value in. */
+  /** Removes one element, which must exist, and adds another. */
   replace(leaving: number, entering: number): void {
     if (leaving === entering) return;
     const { values } = this;
@@ -42,7 +41,7 @@ export class SortedWindow {
     values[i] = entering;
   }
 
-  /** The value at share `q` (0 to 1) of the order, the nearest one; `otherwise` when there is none. */
+  /** The quantile `q` (0 to 1), without interpolation; `otherwise` if the window is empty. */
   at(q: number, otherwise: number): number {
     return this.count === 0 ? otherwise : this.values[Math.round(q * (this.count - 1))]!;
   }

@@ -1,19 +1,25 @@
-// Step "decode": probabilities of the states in every cell -> the likeliest course of states (Viterbi).
-
+// The most probable sequence of states: cell features -> probabilities by boosted trees -> Viterbi.
+//
+//   cells (15 s)     1    2    3    4    5    6
+//   still           .9   .8   .3   .1   .1   .1
+//   walk            .1   .2   .6   .3   .8   .8
+//   motor            0    0   .1   .6   .1   .1
+//   best each        s    s    w    m    w    w        cell by cell: a ride of 15 s
+//   Viterbi          s    s    w    w    w    w        changes of state cost more than one odd cell
 import type { Motion } from '../clean/observations.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { type Model, writeProbabilities } from './boosted-trees.ts';
 import { type CellInput, cellSeconds, cellWidth, featureLimits, featureNames, forEachBlock } from './features.ts';
 
-/** Weights of the decoder, all set by hand (flat around these values, see docs/quality.md). */
+/** Weights, all by hand; results change little around these values, see docs/quality.md. */
 export const decodeWeights = {
-  /** What one cell's evidence counts: neighbours see the same, so less than 1. */
+  /** Exponent of a cell's probabilities: below 1, because neighbouring cells look at the same locations. */
   evidence: 0.5,
-  /** The least probability that counts. */
+  /** Probabilities below this count as this. */
   floor: 1e-4,
   /**
-   * ln-probability of each change of state, by states before and after. Who changes between a bicycle and a vehicle
-   * gets off: by rest or on foot is likelier.
+   * ln-probability of each change of state: rows before, columns after, in the order of `stateNames`. Between a bicycle
+   * and a vehicle people rest or walk.
    */
   change: [
     [0, -3.5, -5, -5],
@@ -23,7 +29,7 @@ export const decodeWeights = {
   ],
 };
 
-/** The decoded cells of an group, ascending; where cells are missing in between the user rests. */
+/** The decoded cells of a group, ascending. Where cells are missing in between, the user rests. */
 export interface Cells {
   ts: Float64Array;
   state: Uint8Array;
@@ -46,10 +52,10 @@ export function decodeCells(input: CellInput, model: Model): Cells {
   return cells;
 }
 
-/** Feature that is kept for what follows. */
+/** The feature that later steps need, too: when did an iPhone's user begin to walk? */
 const walkingFeature = featureNames.indexOf('awalk30');
 
-/** The cells with what the model says of each; their states are not known yet. */
+/** Cells with their probabilities; the states are not known yet. */
 function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perFix = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
@@ -58,7 +64,7 @@ function classifyCells(input: CellInput, model: Model): Cells {
   const probability = new Float64Array(4 * room);
   const walking = new Float64Array(room);
   let n = 0;
-  let known = -1; // the last cell that was asked for
+  let known = -1; // the last cell that the model was asked about
   const asked = new Float64Array(cellWidth); // its features
   forEachBlock(input, ({ ts: start, count, rows }) => {
     for (let i = 0, row = 0; i < count; i += 1, row += cellWidth, n += 1) {
@@ -81,18 +87,18 @@ function classifyCells(input: CellInput, model: Model): Cells {
   };
 }
 
-/** s; in a silence in which nothing changes the model is asked this seldom */
+/** s; in a gap the model is asked this seldom, because only `since` and `until` change */
 const sameGap = 60;
 
-/** True when the cell at `row` differs from one asked for only by a little more or less silence before and after it. */
+/** True if the cell at `row` differs from `asked` only by a little of the time since and until a location. */
 function isSameGap(asked: Float64Array, rows: Float64Array, row: number): boolean {
   for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[f]) return false;
   return Math.abs(rows[row]! - asked[0]!) < sameGap && Math.abs(rows[row + 1]! - asked[1]!) < sameGap;
 }
 
 /**
- * The likeliest states of the cells `from` to before `to`, which follow each other without a hole; before them the user
- * rests. Of equally likely courses the one that stays.
+ * Viterbi over the cells `from` to before `to`, which are consecutive. Before them the user rests. Of equally probable
+ * sequences, the one with fewer changes wins.
  */
 export function viterbi(probability: Float64Array, from: number, to: number, state: Uint8Array): void {
   const { evidence, floor, change } = decodeWeights;
@@ -128,19 +134,17 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
   }
 }
 
-// Step "said": what an Android phone says for sure about how its user moves outweighs what the model makes of it.
-/** What a sure reading counts. Both are counted on the training days, see docs/quality.md. */
-const sureReading = {
-  /** Confidence from which a reading is sure. */
-  sure: 75,
-  /** Odds of the way to move that it names against each other one: about the median of six pairs. */
+/** Confident motion readings of Android. Both values were counted on the training days, see docs/quality.md. */
+const confident = {
+  /** 0 to 100; readings below are left to the model. */
+  least: 75,
+  /** Odds of the state that a reading names against each other moving state: about the median of six pairs. */
   odds: 300,
 };
 
 /**
- * Weighs the probabilities of cells by the sure readings in them, in place; readings that contradict each other say
- * nothing. Rest keeps its odds against what is named: who walks about indoors is not under way. For Android phones
- * only: iPhones call a bicycle walking, and as the model knows both, it trusts neither.
+ * Weighs the probabilities of cells by confident readings, in place. Contradicting readings of a cell are ignored. The
+ * odds of rest do not change: people walk indoors. Only for Android: iPhones report walking while cycling.
  */
 function applyReadings(
   { ts, probability }: { ts: Float64Array; probability: Float64Array },
@@ -148,26 +152,26 @@ function applyReadings(
 ): void {
   let next = 0;
   for (let i = 0; i < ts.length; i += 1) {
-    // A reading counts for the cell whose middle follows it: earlier, a ride at full speed may not have ended yet.
+    // A reading counts for the cell whose middle follows it: a fast ride may not have ended before it.
     while (next < motions.length && motions[next]!.ts <= ts[i]! - cellSeconds) next += 1;
-    let said: number | null = null;
+    let named: number | null = null;
     let agree = true;
     for (; next < motions.length && motions[next]!.ts <= ts[i]!; next += 1) {
       const { type, confidence } = motions[next]!;
       const state = readingState(type);
-      if (confidence < sureReading.sure || !isMoving(state)) continue;
-      agree &&= said === null || said === state;
-      said = state;
+      if (confidence < confident.least || !isMoving(state)) continue;
+      agree &&= named === null || named === state;
+      named = state;
     }
-    if (said !== null && agree) weigh(probability, 4 * i, said, sureReading.odds);
+    if (named !== null && agree) weigh(probability, 4 * i, named, confident.odds);
   }
 }
 
-/** Divides the probabilities of the other ways to move by the odds; the four of the cell at `at` sum to 1 again. */
-function weigh(probability: Float64Array, at: number, said: number, odds: number): void {
+/** Divides the probabilities of the other moving states by the odds, then normalises the four of the cell at `at`. */
+function weigh(probability: Float64Array, at: number, named: number, odds: number): void {
   let sum = 0;
   for (let s = 0; s < 4; s += 1) {
-    if (s !== said && s !== cellStates.still) probability[at + s]! /= odds;
+    if (s !== named && s !== cellStates.still) probability[at + s]! /= odds;
     sum += probability[at + s]!;
   }
   for (let s = 0; s < 4; s += 1) probability[at + s]! /= sum;

@@ -4,7 +4,7 @@ import { distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/speed.ts';
 import { transitions } from '../../model/payloads.ts';
 import type { Untracked } from '../../model/trip.ts';
-import { type Candidate, limits as candidateLimits } from '../clean/candidates.ts';
+import { type Candidate, candidateLimits } from '../clean/candidates.ts';
 import {
   isEnd,
   isExit,

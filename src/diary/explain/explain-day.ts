@@ -1,6 +1,6 @@
 // Why a day is as the diary says: for each part of it the rules and probabilities that decided, in plain words, with
 // their values. Reads what is stored with trips and silences; derives nothing anew.
-import { type Candidate, limits as rests } from '../../analysis/clean/candidates.ts';
+import { type Candidate, candidateLimits as rests } from '../../analysis/clean/candidates.ts';
 import { gapLimits } from '../../analysis/clean/gaps.ts';
 import { linkLimits } from '../../analysis/trips/chain-links.ts';
 import { journeyLimits, type StopReason } from '../../analysis/trips/journeys.ts';
