@@ -6,12 +6,16 @@
 //   segments    s  w      s   m           sm        w             consecutive cells in one state
 //   legs           w          m                     w             without short pauses: what gets a mode
 //   modes          WALKING    BUS .8, CAR .2        WALKING       decided together (modes/mode-crf.ts)
+
+import type { TransitEvidence } from '../transit/match-ride.ts';
+import type { TransitNetwork } from '../transit/network.ts';
 import type { CandidateGroup } from './clean/candidates.ts';
 import type { Observations } from './clean/observations.ts';
 import { Track } from './clean/track.ts';
 import type { Models } from './models.ts';
 import { collectEvidence, type LegEvidence } from './modes/leg-evidence.ts';
 import { forwardBackward, type ModeCrf, type ModeProbabilities } from './modes/mode-crf.ts';
+import { transitEvidence } from './modes/transit-evidence.ts';
 import { lookAround, type Stretch } from './segmenter.ts';
 import { within } from './sorted-times.ts';
 import { type Segment, sleepsIn, toSegments } from './states/segments.ts';
@@ -30,6 +34,8 @@ export interface DecodedGroup extends Observations {
   segments: readonly Segment[];
   legs: readonly LegEvidence[];
   probabilities: ModeProbabilities;
+  /** By leg: what transit feeds say of it; empty without feeds. */
+  transit: readonly TransitEvidence[];
   crf: ModeCrf;
   /** Name of the model that the states come from. */
   model: string;
@@ -46,6 +52,7 @@ export function decodeGroup(
   group: CandidateGroup,
   { locations, motions, events, outliers }: CleanedStretch,
   models: Models,
+  network: TransitNetwork | null,
 ): DecodedGroup {
   const { sampling, from, to } = group;
   const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
@@ -57,7 +64,8 @@ export function decodeGroup(
   const cells = decodeCells({ track, motions: readings, sampling, from: begin, to: end }, model);
   const segments = toSegments(cells, track, sleeps);
   const legs = collectEvidence({ segments, track, cells }, begin, end);
-  const probabilities = forwardBackward(legs, crf);
+  const transit = network === null ? [] : transitEvidence(legs, track, network);
+  const probabilities = forwardBackward(legs, crf, { transit });
   return {
     group,
     locations,
@@ -69,6 +77,7 @@ export function decodeGroup(
     segments,
     legs,
     probabilities,
+    transit,
     crf,
     model: model.id,
   };

@@ -9,6 +9,7 @@
 import { distance } from '../model/geo/distance.ts';
 import type { Resume } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
+import type { TransitNetwork } from '../transit/network.ts';
 import { type CandidateGroup, findCandidates, groupCandidates } from './clean/candidates.ts';
 import type { Location } from './clean/observations.ts';
 import { removeOutliers, withOutliers } from './clean/outliers.ts';
@@ -29,17 +30,23 @@ import { describeStops, findJourneys, journeyLimits, type StopFigures } from './
 import { failedTrip, toSegmentedTrip, unseenBefore } from './trips/segmented-trip.ts';
 
 /** The segmenter with some models replaced. */
-export function segmenterWith(changed: Partial<Models>): Segmenter {
+export function segmenterWith(changed: Partial<Models>, network: TransitNetwork | null = null): Segmenter {
   const models = { ...shippedModels, ...changed };
   const { full, sparse, crf, crfSparse } = models;
   const version = versionWith({ full: full.id, sparse: sparse.id, crf: crf.id, crfSparse: crfSparse.id });
-  return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, models) };
+  return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, { models, network }) };
 }
 
 /** The segmenter with the models of the package. */
 export const shippedSegmenter: Segmenter = segmenterWith({});
 
-function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, models: Models): Segmented {
+/** What the analysis knows besides the data. */
+interface Knowledge {
+  models: Models;
+  network: TransitNetwork | null;
+}
+
+function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, knowledge: Knowledge): Segmented {
   const { motions, events, loadedUntil } = stretch;
   const { locations, outliers, doubts, decidedUntil } = removeOutliers(stretch, resume);
   const cleaned = withFields(stretch, { locations, outliers });
@@ -51,7 +58,7 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, mod
     const { settledTs } = group;
     const isSettled = settledTs === null ? endOfData && !mayContinue(group, locations) : settledTs < decidedUntil;
     if (!isSettled) return { trips, nextState: withOutliers({ resume_ts: group.from, started: true }, outliers) };
-    for (const trip of segmentGroup(group, cleaned, here, models)) {
+    for (const trip of segmentGroup(group, cleaned, here, knowledge)) {
       trips.push(trip);
       here = { location: trip.end, enter_ts: trip.end_ts };
     }
@@ -65,10 +72,10 @@ function segmentGroup(
   group: CandidateGroup,
   stretch: CleanedStretch,
   stay: Stay | null,
-  models: Models,
+  { models, network }: Knowledge,
 ): SegmentedTrip[] {
   try {
-    const decoded = decodeGroup(group, stretch, models);
+    const decoded = decodeGroup(group, stretch, models, network);
     const trips: SegmentedTrip[] = [];
     const first = stretch.locations[group.candidates[0]!.startIndex]!;
     const from = stay && !unseenBefore(decoded, stay, first) ? stay.location : null;
@@ -112,7 +119,7 @@ export function trainingGroups(
   const { locations, outliers, doubts } = removeOutliers(stretch, null);
   const found = findCandidates({ ...stretch, locations, resume: null, endOfData: true });
   return groupCandidates(found.trips, { locations, doubts }, found.openSince).map((group) => {
-    const decoded = decodeGroup(group, { ...stretch, locations, outliers }, models);
+    const decoded = decodeGroup(group, { ...stretch, locations, outliers }, models, null);
     return { legs: decoded.legs, stops: describeStops(decoded) };
   });
 }

@@ -1,7 +1,7 @@
 // What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that
 // state, out.
 
-import type { Resume, TripEvidence, Untracked } from '../model/trip.ts';
+import type { Resume, TransitLine, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 
 /**
@@ -45,6 +45,8 @@ export interface Mode {
 
 /** A part of a trip in one mode. */
 export interface SegmentedSection extends Mode {
+  /** The transit line that was probably used. */
+  transit?: TransitLine;
   /** At least two points, from the start to the end of the section. */
   path: PathPoint[];
   /** m of it that no location shows */

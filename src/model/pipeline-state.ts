@@ -42,6 +42,10 @@ export interface PipelineState {
   set_aside: readonly SetAside[];
   /** null: nothing was removed. */
   retained: Retained | null;
+  /** Cells of 0.5 degrees with locations (`coarseCell`); null: trips were derived before cells were kept. */
+  cells: readonly string[] | null;
+  /** Ids of the transit feeds with stops in these cells, with which trips were derived. */
+  feeds: readonly string[];
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
   /** When entries last left the usercache, and when the converters last accepted one; null: never. */
@@ -63,6 +67,8 @@ export const initialPipelineState: PipelineState = {
   observed: null,
   set_aside: [],
   retained: null,
+  cells: null,
+  feeds: [],
   analysis_version: null,
   moved_ts: null,
   converted_ts: null,

@@ -47,6 +47,27 @@ export interface Section {
   /** m since the vertex before; first 0 */
   distances: number[];
   source: string;
+  /** The line that was probably used; absent without a transit feed, and if no line fits. */
+  transit?: TransitLine;
+}
+
+/** A line of a transit feed. */
+export interface TransitLine {
+  /** Id of the feed. */
+  feed: string;
+  agency: string;
+  route_id: string;
+  route_short_name: string;
+  route_long_name: string;
+  route_type: 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
+  from_stop: string;
+  to_stop: string;
+  /** 0 to 1 that it was this line, given the mode. */
+  probability: number;
+  /** Names of other lines that are nearly as probable. */
+  alternatives: string[];
+  /** Days between the ride and the days of the feed; absent if the feed holds the day. */
+  feed_age_days?: number;
 }
 
 /** Pause between two sections of one trip. */

@@ -1,4 +1,5 @@
 // Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
+
 import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/clean/observations.ts';
 import { united } from '../model/dirty-range.ts';
@@ -12,9 +13,11 @@ import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, Trip, TripRecord } from '../model/trip.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { PipelineState, Store, Trips } from '../store/store.ts';
+import { coarseCell } from '../transit/network.ts';
 import { changeBetween, readSetAside, withoutSetAside } from './isolate-faults.ts';
 import { readStretch, type StretchStore } from './read-stretch.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
+import { feedsDiffer } from './transit-feeds.ts';
 
 /** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */
 const defaultStretchSize = 5000;
@@ -76,13 +79,14 @@ async function locationKey(
 
 /** Data time to analyse again; all of it after a change of the analysis, or of what it reads. */
 function changedRange(
-  { state, segmenter, reanalyseFrom }: RunContext,
+  { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,
   setAside: readonly SetAside[],
 ): TimeRange | null {
   const anew =
     (state.analysis_version !== null && state.analysis_version !== segmenter.version) ||
-    (state.locations_from !== null && state.locations_from !== source);
+    (state.locations_from !== null && state.locations_from !== source) ||
+    feedsDiffer(state, feeds);
   if (anew) return everything;
   const changed = united(state.changed, changeBetween(state.set_aside, setAside));
   // A location decides on those of other sources near it, see `chooseLocations`.
@@ -113,6 +117,8 @@ class Analysis {
   /** The first location of all. */
   private firstTs: number | null;
   private readonly problems: string[] = [];
+  /** Null where older trips were derived before cells were kept, and are not derived again now. */
+  private readonly cells: Set<string> | null;
   /** Links are compared more than once. */
   private readonly texts = new WeakMap<TripRecord, string>();
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
@@ -120,6 +126,9 @@ class Analysis {
   constructor(work: Work) {
     this.work = work;
     this.firstTs = work.context.state.observed?.from ?? null;
+    const { cells, analysis_version } = work.context.state;
+    const areUnknown = cells === null && analysis_version !== null && work.changed !== everything;
+    this.cells = areUnknown ? null : new Set(work.changed === everything ? [] : cells);
   }
 
   result(): StageResult {
@@ -140,6 +149,7 @@ class Analysis {
       const stretch = await readStretch(read, userId, source, carry, size);
       if (carry === null) this.firstTs = stretch.locations[0]?.ts ?? null;
       const derived = analyse({ userId, ...stretch, carry }, segmenter);
+      for (const location of stretch.locations) this.cells?.add(coarseCell(location));
       this.report(derived.failed);
       const atEnd = stretch.loadedUntil === Number.POSITIVE_INFINITY;
       const last = derived.records.at(-1);
@@ -171,6 +181,7 @@ class Analysis {
           changed: null,
           locations_from: this.work.source,
           analysis_version: this.work.context.segmenter.version,
+          ...this.visited(),
           documents_due: true,
         }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.work.changed.to }, documents_due: true };
@@ -188,6 +199,12 @@ class Analysis {
     if (last !== undefined && end === Number.MAX_VALUE) this.work.context.lastTrip = last;
     this.compare(replaced, links, done);
     return done;
+  }
+
+  /** Where the user was, and the feeds there. */
+  private visited(): Pick<PipelineState, 'cells' | 'feeds'> {
+    const cells = this.cells && [...this.cells].sort();
+    return { cells, feeds: this.work.context.feeds?.touching(cells) ?? [] };
   }
 
   /**

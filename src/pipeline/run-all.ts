@@ -8,6 +8,7 @@ import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeline.ts';
 import type { StageReport } from './stage.ts';
+import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
 
 /** How a run over all users is done. */
 export interface AllOptions extends PipelineOptions {
@@ -62,9 +63,10 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   const counts = { users: 0, done: 0, nothing_new: 0, busy: 0, failed: 0, seconds: 0 };
   const report: AllReport = { ...counts, stages: [], failures: [], longest: null };
   const busy: UserReport[] = [];
-  const run = options.run ?? ((userId) => runPipeline(store, userId, options));
+  const feeds = await loadFeeds(store);
+  const run = options.run ?? ((userId) => runPipeline(store, userId, { ...options, feeds }));
   await removeExpired(store, options);
-  const work = usersWithWork(store, report, options);
+  const work = usersWithWork(store, report, { ...options, feeds });
   let failure: { error: unknown } | null = null;
   const lane = async (): Promise<void> => {
     while (failure === null && !options.signal?.aborted) {
@@ -162,11 +164,15 @@ async function expectStore(store: Store): Promise<void> {
 async function* usersWithWork(
   store: Store,
   report: AllReport,
-  { now, segmenter = shippedSegmenter }: AllOptions,
+  { now, segmenter = shippedSegmenter, feeds = null }: AllOptions,
 ): AsyncGenerator<string> {
   let ids: string[] = [];
   const ofPage = async function* (): AsyncGenerator<string> {
     const withWork = await store.pipeline.withWork(ids, now(), segmenter.version);
+    const others = feeds === null ? [] : ids.filter((id) => !withWork.has(id));
+    for (const [id, state] of others.length === 0 ? [] : await store.pipeline.of(others)) {
+      if (feedsDiffer(state, feeds)) withWork.add(id);
+    }
     for (const id of ids) {
       report.users += 1;
       if (withWork.has(id)) yield id;

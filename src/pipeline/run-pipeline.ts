@@ -10,6 +10,7 @@ import type { Lease, Store } from '../store/store.ts';
 import { type HeldLease, holdLease } from './lease.ts';
 import { endOfRun, type RunContext, runStage, type Stage, type StageReport } from './stage.ts';
 import { stages } from './stages.ts';
+import { feedsDiffer, loadFeeds, type TransitFeeds } from './transit-feeds.ts';
 
 /** What a run of the pipeline gets from outside. */
 export interface PipelineOptions {
@@ -28,6 +29,8 @@ export interface PipelineOptions {
   stretchSize?: number;
   /** The segmenter; default: the shipped one. A user whose trips come from another one is analysed again. */
   segmenter?: Segmenter;
+  /** The transit feeds of the store; default: read from it. */
+  feeds?: TransitFeeds | null;
 }
 
 /** How the run of a user ended. */
@@ -50,7 +53,8 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   const started = options.now();
   const report: UserReport = { user_id: userId, status: 'nothing_new', stages: [], seconds: 0 };
   try {
-    if (options.reanalyseFrom === undefined && !(await hasWork(store, userId, started, options.segmenter)))
+    const feeds = options.feeds === undefined ? await loadFeeds(store) : options.feeds;
+    if (options.reanalyseFrom === undefined && !(await hasWork(store, userId, started, options.segmenter, feeds)))
       return report;
     const owner = options.owner ?? randomUUID();
     const taken = await holdLease(store, userId, owner, options.leaseSeconds ?? defaultLeaseSeconds);
@@ -64,7 +68,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
     }
     let done = false;
     try {
-      const context = contextOf(store, userId, options, taken.held);
+      const context = contextOf(store, userId, { ...options, feeds }, taken.held);
       await runStages(stages, context, report, options.onStage);
       done = true;
     } finally {
@@ -96,7 +100,7 @@ function contextOf(
   options: PipelineOptions,
   { current: lease, state }: HeldLease,
 ): RunContext {
-  const { log, now, stretchSize, segmenter = shippedSegmenter } = options;
+  const { log, now, stretchSize, feeds = null, segmenter = feeds?.segmenter ?? shippedSegmenter } = options;
   const reanalyseFrom = options.reanalyseFrom ?? null;
   const whole = state.changed === null && !state.documents_due && reanalyseFrom === null;
   return {
@@ -108,6 +112,7 @@ function contextOf(
     lease,
     state,
     segmenter,
+    feeds,
     reanalyseFrom,
     changedTrips: whole ? [] : null,
     ...(stretchSize && { stretchSize }),
@@ -155,6 +160,8 @@ export async function hasWork(
   userId: string,
   now: number,
   { version }: Segmenter = shippedSegmenter,
+  feeds: TransitFeeds | null = null,
 ): Promise<boolean> {
-  return (await store.pipeline.withWork([userId], now, version)).has(userId);
+  if ((await store.pipeline.withWork([userId], now, version)).has(userId)) return true;
+  return feeds !== null && feedsDiffer(await store.pipeline.get(userId), feeds);
 }

@@ -4,6 +4,7 @@ import type { Log } from '../log/log.ts';
 import { type Counts, line } from '../log/messages.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
+import type { TransitFeeds } from './transit-feeds.ts';
 
 /** What every stage of one user's run works with. */
 export interface RunContext {
@@ -19,6 +20,8 @@ export interface RunContext {
   lastTrip?: TripRecord;
   /** What finds the trips. */
   segmenter: Segmenter;
+  /** Transit feeds around people; null: the store never had one. */
+  feeds: TransitFeeds | null;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;

@@ -201,8 +201,8 @@ export interface FeedRecord {
 export interface Feeds {
   /** Keeps a feed with its zip. Interrupted, nothing of it is visible. A feed that is there is replaced. */
   add(feed: FeedRecord, zip: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Facts of all feeds, by id. */
-  list(): Promise<Omit<FeedRecord, 'index'>[]>;
+  /** All feeds, by id. `facts` is null for a feed that was removed: people near it are derived again. */
+  list(): Promise<{ id: string; facts: JsonObject | null }[]>;
   index(id: string): Promise<string | null>;
   /** False if there was none. */
   remove(id: string): Promise<boolean>;
@@ -465,6 +465,8 @@ export interface Trips {
 /** The pipeline's state for each user. */
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
+  /** The states of several users, by UUID; a user without an account has none. */
+  of(userIds: readonly string[]): Promise<Map<string, PipelineState>>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**

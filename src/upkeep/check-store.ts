@@ -2,7 +2,7 @@
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { entriesIn, waitingIn } from '../store/chunks/batch.ts';
 import { entriesOf } from '../store/chunks/chunk.ts';
-import { unpackValue } from '../store/chunks/pack.ts';
+import { unpackText, unpackValue } from '../store/chunks/pack.ts';
 import { onEngine } from '../store/open.ts';
 import type { Engine } from '../store/rows/rows.ts';
 import { rowName } from '../store/rows/sums.ts';
@@ -149,6 +149,7 @@ function decode(table: string, row: AnyRow): void {
   for (const [column, value] of Object.entries(row)) {
     if (table === 'chunks' && column === 'entries') entriesOf({ entries: value as Uint8Array });
     else if (table === 'batches' && column === 'entries') entriesIn({ entries: value as Uint8Array });
+    else if (value instanceof Uint8Array && table === 'feeds') unpackText(value);
     else if (value instanceof Uint8Array && table !== 'feed_parts') unpackValue(value);
     else if (column === 'waiting') waitingIn(row as unknown as BatchRow);
     else if (['state', 'profile', 'settings', 'outline'].includes(column)) JSON.parse((value as string) ?? 'null');

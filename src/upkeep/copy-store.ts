@@ -92,6 +92,7 @@ export async function copyPerson(from: string, to: string, userId: string): Prom
   const now = (): number => 0;
   await onEngine(from, { make: false }, (source) =>
     onEngine(to, { make: true }, async (target) => {
+      await copyFeeds(source, target);
       const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, { now });
       if (status !== 'copied') throw new MobilityError('MOBILITY_LEASE_HELD', `expected a free user, found ${message}`);
     }),

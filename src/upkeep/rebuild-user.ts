@@ -4,6 +4,7 @@ import { silentLog } from '../log/log.ts';
 import { analyseTrips } from '../pipeline/analyse-trips.ts';
 import { type PipelineOptions, runPipeline, type UserReport } from '../pipeline/run-pipeline.ts';
 import type { TripChange } from '../pipeline/stage.ts';
+import { loadFeeds } from '../pipeline/transit-feeds.ts';
 import type { Store } from '../store/store.ts';
 
 /** What a rebuild did for a user, with the trips that changed. */
@@ -32,20 +33,18 @@ export async function rebuild(
 export async function previewRebuild(
   store: Store,
   userId: string,
-  {
-    now,
-    segmenter = shippedSegmenter,
-    from = -Number.MAX_VALUE,
-  }: Pick<PipelineOptions, 'now' | 'segmenter'> & { from?: number },
+  { now, segmenter, from = -Number.MAX_VALUE }: Pick<PipelineOptions, 'now' | 'segmenter'> & { from?: number },
 ): Promise<TripChange[]> {
   const apply: Store['trips']['apply'] = async () => {};
+  const feeds = await loadFeeds(store);
   const { changes = [] } = await analyseTrips.run({
     store: { ...store, trips: { ...store.trips, apply } },
     userId,
     lease: () => ({ user_id: userId, owner: '', fence: 0, expires_ts: 0, seconds: 0 }), // `apply` ignores it
     state: await store.pipeline.get(userId),
     changedTrips: null,
-    segmenter,
+    segmenter: segmenter ?? feeds?.segmenter ?? shippedSegmenter,
+    feeds,
     log: silentLog,
     now,
     started: now(),

@@ -52,7 +52,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
     const { log, now } = options;
     for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
       const state = await store.pipeline.get(userId);
-      const rest = { changedTrips: null, segmenter: shippedSegmenter, reanalyseFrom: null }; // the move finds no trips
+      const rest = { changedTrips: null, segmenter: shippedSegmenter, feeds: null, reanalyseFrom: null }; // the move finds no trips
       await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
     }
   };

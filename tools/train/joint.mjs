@@ -120,7 +120,7 @@ function fitModes(groups, model, penalty, isScaled) {
     for (const { legs, labels, weight } of known)
       for (const [sign, probabilities] of [
         [1, forwardBackward(legs, model)],
-        [-1, forwardBackward(legs, model, labels)],
+        [-1, forwardBackward(legs, model, { truth: labels })],
       ])
         for (const [k, leg] of legs.entries()) {
           for (let m = 0; m < n; m += 1) {

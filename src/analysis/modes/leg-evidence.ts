@@ -290,7 +290,7 @@ function gapShare(track: Track, { start, end }: Leg): number {
 }
 
 /** s between locations up to which halts are visible, m/s below which a vehicle halts, and s of the shortest halt */
-const halting = { gap: 45, speed: 1.5, least: 10 };
+export const halting = { gap: 45, speed: 1.5, least: 10 };
 
 /** Share of a leg's time in which halts are visible, and their number. */
 function haltsIn(track: Track, { start, end }: Leg): { covered: number; halts: number } {

@@ -9,6 +9,7 @@
 // The probability of a choice of modes is the softmax of its score over all choices. Forward-backward sums over them
 // and gives the marginals of each leg and each pair. `tools/train/joint.mjs` fits the weights on recorded and simulated
 // days; they are in `models/journeys-*.json`.
+import { noEvidence, type TransitEvidence } from '../../transit/match-ride.ts';
 import { type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
 /** Weights of the CRF, read from a data file in `models`. */
 export interface ModeCrf {
@@ -75,15 +76,26 @@ export interface ModeProbabilities {
 
 const n = modes.length;
 
+/**
+ * Weights of the evidence of transit feeds, a logarithm of likelihood ratios: 1 would take it at its word. Held at the
+ * value that was best on recorded days.
+ */
+const transitWeight = 1.4;
+
+function transitScore(mode: string, { bus, train }: TransitEvidence): number {
+  return transitWeight * (mode === 'BUS' ? bus : mode === 'TRAIN' ? train : 0);
+}
+
 /** Scores of the modes of a leg; `only`: the true mode, if known. */
 function scoreModes(
   { features, possible }: LegEvidence,
   weights: readonly (readonly number[])[],
-  only?: number,
+  only: number | undefined,
+  transit: TransitEvidence,
 ): number[] {
   return weights.map((row, m) => {
     if (!possible[m] || (only !== undefined && only !== m)) return Number.NEGATIVE_INFINITY;
-    return row.reduce((score, weight, f) => score + weight * features[f]!, 0);
+    return row.reduce((score, weight, f) => score + weight * features[f]!, transitScore(modes[m]!, transit));
   });
 }
 
@@ -100,13 +112,13 @@ function softmax(scores: readonly number[]): number[] {
   return scores.map((score) => Math.exp(score - all));
 }
 
-/** Marginals by forward-backward. `truth`: for training, the known modes by leg. */
+/** Marginals by forward-backward. `truth`: for training, the known modes by leg; `transit`: evidence of feeds by leg. */
 export function forwardBackward(
   legs: readonly LegEvidence[],
   model: ModeCrf,
-  truth: readonly (number | null)[] = [],
+  { truth = [], transit = [] }: { truth?: readonly (number | null)[]; transit?: readonly TransitEvidence[] } = {},
 ): ModeProbabilities {
-  const own = legs.map((leg, i) => scoreModes(leg, model.modes, truth[i] ?? undefined));
+  const own = legs.map((leg, i) => scoreModes(leg, model.modes, truth[i] ?? undefined, transit[i] ?? noEvidence));
   const pair = (leg: LegEvidence, a: number, b: number): number =>
     pairFeatures(a, b, leg).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
   const forward = own.map((scores) => [...scores]); // log-sums over the modes of all legs before, the own score included

@@ -5,12 +5,15 @@
 //   without readings      p ** 0.45 to 0.9, divided by the sum       locations alone: less sure
 //   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
+
+import type { TransitLine } from '../../model/trip.ts';
 import type { Track } from '../clean/track.ts';
 import { trackLimits } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
 import { legFeatures, legLimits, modes } from './leg-evidence.ts';
+import { nameLine } from './line-name.ts';
 
 const coveredFeature = legFeatures.indexOf('covered');
 
@@ -47,10 +50,10 @@ const unknownMode: Mode = {
 
 /** The mode of a section: that of the leg that shares most of its time. `average`: m/s */
 export function sectionMode(
-  { legs, probabilities, track, motions }: DecodedGroup,
+  { legs, probabilities, transit, track, motions }: DecodedGroup,
   section: Leg,
   average: number,
-): Mode {
+): Mode & { transit?: TransitLine } {
   const shared = legs.map((leg) => Math.min(leg.end, section.end) - Math.max(leg.start, section.start));
   const i = shared.indexOf(Math.max(...shared));
   const fastest = legs[i]?.fastest ?? 0;
@@ -61,7 +64,8 @@ export function sectionMode(
   const sharpness = motions.length > 0 ? 1 : sharpnessUnread * (1 + covered);
   const sharpened = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
   const sum = sharpened.reduce((a, b) => a + b, 0);
-  return sum > 0 ? toMode(sharpened.map((p) => p / sum)) : toMode([0, 0, 0, 0, 1]);
+  const mode = sum > 0 ? toMode(sharpened.map((p) => p / sum)) : toMode([0, 0, 0, 0, 1]);
+  return nameLine(mode, shared[i]! > 0 ? transit[i] : undefined);
 }
 
 /** The most probable mode; of equally probable ones the first. */

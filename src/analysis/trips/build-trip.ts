@@ -34,7 +34,7 @@ const addDistance = (sum: number, part: { distance: number }): number => sum + p
 
 /** The section with its line, with as many digits as the diary says. */
 function builtSection(found: SegmentedSection, id: string, source: string): Section {
-  const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0 } = found;
+  const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0, transit } = found;
   const { coordinates, altitudes, times, speeds, distances } = resample(path);
   roundAll(distances, metres);
   roundAll(speeds, speed);
@@ -59,6 +59,7 @@ function builtSection(found: SegmentedSection, id: string, source: string): Sect
     times,
     speeds,
     distances,
+    ...(transit && { transit }),
   };
 }
 

@@ -119,7 +119,7 @@ function removeCommand(context: CommandContext): Command {
 
 async function listFeeds(context: CommandContext): Promise<Feed[]> {
   const found = await (await context.store()).feeds.list();
-  return found.map(({ id, facts }) => ({ id, ...(facts as unknown as FeedFacts) }));
+  return found.flatMap(({ id, facts }) => (facts === null ? [] : [{ id, ...(facts as unknown as FeedFacts) }]));
 }
 
 const shortId = (id: string): string => id.slice(0, 8);

@@ -88,6 +88,11 @@ export async function putAccount(rows: WritableRows, before: AccountRow, after: 
 export function pipelineStates(engine: Engine): PipelineStates {
   return {
     get: (userId) => engine.read(async (rows) => stateIn(await accountOf(rows, userId))),
+    of: async (userIds) => {
+      const where = { user: { in: userIds } };
+      const found = await engine.read((rows) => rows.find(accounts, { where }, ['user', 'state']));
+      return new Map(found.map((row) => [row.user, stateIn(row)]));
+    },
     merge: (userId, fields, lease) =>
       engine.write(userId, async (rows) => {
         const account = await underLease(rows, userId, lease);

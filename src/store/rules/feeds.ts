@@ -31,18 +31,21 @@ export function feeds(engine: Engine): Feeds {
     list: () =>
       engine.read(async (rows) => {
         const found = await rows.find(table, { where: {}, order: ['id'] }, ['id', 'facts']);
-        return found.map(({ id, facts }) => ({ id, facts: JSON.parse(facts) as JsonObject }));
+        return found.map(({ id, facts }) => ({ id, facts: JSON.parse(facts) as JsonObject | null }));
       }),
     index: (id) =>
       engine.read(async (rows) => {
         const [row] = await rows.find(table, { where: { id } });
-        return row === undefined ? null : readColumn(table, row, 'index', () => unpackText(row.index));
+        if (row === undefined || row.facts === 'null') return null;
+        return readColumn(table, row, 'index', () => unpackText(row.index));
       }),
     remove: (id) =>
       engine.write(null, async (rows) => {
-        const removed = await rows.remove(table, { id });
+        const [row] = await rows.find(table, { where: { id } }, ['facts']);
+        if (row === undefined || row.facts === 'null') return false;
+        await rows.put(table, [{ id, facts: 'null', index: packText('') }]);
         await rows.remove(feedParts, { feed: id });
-        return removed > 0;
+        return true;
       }),
   };
 }
