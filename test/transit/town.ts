@@ -3,11 +3,10 @@ import type { LatLon } from '../../src/model/geo/distance.ts';
 import { buildIndex, type GtfsTables } from '../../src/transit/build-index.ts';
 import type { FeedIndex } from '../../src/transit/feed-index.ts';
 import type { TransitRide } from '../../src/transit/match-ride.ts';
+import { spot } from '../support/phone.ts';
 
 /** A place so many metres east and north of the town's origin. */
-export function place(east: number, north: number): LatLon {
-  return { latitude: 45 + north / 111_195, longitude: 7 + east / (111_195 * Math.cos(Math.PI / 4)) };
-}
+export const place = spot;
 
 /** Text files of a feed; each replaces that of the town. */
 export type GtfsTexts = Readonly<Record<string, string>>;
@@ -35,7 +34,7 @@ export function townFeed(changes: GtfsTexts = {}): GtfsTexts {
     }
   }
   return {
-    agency: 'agency_id,agency_name,agency_url,agency_timezone\nT,Town Transit,http://example.org,Europe/Rome\n',
+    agency: 'agency_id,agency_name,agency_url,agency_timezone\nT,Town Transit,http://example.org,Europe/Berlin\n',
     routes: 'route_id,agency_id,route_short_name,route_long_name,route_type\n1,T,1,Eastern,3\n2,T,2,Northern,0\n',
     trips: 'route_id,service_id,trip_id\n1,all,one\n2,all,two\n',
     frequencies: 'trip_id,start_time,end_time,headway_secs\none,06:00:00,22:00:00,600\ntwo,06:00:00,22:00:00,600\n',

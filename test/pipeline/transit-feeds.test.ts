@@ -1,0 +1,82 @@
+// Transit feeds in the pipeline: whose days they change, and that only the set of feeds matters.
+import { expect, it } from 'vitest';
+import { runAll } from '../../src/pipeline/run-all.ts';
+import type { Store } from '../../src/store/store.ts';
+import { formatIndex } from '../../src/transit/feed-index.ts';
+import { previewRebuild } from '../../src/upkeep/rebuild-user.ts';
+import { chainOf, memoryLog, pipeline, put } from '../support/diary.ts';
+import { android, pushedMotions, pushedMove, pushedTransition } from '../support/pushes.ts';
+import { newStore, newUser } from '../support/store.ts';
+import { type GtfsTexts, indexOf } from '../transit/town.ts';
+
+/** Rests, rides east for 4 km at 5 m/s beside the bus line, and rests. */
+const ride = [
+  ...pushedMove(android, { from: 0, to: 3600 }),
+  ...pushedMove(android, { from: 3630, to: 4430, speed: 5, every: 10 }),
+  ...pushedMove(android, { from: 4460, to: 6000, east: 4000 }),
+  ...pushedMotions(android, 3630, 4430, 'automotive'),
+  pushedTransition(android, 6000, 'STOPPED_MOVING'),
+];
+
+async function addFeed(store: Store, id: string, changes: GtfsTexts = {}): Promise<void> {
+  const index = formatIndex(await indexOf(id, changes));
+  await store.feeds.add({ id, facts: {}, index }, (async function* () {})());
+}
+
+const sections = async (store: Store, user: string) =>
+  (await chainOf(store, user)).flatMap(({ trip }) => trip?.sections ?? []);
+const lines = async (store: Store, user: string) =>
+  (await sections(store, user)).flatMap(({ transit }) => transit?.route_short_name ?? []);
+const round = (store: Store) => runAll(store, { log: memoryLog(), now: () => 4_000_000_000 });
+
+it('a feed that is added later changes the days of people near its stops, and of nobody else', async () => {
+  const store = await newStore();
+  const [near, far] = [await newUser(store), await newUser(store)];
+  await put(store, near, ride);
+  await put(
+    store,
+    far,
+    ride.map((entry) => moved(entry, 20)),
+  );
+  await round(store);
+  const before = await sections(store, near);
+  expect(before.map(({ transit }) => transit)).toEqual([undefined]);
+  expect(await round(store)).toMatchObject({ done: 0, nothing_new: 2 });
+
+  await addFeed(store, 'a');
+  expect(await previewRebuild(store, near, { now: () => 4_000_000_000 })).toMatchObject([{ what: 'changed' }]);
+  expect(await round(store)).toMatchObject({ done: 1, nothing_new: 1 });
+  expect(await sections(store, near)).toMatchObject([
+    {
+      sensed_mode: 'PredictedModeTypes.BUS',
+      transit: { agency: 'Town Transit', route_short_name: '1', from_stop: 'East 0', to_stop: 'East 10' },
+    },
+  ]);
+  expect(await round(store)).toMatchObject({ done: 0, nothing_new: 2 });
+
+  await store.feeds.remove('a');
+  expect(await round(store)).toMatchObject({ done: 1, nothing_new: 1 });
+  expect(await sections(store, near)).toEqual(before);
+  expect(await round(store)).toMatchObject({ done: 0, nothing_new: 2 });
+});
+
+it('a run of one person notices a feed, and whoever comes after the feed has the same days', async () => {
+  const store = await newStore();
+  const first = await newUser(store);
+  await put(store, first, ride);
+  await pipeline(store, first);
+  await addFeed(store, 'a');
+  expect((await pipeline(store, first)).status).toBe('done');
+  expect((await pipeline(store, first)).status).toBe('nothing_new');
+  const second = await newUser(store);
+  await put(store, second, ride);
+  await pipeline(store, second);
+  expect(await lines(store, second)).toEqual(['1']);
+  const bare = async (user: string) => JSON.stringify(await sections(store, user)).replaceAll(/"id":"[^"]*"/g, '');
+  expect(await bare(first)).toBe(await bare(second));
+});
+
+function moved(entry: (typeof ride)[number], degrees: number): (typeof ride)[number] {
+  const data = entry.data as Record<string, number>;
+  return data.latitude === undefined ? entry : { ...entry, data: { ...data, latitude: data.latitude - degrees } };
+}
