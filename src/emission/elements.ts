@@ -93,9 +93,16 @@ function unseenIn(stay: PlaceStay, chain_ts: number, known: StatedTime & Pick<Ar
   const { zone, enter_ts, exit_ts } = stay;
   const { location } = stay.place;
   return unobservedIn(known, { from: enter_ts!, to: exit_ts! }).map(({ from: start_ts, to: end_ts, reason }) => ({
-    ...{ kind: 'untracked', zones: [zone, zone], reason, chain_ts, start_ts, end_ts, first: false },
+    kind: 'untracked',
+    zones: [zone, zone],
+    reason,
+    chain_ts,
+    start_ts,
+    end_ts,
+    first: false,
     untracked: { start_ts, end_ts, start_loc: location, end_loc: location },
-    ...{ before: stay, after: stay },
+    before: stay,
+    after: stay,
   }));
 }
 

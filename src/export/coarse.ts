@@ -62,7 +62,9 @@ export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): Sho
   const lengths = sections.map((section, i) => section.distance + gapBefore(section, sections[i - 1]));
   return {
     ...trip,
-    ...{ start_ts, end_ts, duration: end_ts - start_ts },
+    start_ts,
+    end_ts,
+    duration: end_ts - start_ts,
     distance: rounded(lengths.reduce((sum, metres) => sum + metres, 0)),
     start_place: coarsePlace(trip.start_place, start_ts, cells),
     end_place: coarsePlace(trip.end_place, end_ts, cells),
@@ -137,9 +139,15 @@ function visiblePart(section: Section, isVisible: readonly boolean[]): Section[]
   return [
     {
       ...section,
-      ...{ start_ts, end_ts, duration: end_ts - start_ts },
+      start_ts,
+      end_ts,
+      duration: end_ts - start_ts,
       distance: rounded(distances.reduce((sum, metres) => sum + metres, 0)),
-      ...{ coordinates, times, distances, speeds, altitudes: of(section.altitudes) },
+      coordinates,
+      times,
+      distances,
+      speeds,
+      altitudes: of(section.altitudes),
     },
   ];
 }

@@ -32,7 +32,9 @@ export interface Column {
 export type Row = Record<string, Value | undefined>;
 
 const column = (name: string, type: ColumnType, meaning: string, unit?: string): Column => ({
-  ...{ name, type, meaning },
+  name,
+  type,
+  meaning,
   ...(unit !== undefined && { unit }),
 });
 

@@ -87,6 +87,8 @@ export function exactCells({ by, tallies, everybody }: MonthFigures): ExactCell[
   const cells = [...sums.keys()].sort(compareCells(by));
   for (const figures of everybody.values()) count('all', figures);
   return [...cells, ...(everybody.size > 0 ? ['all'] : [])].map((cell) => ({
-    ...{ cell, people: people.get(cell)!, ...sums.get(cell)! },
+    cell,
+    people: people.get(cell)!,
+    ...sums.get(cell)!,
   }));
 }

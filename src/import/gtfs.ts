@@ -9,7 +9,15 @@ import { zipEntries } from './zip.ts';
 /** Bytes that a feed may have unpacked, in all tables that are read. */
 const maxUnpacked = 200 * 1024 * 1024;
 const tables = [
-  ...['agency', 'calendar', 'calendar_dates', 'feed_info', 'frequencies', 'routes', 'shapes', 'stop_times', 'stops'],
+  'agency',
+  'calendar',
+  'calendar_dates',
+  'feed_info',
+  'frequencies',
+  'routes',
+  'shapes',
+  'stop_times',
+  'stops',
   'trips',
 ];
 

@@ -25,8 +25,16 @@ const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
 
 /** Formats of other programs, whose files end without saying so. */
 const recordings: readonly FileFormat[] = [
-  ...[gpx, tcx, kml, google, ownTracks, overland, geolife],
-  ...[geojson, csv], // families: what is nobody's in particular
+  gpx,
+  tcx,
+  kml,
+  google,
+  ownTracks,
+  overland,
+  geolife,
+  // Families of formats: the files that no other format recognises.
+  geojson,
+  csv,
 ];
 
 /** Formats of files; of two that fit, the first. */
@@ -125,7 +133,10 @@ async function lookInto(path: string, look: Look): Promise<void> {
 }
 
 const brokenPart = (name: string, error: SourceBroken): Part => ({
-  ...{ name, format: 'zip', size: 0, names: 'nobody' },
+  name,
+  format: 'zip',
+  size: 0,
+  names: 'nobody',
   read: () => {
     throw error;
   },
@@ -138,7 +149,9 @@ async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: 
     const { names = 'nobody' } = one;
     const { path: name, size } = file;
     found.parts.push({
-      ...{ name, format: one.name, size },
+      name,
+      format: one.name,
+      size,
       names: typeof names === 'function' ? names(file) : names,
       // Opens the file again: the bytes read to recognise thousands of files are not kept until the last file is read.
       read: async function* read(options) {

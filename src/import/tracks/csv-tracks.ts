@@ -61,8 +61,13 @@ async function* recordsOf(
 ): AsyncGenerator<{ record: string[]; line: number }> {
   let records: { record: string[]; line: number }[] = [];
   const parser = parse({
-    ...{ bom: true, relax_quotes: true, relax_column_count: true, skip_empty_lines: true, trim: true },
-    ...{ delimiter, max_record_size: 1024 * 1024 },
+    bom: true,
+    relax_quotes: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    trim: true,
+    delimiter,
+    max_record_size: 1024 * 1024,
     on_record: (record: string[], { lines }) => {
       records.push({ record, line: lines });
       return null; // nothing comes out of the stream itself
