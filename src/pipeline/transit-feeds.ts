@@ -15,7 +15,9 @@ export interface TransitFeeds {
 /** The network of the last set of feeds: making it takes 40 ms for five agencies. */
 const made = new WeakMap<Store, { ids: string; feeds: TransitFeeds }>();
 
-/** Reads the feeds of a store; null if it never had one. Indexes are read again only if the set of feeds has changed. */
+/**
+ * Reads the feeds of a store; null if it never had one. Indexes are read again only if the set of feeds has changed.
+ */
 export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   const listed = await store.feeds.list();
   if (listed.length === 0) return null;

@@ -51,6 +51,7 @@ export interface TransitEvidence {
   lines: readonly LineFound[];
 }
 
+/** Of a leg on foot, or without feeds near it. */
 export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 
 /** m; a shorter ride is not matched. */

@@ -161,7 +161,7 @@ function makeWay(pattern: NetworkPattern): PatternWay & { plane: Plane } {
   return { line, stops: places, plane, unknown };
 }
 
-/** Farther from its shape than this, a stop makes the shape unusable: drawn for another route, or the other way round. */
+/** A stop farther from its shape makes the shape unusable: it was drawn for another route or direction. */
 const farthestStop = 250; // m
 
 /**

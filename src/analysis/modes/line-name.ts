@@ -10,7 +10,9 @@ import type { Mode } from '../segmenter.ts';
 
 /** Lines of one kind must have so much of the probability of all, and a ferry so much in itself (by hand). */
 const sureKind = 0.8;
-/** A line is named from this probability on, and an alternative if it has so much of the best one's (by hand: e^-1.5). */
+/**
+ * A line is named from this probability on, and an alternative if it has so much of the best one's (by hand: e^-1.5).
+ */
 const leastNamed = 0.1;
 const nearlyAs = 0.22;
 

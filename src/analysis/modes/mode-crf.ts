@@ -112,7 +112,9 @@ function softmax(scores: readonly number[]): number[] {
   return scores.map((score) => Math.exp(score - all));
 }
 
-/** Marginals by forward-backward. `truth`: for training, the known modes by leg; `transit`: evidence of feeds by leg. */
+/**
+ * Marginals by forward-backward. `truth`: for training, the known modes by leg; `transit`: evidence of feeds by leg.
+ */
 export function forwardBackward(
   legs: readonly LegEvidence[],
   model: ModeCrf,
