@@ -1,6 +1,7 @@
 // Removes a person from log files: overwrites name and UUID in every line, also in compressed and current files.
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { keyTable } from '../model/keys.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { replaceByGzip, rewriting, unlessMissing } from './compress-files.ts';
 import { linesOf } from './file-lines.ts';
@@ -33,7 +34,7 @@ export interface ErasedPerson {
  * Overwrites names and UUIDs with `erased---…` of the same length in all log files of a folder. The length stays, so
  * that a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's,
  * and, if it is an e-mail address, wherever it stands alone, also percent-encoded or in capitals, and as a part of a
- * path or key. May be killed and repeated. A missing folder has no files.
+ * path or key. Keys that a phone chose are overwritten in lines of its person. May be killed and repeated. A missing folder has no files.
  */
 export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
@@ -78,14 +79,26 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   const scrubUuid = (uuid: string): string => (uuids.has(uuid) ? filler(uuid) : uuid);
   const scrubName = (name: string): string =>
     bytes.has(name) || bytes.has(decoded(name).toLowerCase()) ? filler(name) : name;
-  return (line) =>
+  const scrubAll = (line: string): string =>
     line
-      .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, scrubUuid)
+      .replace(uuidPattern, scrubUuid)
       .replace(/(?<=:(?:Found user email |Refused token [^,\n]*, [^,\n]*, (?:of|sent as) ))[^\n]*/, scrubName)
       .replace(/(?<=\/)[^\s,;:"'()<>[\]/]+(?:@|%40)[^\s,;:"'()<>[\]/]*[^\s,;:"'()<>[\]/.]/g, scrubName)
       .replace(/[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName)
       .replace(/(?<=(?<!\w)')[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g, scrubName); // quoted by '
+  return (line) => {
+    const scrubbed = scrubAll(line);
+    const uuid = line.match(uuidPattern)?.find((one) => uuids.has(one));
+    return uuid === undefined ? scrubbed : scrubbed.replace(keyPattern, scrubKey);
+  };
 }
+
+const uuidPattern = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
+
+/** The key of an entry, as a word or as JSON: a phone may choose any, such as a name. */
+const keyPattern = /(?<= key = )(?:"(?:[^"\\]|\\.)*"|[^\s,]+)/g;
+const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
+const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' ? key : filler(key));
 
 /** A part of a path, without its percent-encoding. */
 const decoded = (part: string): string =>

@@ -25,7 +25,9 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
   async function find(token: string): Promise<UserRecord> {
     const named = await method.identify(token);
     const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
-    if (user === null) throw forbidden('no user is registered for this token; ask the operator for an account');
+    // The log must not name a person who is being erased: the erasure removes their name from it.
+    if (user === null || !(await users.isActive(user.uuid)))
+      throw forbidden('no user is registered for this token; ask the operator for an account');
     return user;
   }
 

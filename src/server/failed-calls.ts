@@ -43,7 +43,7 @@ async function reportRefusal(
   if (token === undefined) return false;
   const find = () => (owner === undefined ? store.users.byEmail(userNameOf(claimed ?? '')) : store.users.byUuid(owner));
   const user = await find().catch(() => null); // the caller is refused, whatever the store says
-  if (user === null) return false;
+  if (user === null || !(await store.users.isActive(user.uuid).catch(() => false))) return false;
   const state = why === undefined ? 'not known' : `${why} on ${createStamp(hostZone())(since ?? now())}`;
   log.write('WARNING', line.refusedToken(token, state, owner === undefined ? 'sent as' : 'of', user.user_email));
   log.write('INFO', line.userUuid(user.uuid));

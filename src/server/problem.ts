@@ -82,6 +82,7 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
   ['MOBILITY_STORE_FULL', 'the disk of the store is full'],
   ['MOBILITY_STORE_UNAVAILABLE', 'the store cannot be reached'],
   ['MOBILITY_STORE_BUSY', 'the store is busy'],
+  ['MOBILITY_STORE_READONLY', 'the store cannot be written'],
   ['MOBILITY_STORE_CLOSED', 'the server is stopping'],
 ]);
 

@@ -109,6 +109,8 @@ export interface UserRegistry {
   ): Promise<{ user: UserRecord; created: boolean }>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
+  /** False from the first step of an erasure on, and until a copy of the user is complete. */
+  isActive(uuid: string): Promise<boolean>;
   /** What is kept about users, by UUID, ascending: of one, or of those after `after`, in one read for all of them. */
   figures(which: { uuid: string } | { after?: string; limit: number }): Promise<PersonFigures[]>;
   /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */

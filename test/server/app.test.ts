@@ -141,7 +141,7 @@ describe('failures', () => {
       MOBILITY_STORE_BUSY: 503,
       MOBILITY_STORE_CLOSED: 503,
       MOBILITY_STORE_DAMAGED: 500,
-      MOBILITY_STORE_READONLY: 500,
+      MOBILITY_STORE_READONLY: 503,
     };
     for (const [code, status] of Object.entries(statuses)) {
       const broken = await openKit({ wrap: failing(code as ErrorCode) });

@@ -6,7 +6,7 @@ import { eraseUser } from '../../src/upkeep/erase-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { describeOnServers, openOn } from '../store/servers.ts';
 import { newStore } from '../support/store.ts';
-import { openKit } from './kit.ts';
+import { androidLocation, config, openKit } from './kit.ts';
 
 /** Pushes so many entries and erases their user before the last part of them; returns the status of the put. */
 async function putAcrossErasure(store: Store, entries: number): Promise<{ status: number; uuid: string }> {
@@ -43,6 +43,33 @@ it('a put of several parts whose user is erased before the last is refused, and 
   expect(status).toBe(403);
   await expectNothingOf(store, uuid);
 });
+
+it.each(['dev', 'token'] as const)(
+  'calls of a person who is being erased are refused, and the log does not name them: %s',
+  async (auth) => {
+    const kit = await openKit({ config: { ...config, auth } });
+    try {
+      const { uuid } = await kit.user('ada@example.org');
+      await kit.store.erase(uuid, { keepRecord: true });
+      const named = { user: 'ada@example.org' };
+      const asPassword = {
+        Authorization: `Basic ${Buffer.from('ada@example.org:ada@example.org').toString('base64')}`,
+      };
+      const answers = [
+        await kit.post('/usercache/put', { ...named, phone_to_server: [androidLocation(1)] }),
+        await kit.post('/usercache/get', named),
+        await kit.post('/profile/create', named),
+        await kit.post('/pub', { _type: 'location', tst: 1463500000, lat: 1, lon: 2 }, asPassword),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 503]);
+      expect(kit.log.filter((line) => line.includes('ada') || line.includes(uuid))).toEqual([]);
+      await kit.store.erase(uuid);
+      await expectNothingOf(kit.store, uuid);
+    } finally {
+      await kit.close();
+    }
+  },
+);
 
 describeOnServers('on MongoDB', (server) => {
   it('a put whose user is erased after their call was let in is refused, and nothing of it stays', async () => {

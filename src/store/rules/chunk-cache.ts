@@ -10,10 +10,14 @@ export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'
 /** Characters of JSON that are kept, some five times as many bytes of memory. */
 const mostCharacters = 2 ** 21;
 
+const keptFor = 30_000; // ms since the last use: another process may have erased the person
+
 /** The entries of chunks by their checksum, those used last. */
 export class ChunkCache {
   private readonly kept = new Map<string, StoredEntries>();
+  private readonly used = new Map<string, number>();
   private size = 0;
+  private sweep: NodeJS.Timeout | undefined;
 
   /** The entries of chunks, in their order. Chunks that are not kept are read in one call. */
   async open(rows: Rows, heads: readonly ChunkHead[]): Promise<StoredEntries[]> {
@@ -41,6 +45,8 @@ export class ChunkCache {
     const name = nameOf(head);
     this.drop(name);
     this.kept.set(name, entries);
+    this.used.set(name, Date.now());
+    this.sweep ??= setTimeout(() => this.dropUnused(), keptFor).unref();
     this.size += entries.size;
     for (const oldest of this.kept.keys()) {
       if (this.size <= mostCharacters) break;
@@ -56,6 +62,12 @@ export class ChunkCache {
   private drop(name: string): void {
     this.size -= this.kept.get(name)?.size ?? 0;
     this.kept.delete(name);
+    this.used.delete(name);
+  }
+
+  private dropUnused(): void {
+    for (const [name, at] of this.used) if (Date.now() - at >= keptFor) this.drop(name);
+    this.sweep = this.used.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
   }
 }
 

@@ -45,6 +45,7 @@ export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
     },
     byEmail: (email) => engine.read((rows) => personBy(rows, { user_email: email })),
     byUuid: (uuid) => engine.read((rows) => personBy(rows, { uuid })),
+    isActive: (uuid) => engine.read(async (rows) => (await accountOf(rows, uuid))?.stage === 'active'),
     list: ({ after = '', limit }) =>
       engine.read(async (rows) => {
         const found = await rows.find(people, { where: { uuid: { gt: after } }, order: ['uuid'], limit });

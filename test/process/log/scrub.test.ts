@@ -67,6 +67,23 @@ it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open', async () => {
   expect(open.filter((path) => path.startsWith(dir))).toEqual([]);
 });
 
+it('removes keys that a phone chose from the lines of its person, and keeps the keys of the service', async () => {
+  const dir = newFolder();
+  const own = (uuid: string, key: string) => line.entryStored(uuid, key, 1463500000.25, 'inserted');
+  const lines = (uuid: string, chosen: string, odd: string) => [
+    own(uuid, 'background/location'),
+    own(uuid, chosen),
+    line.entryRejected(uuid, odd, null, 'key_characters'),
+    own(ben.uuid, 'notes/Ada-Lovelace'),
+  ];
+  writeFileSync(join(dir, 'server-2026-03-14.log'), text(lines(ada.uuid, 'notes/Ada-Lovelace', 'Ada "L", 1')));
+  const receipt = await scrubLogs(dir, [ada]);
+  expect([receipt.lines, receipt.left]).toEqual([3, []]);
+  const found = textOf(dir, 'server-2026-03-14.log');
+  expect(found.match(/Ada/g)).toHaveLength(1);
+  expect(found.match(/background\/location/g)).toHaveLength(1);
+});
+
 it('removes an address from paths and keys, also percent-encoded or in capitals', async () => {
   const dir = newFolder();
   const linesWith = (name: string, encoded: string): string[] => [
