@@ -1,14 +1,14 @@
 // What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
 // day sum to its length, also where the clock changes or the user crosses zones.
 
-import type { SetAside } from '../model/pipeline-state.ts';
+import type { Exclusion } from '../model/pipeline-state.ts';
 import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
 import { everyLink } from '../store/paging.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import { isAdded } from './corrections/apply.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
-import { type CorrectionStore, holding, readCorrections, spokenTime } from './corrections/read-corrections.ts';
+import { type CorrectionStore, concernedTime, holding, readCorrections } from './corrections/read-corrections.ts';
 
 /** Why nothing is known of a time. */
 export type UnobservedReason =
@@ -62,7 +62,7 @@ export interface ObservedSource {
   /** Why unobserved time was not observed, where more is known than the phone said; of several the first counts. */
   causes?: readonly Unobserved[];
   /** What corrections say: entries that are not analysed, and times at home. Absent: nothing. */
-  setAside?: readonly SetAside[];
+  setAside?: readonly Exclusion[];
   atHome?: readonly TimeRange[];
 }
 
@@ -116,7 +116,7 @@ export async function readStated(
   const removed = retained?.days_before ?? null;
   const setAside = [...set_aside, ...(removed === null ? [] : [{ start_ts: -Number.MAX_VALUE, end_ts: removed }])];
   const stated = holding(await readCorrections(store, userId));
-  const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [spokenTime(one)] : []));
+  const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [concernedTime(one)] : []));
   return { observed, setAside, atHome };
 }
 
@@ -162,7 +162,7 @@ interface Known {
   moves: readonly (TimeRange & { added: boolean })[];
   silences: readonly Unobserved[];
   causes: readonly Unobserved[];
-  out: readonly (TimeRange & Pick<SetAside, 'source' | 'token_id'>)[];
+  out: readonly (TimeRange & Pick<Exclusion, 'source' | 'token_id'>)[];
   atHome: readonly TimeRange[];
 }
 

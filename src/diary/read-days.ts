@@ -6,7 +6,7 @@ import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { correctedTrips } from './corrections/corrected-trips.ts';
-import { spokenTime } from './corrections/read-corrections.ts';
+import { concernedTime } from './corrections/read-corrections.ts';
 import { type Flagged, type FlaggedStay, flagsOfDay, flagsOfStay, flagsOfTrip, type Mark } from './flags.ts';
 import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
 import { type ObservedDay, readObservedDays, type Unobserved } from './observed-time.ts';
@@ -163,7 +163,7 @@ async function contradictions(store: DayStore, userId: string, range: TimeRange)
   const found = (await correctedTrips(store).corrections(userId, range)).filter(
     ({ effect }) => effect === 'contradicted',
   );
-  return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...spokenTime(correction) }));
+  return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...concernedTime(correction) }));
 }
 
 /** What a day comes to: counts, m and s. */

@@ -4,31 +4,31 @@ import type { PipelineState } from './pipeline-state.ts';
 import type { TimeRange } from './time.ts';
 
 /** The mark of a change: data time that affects trips, both ends included, and whether documents may differ. */
-export interface Marked {
+export interface Dirty {
   changed: TimeRange | null;
   documents: boolean;
 }
 
 /** Adds an entry of `key` that is new, removed or different; `times`: its data times before and after. */
-export function touch(touched: Marked, key: string, ...times: readonly (number | null)[]): void {
+export function addDirty(touched: Dirty, key: string, ...times: readonly (number | null)[]): void {
   const affects = affectsOf(key);
   if (affects === 'documents') touched.documents = true;
   if (affects !== 'trips') return;
-  for (const ts of times) if (ts !== null) touched.changed = united(touched.changed, { from: ts, to: ts });
+  for (const ts of times) if (ts !== null) touched.changed = unionOf(touched.changed, { from: ts, to: ts });
 }
 
 /** The range around both. */
-export function united(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
+export function unionOf(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
   if (a === null || b === null) return a ?? b;
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
 }
 
 /** False if a change left nothing for the pipeline to do. */
-export function isTouched({ changed, documents }: Marked): boolean {
+export function isDirty({ changed, documents }: Dirty): boolean {
   return changed !== null || documents;
 }
 
 /** The fields of the state that a change marks. */
-export function marksOf(state: PipelineState, { changed, documents }: Marked): Partial<PipelineState> {
-  return { changed: united(state.changed, changed), documents_due: state.documents_due || documents };
+export function dirtyState(state: PipelineState, { changed, documents }: Dirty): Partial<PipelineState> {
+  return { changed: unionOf(state.changed, changed), documents_due: state.documents_due || documents };
 }

@@ -3,7 +3,7 @@ import type { TimeRange } from './time.ts';
 import type { Carry, LastSeen, Silence } from './trip.ts';
 
 /** Entries that the analysis does not read: those with a data time from `start_ts` to `end_ts`, both included. */
-export interface SetAside {
+export interface Exclusion {
   start_ts: number;
   end_ts: number;
   /** Only those of a platform or program; absent: of all. */
@@ -39,7 +39,7 @@ export interface PipelineState {
   /** The first location, the silences behind the last trip, and what the phone said last; null before the first run. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
   /** What was set aside when trips were derived. */
-  set_aside: readonly SetAside[];
+  set_aside: readonly Exclusion[];
   /** null: nothing was removed. */
   retained: Retained | null;
   /** Cells of 0.5 degrees with locations (`coarseCell`); null: trips were derived before cells were kept. */

@@ -2,19 +2,20 @@
 
 import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/clean/observations.ts';
-import { united } from '../model/dirty-range.ts';
+import { readCorrections } from '../diary/corrections/read-corrections.ts';
+import { unionOf } from '../model/dirty-range.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { plainMode } from '../model/modes.ts';
-import type { SetAside } from '../model/pipeline-state.ts';
+import type { Exclusion } from '../model/pipeline-state.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, Trip, TripRecord } from '../model/trip.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { PipelineState, Store, Trips } from '../store/store.ts';
 import { coarseCell } from '../transit/network.ts';
-import { changeBetween, readSetAside, withoutSetAside } from './isolate-faults.ts';
+import { exclusionChange, exclusionsIn, withoutExcluded } from './excluded-entries.ts';
 import { readStretch, type StretchStore } from './read-stretch.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 import { feedsDiffer } from './transit-feeds.ts';
@@ -42,8 +43,9 @@ export const analyseTrips: Stage = {
   name: 'analyse trips',
   async run(context) {
     const { store, userId, state } = context;
-    const setAside = await readSetAside(store.timeseries, userId);
-    const read = { timeseries: withoutSetAside(store.timeseries, setAside) };
+    context.corrections = await readCorrections({ timeseries: store.timeseries }, userId);
+    const setAside = exclusionsIn(context.corrections);
+    const read = { timeseries: withoutExcluded(store.timeseries, setAside) };
     const source = await locationKey(read, userId, state, setAside.length === 0 ? 1 : entriesAtOnce);
     const changed = changedRange(context, source, setAside);
     if (!changed) return { counts: {} };
@@ -81,14 +83,14 @@ async function locationKey(
 function changedRange(
   { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,
-  setAside: readonly SetAside[],
+  setAside: readonly Exclusion[],
 ): TimeRange | null {
   const anew =
     (state.analysis_version !== null && state.analysis_version !== segmenter.version) ||
     (state.locations_from !== null && state.locations_from !== source) ||
     feedsDiffer(state, feeds);
   if (anew) return everything;
-  const changed = united(state.changed, changeBetween(state.set_aside, setAside));
+  const changed = unionOf(state.changed, exclusionChange(state.set_aside, setAside));
   // A location decides on those of other sources near it, see `chooseLocations`.
   const near = changed && {
     from: changed.from - sourceReach,
@@ -106,7 +108,7 @@ interface Work {
   completeBefore: number | null;
   /** Where it reads entries: without what is set aside. */
   read: StretchStore;
-  setAside: readonly SetAside[];
+  setAside: readonly Exclusion[];
 }
 
 /** One run over one user's changed time, stretch by stretch. */

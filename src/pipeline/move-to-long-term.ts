@@ -2,10 +2,10 @@
 import { ConversionError, timeMeant } from '../intake/converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';
-import { united } from '../model/dirty-range.ts';
+import { unionOf } from '../model/dirty-range.ts';
 import { faultReason } from '../model/error-summary.ts';
 import { keyRow } from '../model/keys.ts';
-import type { FailedEntry, Judge, Marked } from '../store/store.ts';
+import type { Dirty, FailedEntry, Judge } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
 /**
@@ -42,7 +42,7 @@ export const moveToLongTerm: Stage = {
     for (let more = true; more; ) {
       const page = await store.usercache.move(userId, { at, limit: entriesAtOnce }, lease(), judge);
       logFailures(context, page.failed);
-      noteMarks(context, page.marked);
+      noteDirty(context, page.dirty);
       counts.moved += page.moved.length;
       counts.inserted += page.inserted;
       counts.updated += page.updated;
@@ -57,9 +57,9 @@ export const moveToLongTerm: Stage = {
 };
 
 /** Takes over the marks into the state that the run works with. Documents show incidents, whose trips do not change. */
-function noteMarks(context: RunContext, { changed, documents }: Marked): void {
+function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;
-  state.changed = united(state.changed, changed);
+  state.changed = unionOf(state.changed, changed);
   if (!documents) return;
   state.documents_due = true;
   context.changedTrips = null;

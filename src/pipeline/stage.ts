@@ -2,6 +2,7 @@
 import type { Segmenter } from '../analysis/segmenter.ts';
 import type { Log } from '../log/log.ts';
 import { type Counts, line } from '../log/messages.ts';
+import type { Stated } from '../model/correction.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 import type { TransitFeeds } from './transit-feeds.ts';
@@ -18,6 +19,8 @@ export interface RunContext {
   changedTrips: { day: string; chain_ts: number }[] | null;
   /** The last trip of the chain; absent where this run did not come to its end. */
   lastTrip?: TripRecord;
+  /** The moved corrections of the user, once a stage has read them. */
+  corrections?: readonly Stated[];
   /** What finds the trips. */
   segmenter: Segmenter;
   /** Transit feeds around people; null: the store never had one. */

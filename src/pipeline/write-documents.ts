@@ -22,7 +22,7 @@ export const writeDocuments: Stage = {
   async run(context): Promise<StageResult> {
     const { store, userId, log, state, lease } = context;
     const moved = { ...movedOnly(store), pipeline: store.pipeline };
-    const isCorrected = (await readCorrections(moved, userId)).length > 0;
+    const isCorrected = (context.corrections ?? (await readCorrections(moved, userId))).length > 0;
     const known = isCorrected ? undefined : context.lastTrip;
     const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
     const window = documentWindow(last);

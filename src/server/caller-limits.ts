@@ -1,7 +1,7 @@
 // Limits of what one caller may ask of a process: calls and bytes a minute and a day, waiting entries, unknown keys,
 // statements a day, corrections, and pages at a time.
 import type { Config } from '../config.ts';
-import { beyondMost, mostText, tooManyCorrections } from '../diary/corrections/correction-limit.ts';
+import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/correction-limit.ts';
 import { isEntry, type Taken, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -333,9 +333,9 @@ export async function withinCorrections(
   store: Pick<Store, 'timeseries' | 'usercache'>,
 ): Promise<readonly Taken[]> {
   const stated = list.filter((taken) => isEntry(taken) && taken.metadata.key === keyNames.correction) as Entry[];
-  const beyond = await beyondMost(store, userId, stated);
+  const beyond = await beyondLimit(store, userId, stated);
   if (beyond.size === 0) return list;
-  const message = `${mostText}, found another one`;
+  const message = `${limitText}, found another one`;
   return list.map((taken) =>
     isEntry(taken) && beyond.has(taken) ? setAside(taken, tooManyCorrections, message) : taken,
   );

@@ -2,7 +2,7 @@
 import { MobilityError } from '../model/mobility-error.ts';
 
 /** One for each open store. */
-export interface Door {
+export interface ClosingGuard {
   /** The same methods, which reject with `MOBILITY_STORE_CLOSED` once the door is closed. */
   guard<T extends object>(methods: T): T;
   /** Refuses new calls; resolves when the running calls have ended. */
@@ -10,7 +10,7 @@ export interface Door {
 }
 
 /** An open door; `address` names the store in errors. */
-export function doorOf(address: string): Door {
+export function guardClosing(address: string): ClosingGuard {
   let isOpen = true;
   let running = 0;
   let idle = (): void => {};

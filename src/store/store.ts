@@ -1,6 +1,6 @@
 // The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
 // language.
-import type { Marked } from '../model/dirty-range.ts';
+import type { Dirty } from '../model/dirty-range.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import type { ErrorRow } from '../model/error-summary.ts';
@@ -13,7 +13,7 @@ import type { TimeRange } from '../model/time.ts';
 import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
 import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 
-export type { Marked } from '../model/dirty-range.ts';
+export type { Dirty } from '../model/dirty-range.ts';
 export type { Document } from '../model/document.ts';
 export type { ErrorRow } from '../model/error-summary.ts';
 export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
@@ -313,7 +313,7 @@ export interface Moved {
   unchanged: number;
   failed: FailedEntry[];
   /** What the move marked in the pipeline state. */
-  marked: Marked;
+  dirty: Dirty;
   /** False if nothing waits any more that may be processed. */
   more: boolean;
 }
@@ -361,7 +361,7 @@ export interface ErrorTimeseries {
    * that no longer exists is ignored. Returns the number of entries moved. An entry that fails again keeps its
    * `first_ts` and its count of `tries`.
    */
-  takeBack(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
+  recover(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
   /**
    * Stores errors exactly as given, with their history: for imports. Each replaces the error of the same id. An error
    * of an identity that waits is left out: the entry that waits is newer.

@@ -1,6 +1,6 @@
 // Reads everything in a store once and names what is damaged, by user and row: the same for every engine.
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
-import { entriesIn, waitingIn } from '../store/chunks/batch.ts';
+import { entriesIn, readHeader } from '../store/chunks/batch.ts';
 import { entriesOf } from '../store/chunks/chunk.ts';
 import { unpackText, unpackValue } from '../store/chunks/pack.ts';
 import { onEngine } from '../store/open.ts';
@@ -151,7 +151,7 @@ function decode(table: string, row: AnyRow): void {
     else if (table === 'batches' && column === 'entries') entriesIn({ entries: value as Uint8Array });
     else if (value instanceof Uint8Array && table === 'feeds') unpackText(value);
     else if (value instanceof Uint8Array && table !== 'feed_parts') unpackValue(value);
-    else if (column === 'waiting') waitingIn(row as unknown as BatchRow);
+    else if (column === 'waiting') readHeader(row as unknown as BatchRow);
     else if (['state', 'profile', 'settings', 'outline'].includes(column)) JSON.parse((value as string) ?? 'null');
   }
 }

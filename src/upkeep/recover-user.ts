@@ -95,7 +95,7 @@ async function takeRound(
       return entry ? [{ id: row.id, entry }] : [];
     });
     if (report.rounds <= 1) report.tried += rows.length;
-    recovered += options.dryRun ? usable.length : await store.errors.takeBack(userId, usable);
+    recovered += options.dryRun ? usable.length : await store.errors.recover(userId, usable);
   }
   report.recovered += recovered;
   return recovered;

@@ -4,7 +4,7 @@
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
-import { isSaidLast, readCorrections, spokenTime } from '../diary/corrections/read-corrections.ts';
+import { concernedTime, isNewest, readCorrections } from '../diary/corrections/read-corrections.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { writeTime } from '../intake/write-time.ts';
 import type { Correction, CorrectionStanding } from '../model/correction.ts';
@@ -90,7 +90,7 @@ export function statedOnDay(call: PersonCall, shown: ShownDay, standings: readon
   const { day, from, to } = shown.observed;
   const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
   const own = standings.filter(
-    ({ effect, correction }) => effect !== 'undone' && correction.kind !== 'undo' && isOf(spokenTime(correction)),
+    ({ effect, correction }) => effect !== 'undone' && correction.kind !== 'undo' && isOf(concernedTime(correction)),
   );
   if (own.length === 0) return null;
   const rows = own.map(({ correction }) => {
@@ -140,7 +140,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const concerned = correction.kind === 'undo' ? stated.find((one) => one.write_ts === correction.of)! : correction;
   const done = redirect(`/me/day/${day}?done=${concerned.kind === 'set_aside' ? 'later' : 'stated'}`);
   // A form that was sent twice states one thing.
-  if (isSaidLast(stated, correction)) return done;
+  if (isNewest(stated, correction)) return done;
   const author = {
     now: writeTime(now),
     origin: { program: 'my days' },

@@ -36,7 +36,7 @@ const writes = new Set([
   'profiles.merge',
   'usercache.put',
   'usercache.move',
-  'errors.takeBack',
+  'errors.recover',
   'errors.put',
   'documents.apply',
   'trips.apply',

@@ -13,7 +13,7 @@ import {
   type PersonRow,
   people,
   profiles,
-  type SetAsideRow,
+  type RejectedRow,
   type TripRow,
   trips,
 } from '../../src/store/rows/tables.ts';
@@ -40,7 +40,7 @@ export function tripOf(user: string, chain_ts: number, fields: Partial<TripRow> 
   return { user, chain_ts, kind: 'trip', day: '2016-05-17', ...times, outline: null, record: bytesOf('{}'), ...fields };
 }
 
-function errorOf(user: string, id: string, write_ts: number | null): SetAsideRow {
+function errorOf(user: string, id: string, write_ts: number | null): RejectedRow {
   const times = { write_ts, first_ts: 1, last_ts: 1, tries: 1, received_ts: 1 };
   return { user, id, key: 'a/key', reason: 'r', message: 'm', ...times, entry: bytesOf('1') };
 }

@@ -2,9 +2,9 @@
 
 import { Argument, Command, Option } from 'commander';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
-import { beyondMost, mostText } from '../../diary/corrections/correction-limit.ts';
+import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
-import { spokenTime } from '../../diary/corrections/read-corrections.ts';
+import { concernedTime } from '../../diary/corrections/read-corrections.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { readDays } from '../../diary/read-days.ts';
 import { convert } from '../../intake/converters/convert.ts';
@@ -16,7 +16,7 @@ import { keys } from '../../model/keys.ts';
 import { errorText, usageError } from '../../model/mobility-error.ts';
 import { addDays, formatForPeople, justAfter, localDay, startOfDay, zoneOffset } from '../../model/time.ts';
 import { tokenId, type UserRecord } from '../../model/user.ts';
-import { isMeant } from '../../pipeline/isolate-faults.ts';
+import { isExcluded } from '../../pipeline/excluded-entries.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
@@ -101,8 +101,8 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     } catch (error) {
       throw usageError(asFlags(errorText(error)), { cause: error });
     }
-    if ((await beyondMost(target, user.uuid, [entry])).size > 0)
-      throw usageError(`${mostText}; ${user.user_email} has as many`);
+    if ((await beyondLimit(target, user.uuid, [entry])).size > 0)
+      throw usageError(`${limitText}; ${user.user_email} has as many`);
     const before = await dayText(context, target, user, day);
     await putBatch(user.uuid, [entry], { store: target, now: context.now, inProfile: false });
     const { status, message } = await runPipeline(target, user.uuid, run);
@@ -201,7 +201,7 @@ const idOf = (userId: string, { write_ts }: Stated): string => entryId(userId, {
 async function standingsOf(store: Store, userId: string): Promise<(CorrectionStanding & { day: string })[]> {
   const days = new Map<number, string>();
   const complete = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
-    const from = one.kind === 'undo' ? one.write_ts : spokenTime(one).from;
+    const from = one.kind === 'undo' ? one.write_ts : concernedTime(one).from;
     const zone = await zoneOn(store, userId, localDay(from, 'UTC'));
     const day = (one.kind === 'undo' ? days.get(one.of) : known) ?? localDay(from, zone);
     days.set(one.write_ts, day);
@@ -217,7 +217,7 @@ async function standingsOf(store: Store, userId: string): Promise<(CorrectionSta
 async function takesAny({ timeseries }: Store, userId: string, one: Stated & { kind: 'set_aside' }): Promise<boolean> {
   const range = { from: one.start_ts, to: justAfter(one.end_ts) };
   for await (const entry of everyEntry(timeseries, userId, { time: 'ts', ...range }))
-    if (entry.metadata.key !== keys.correction && isMeant(one, entry)) return true;
+    if (entry.metadata.key !== keys.correction && isExcluded(one, entry)) return true;
   return false;
 }
 

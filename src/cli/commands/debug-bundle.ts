@@ -26,7 +26,7 @@ import { usageError } from '../../model/mobility-error.ts';
 import { isPhone, sourceOf } from '../../model/sources.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
-import { withoutSetAside } from '../../pipeline/isolate-faults.ts';
+import { withoutExcluded } from '../../pipeline/excluded-entries.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { everyEntry, everyLink } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
@@ -157,7 +157,7 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
   const { locations_from, set_aside } = await store.pipeline.get(userId);
   const query = { keys: bundleKeys, time: 'ts', from: from - lookAround, to: to + lookAround, limit: 5000 } as const;
   const entries: Entry[] = [];
-  for await (const entry of everyEntry(withoutSetAside(store.timeseries, set_aside), userId, query))
+  for await (const entry of everyEntry(withoutExcluded(store.timeseries, set_aside), userId, query))
     if (entry.metadata.key !== keys.location || locations_from !== keys.filteredLocation || !isPhone(sourceOf(entry)))
       entries.push(entry);
   return entries;

@@ -9,7 +9,7 @@ import { justAfter, localDay, type TimeRange } from '../../model/time.ts';
 import type { Place, Position, Section, Silence, Stop, Trip, TripRecord } from '../../model/trip.ts';
 import { zoneWithin } from '../../model/trip-fields.ts';
 import { cutSection } from './cut-section.ts';
-import { spokenTime } from './read-corrections.ts';
+import { concernedTime } from './read-corrections.ts';
 
 /** A link that is a trip. */
 type TripLink = TripRecord & { trip: Trip };
@@ -51,8 +51,8 @@ export function applyCorrections(
 }
 
 /** The trips that a correction speaks of: those under way in its time; of `join`, those beside it. `trips` ascend. */
-export function concernedBy<T extends TripSpan>(correction: Correction, trips: readonly T[]): T[] {
-  const { from, to } = spokenTime(correction);
+export function concernedTrips<T extends TripSpan>(correction: Correction, trips: readonly T[]): T[] {
+  const { from, to } = concernedTime(correction);
   const ended = trips.findLastIndex(({ end_ts }) => end_ts <= from);
   if (correction.kind === 'join') return trips.slice(Math.max(0, ended), ended + 2);
   return trips.filter(({ start_ts, end_ts }) => start_ts <= to && end_ts >= from);
@@ -77,7 +77,7 @@ class CorrectedStretch {
   }
 
   apply(correction: Stated): CorrectionStanding {
-    const { from } = spokenTime(correction);
+    const { from } = concernedTime(correction);
     const near = this.trips.find(({ end_ts }) => end_ts >= from) ?? this.trips.at(-1);
     const day = near === undefined ? null : localDay(from, near.trip.start_zone);
     const asSeen = this.isAsSeen(correction);
@@ -89,7 +89,7 @@ class CorrectedStretch {
   private isAsSeen(correction: Stated): boolean {
     const { seen } = correction;
     if (seen === undefined) return true;
-    const found = concernedBy(correction, this.trips);
+    const found = concernedTrips(correction, this.trips);
     const isSame = ({ start_ts, end_ts }: TripLink, [start, end]: readonly [number, number]): boolean =>
       Math.abs(start_ts - start) <= limits.slack && Math.abs(end_ts - end) <= limits.slack;
     return found.length === seen.length && found.every((trip, i) => isSame(trip, seen[i]!));
@@ -122,7 +122,7 @@ class CorrectedStretch {
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const gone = this.trips.splice(i, count, ...trips);
     const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
-    this.others.push(...gone.filter(({ chain_ts }) => !kept.has(chain_ts)).map(dropped));
+    this.others.push(...gone.filter(({ chain_ts }) => !kept.has(chain_ts)).map(droppedLink));
     const [before, after] = [gone.at(-1)?.trip.end_place, trips.at(-1)?.trip.end_place];
     const next = this.trips[i + trips.length];
     if (after === undefined || after === before || next === undefined || next.trip.start_place.id !== before?.id)
@@ -169,7 +169,7 @@ class CorrectedStretch {
     const { trip } = link;
     const place = left?.trip.end_place ?? newPlace(this.userId, null, null, trip.start_loc, trip.source);
     if (distance(locationOf(place.location), locationOf(trip.start_loc)) <= limits.nearPlace) {
-      this.trips[i] = linkOf({ ...link, untracked: null }, beginAt(trip, place));
+      this.trips[i] = linkOf({ ...link, untracked: null }, startTripAt(trip, place));
       return true;
     }
     const end_ts = Math.min(Math.max(unseen.to, left!.end_ts), link.start_ts);
@@ -186,8 +186,8 @@ class CorrectedStretch {
     const parts = link === undefined ? null : this.cut(link.trip, ts);
     if (link === undefined || parts === null) return 'without effect';
     const [first, second] = parts;
-    const chain_ts = this.freeTime(Math.max(ts, justAfter(link.chain_ts)));
-    const [silences, behind] = partedAt(link, ts);
+    const chain_ts = this.freeChainTime(Math.max(ts, justAfter(link.chain_ts)));
+    const [silences, behind] = splitGaps(link, ts);
     const own = { id: second.id, chain_ts, untracked: null, silences: behind };
     this.replace(i, 1, [linkOf({ ...link, silences }, first), linkOf({ ...link, ...own }, second)]);
     return 'applied';
@@ -215,8 +215,8 @@ class CorrectedStretch {
     const end_place = { ...trip.end_place, ending_trip: id };
     const own = { id, raw_trip: id, start_zone: zone, end_zone, start_place: place, end_place };
     return [
-      built({ ...trip, end_zone: zone, end_place: place, ...before }),
-      beginAt(built({ ...trip, ...own, sections: behind, stops: stopsBehind }), place),
+      rebuiltTrip({ ...trip, end_zone: zone, end_place: place, ...before }),
+      startTripAt(rebuiltTrip({ ...trip, ...own, sections: behind, stops: stopsBehind }), place),
     ];
   }
 
@@ -233,7 +233,7 @@ class CorrectedStretch {
       duration: b.start_ts - a.end_ts,
       ...{ ending_section: last.id, starting_section: first.id, source },
     };
-    const trip = built({
+    const trip = rebuiltTrip({
       ...a.trip,
       end_zone: b.trip.end_zone,
       end_place: { ...b.trip.end_place, ending_trip: a.trip.id },
@@ -256,19 +256,19 @@ class CorrectedStretch {
     if (start_loc === undefined || end_loc === undefined || !(end_ts > start_ts)) return 'without effect';
     const zone = before?.trip.end_zone ?? after?.trip.start_zone ?? 'UTC';
     const id = idOf(this.userId, 'trip', 'add', one.write_ts);
-    const section = straight(idOf(this.userId, 'section', 'add', one.write_ts), one, {
+    const section = straightSection(idOf(this.userId, 'section', 'add', one.write_ts), one, {
       ...{ start_ts, end_ts, start_loc, end_loc },
     });
     const end_place = this.placeAfter(id, end_ts, zone, end_loc);
     const start_place = before?.trip.end_place ?? newPlace(this.userId, null, null, start_loc, source);
-    const trip = built({
+    const trip = rebuiltTrip({
       ...{ id, raw_trip: id, source, start_zone: zone, end_zone: zone, zone_guessed: false, start_place, end_place },
       ...{ sections: [section], stops: [] },
     });
-    const chain_ts = this.freeTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
+    const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
     const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
-    const [silences, behind] = partedAt(before ?? {}, start_ts);
+    const [silences, behind] = splitGaps(before ?? {}, start_ts);
     if (before !== undefined) this.trips[at - 1] = { ...before, silences };
     this.replace(at, 0, [linkOf({ ...about, silences: behind, carry, trip }, trip)]);
     if (after !== undefined) this.relink(at + 1, { from: end_ts, to: after.untracked?.end_ts ?? after.start_ts });
@@ -283,7 +283,7 @@ class CorrectedStretch {
   }
 
   /** The first time from `ts` on at which no link stands. */
-  private freeTime(ts: number): number {
+  private freeChainTime(ts: number): number {
     let free = ts;
     while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);
     return free;
@@ -333,7 +333,7 @@ function cutTo(gap: Silence, { from, to }: TimeRange): Silence[] {
 }
 
 /** The silences of a link that end up to a time, and the others. */
-function partedAt({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number): [Silence[], Silence[]] {
+function splitGaps({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number): [Silence[], Silence[]] {
   return [silences.filter(({ to }) => to <= ts), silences.filter(({ to }) => to > ts)];
 }
 
@@ -347,12 +347,14 @@ const sensedMode = (mode: string): string =>
   mode === 'unknown' ? 'MotionTypes.UNKNOWN' : `PredictedModeTypes.${mode.toUpperCase()}`;
 
 /** A trip that gave way, as a link that shows nothing. */
-function dropped(link: TripLink): TripRecord {
+function droppedLink(link: TripLink): TripRecord {
   return { ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null };
 }
 
 /** The trip with what follows from its sections and stops. */
-function built(trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'duration' | 'distance'>): Trip {
+function rebuiltTrip(
+  trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'duration' | 'distance'>,
+): Trip {
   const { sections, stops } = trip;
   const [first, last] = [sections[0]!, sections.at(-1)!];
   const length = [...sections, ...stops].reduce((sum, part) => sum + part.distance, 0);
@@ -371,7 +373,7 @@ function built(trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' 
  * The trip from the place where the user was: some seconds earlier, or, without room for that, with its first vertex
  * there.
  */
-function beginAt(trip: Trip, place: Place): Trip {
+function startTripAt(trip: Trip, place: Place): Trip {
   const [longitude, latitude] = trip.start_loc;
   const isThere = longitude === place.location[0] && latitude === place.location[1];
   const led = isThere ? trip : startAtPlace(trip, place, limits.leadIn);
@@ -388,7 +390,7 @@ function beginAt(trip: Trip, place: Place): Trip {
 }
 
 /** A section of which only the ends are known. */
-function straight(
+function straightSection(
   id: string,
   { mode, distance: stated }: { mode: string; distance?: number },
   ends: Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc'>,

@@ -6,7 +6,7 @@ import { outlineOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
 import type { Store, Trips } from '../../store/store.ts';
 import { applyCorrections } from './apply.ts';
-import { holding, readCorrections, spokenTime, undoneIn } from './read-corrections.ts';
+import { concernedTime, holding, readCorrections, undoneTimes } from './read-corrections.ts';
 
 /** The readers of `Trips`, with the corrections that hold applied. */
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'apply'> {
@@ -33,22 +33,22 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
   ): Promise<T> => {
     const [all, found] = await Promise.all([readCorrections(store, userId), read]);
     const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
-    return stated.length === 0 ? found : correct(found, (range) => overlayOf(raw, userId, stated, range));
+    return stated.length === 0 ? found : correct(found, (range) => readOverlay(raw, userId, stated, range));
   };
   const linksOn = (userId: string, days: Parameters<Trips['byDay']>[1]) =>
     corrected(userId, raw.byDay(userId, days), async (found, overlay) => {
       const isOn = (link: TripRecord): boolean => isTrip(link) && link.day >= days.from && link.day <= days.to;
-      return over(found, await overlay(around(days, found)), isOn, (link) => link);
+      return withOverlay(found, await overlay(around(days, found)), isOn, (link) => link);
     });
   const trips: CorrectedTrips = {
     corrections: async (userId, range = everything) =>
-      standingsOf(raw, userId, await readCorrections(store, userId), range),
+      readStandings(raw, userId, await readCorrections(store, userId), range),
     chain: (userId, range) =>
       corrected(userId, raw.chain(userId, range), async (page, overlay) => {
         const { from = everything.from, to = everything.to, limit } = range;
         const last = page.length < limit ? to : justAfter(page.at(-1)!.chain_ts);
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
-        return over(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
+        return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
     byDay: linksOn,
     starts: (userId, days) =>
@@ -83,11 +83,11 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       corrected(userId, raw.spans(userId, { from, to }), async (found, overlay) => {
         const overlaid = await overlay({ from, to });
         // A corrected trip is as new as the last that was written around it, or as the correction.
-        const around = await raw.spans(userId, { from: overlaid.range.from, to: justAfter(overlaid.range.to) });
-        const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), overlaid.received_ts);
-        const written = new Map(around.map((span) => [span.chain_ts, span.written_ts]));
+        const chainRange = await raw.spans(userId, { from: overlaid.range.from, to: justAfter(overlaid.range.to) });
+        const latest = chainRange.reduce((most, { written_ts }) => Math.max(most, written_ts), overlaid.received_ts);
+        const written = new Map(chainRange.map((span) => [span.chain_ts, span.written_ts]));
         const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts >= from && link.chain_ts < to;
-        return over(found, overlaid, isIn, (link) => {
+        return withOverlay(found, overlaid, isIn, (link) => {
           const { chain_ts, start_ts, end_ts } = link;
           const isKept = overlaid.analysed.includes(link);
           return { chain_ts, start_ts, end_ts, written_ts: isKept ? written.get(chain_ts)! : latest };
@@ -97,7 +97,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
         const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };
         const isIn = (link: TripRecord): boolean => isTrip(link) && chainTs.includes(link.chain_ts);
-        return over(found, await overlay(range), isIn, outlineOf);
+        return withOverlay(found, await overlay(range), isIn, outlineOf);
       }),
   };
   return trips;
@@ -142,7 +142,7 @@ interface Overlay {
 }
 
 /** `found` with the links that are `wanted` in place of the analysed ones. */
-function over<T extends { chain_ts: number }>(
+function withOverlay<T extends { chain_ts: number }>(
   found: readonly T[],
   { analysed, links }: Overlay,
   wanted: (link: TripRecord) => boolean,
@@ -154,8 +154,8 @@ function over<T extends { chain_ts: number }>(
 }
 
 /** The overlay of all corrections that can change anything in a range of `chain_ts`, both ends included. */
-async function overlayOf(raw: Trips, userId: string, stated: readonly Stated[], range: TimeRange): Promise<Overlay> {
-  const { touching, reach } = await touchingOf(raw, userId, stated, range);
+async function readOverlay(raw: Trips, userId: string, stated: readonly Stated[], range: TimeRange): Promise<Overlay> {
+  const { touching, reach } = await findTouching(raw, userId, stated, range);
   const analysed: TripRecord[] = [];
   if (reach !== null) {
     const bounds = {
@@ -176,7 +176,7 @@ const linksAtOnce = 500;
  * mode reaches the trips that may be under way at its time; others from the second trip before what they speak of to
  * the second behind it.
  */
-async function touchingOf(
+async function findTouching(
   raw: Trips,
   userId: string,
   stated: readonly Stated[],
@@ -185,14 +185,14 @@ async function touchingOf(
   const gaps: Gap[] = [];
   const gapAt = async (ts: number): Promise<Gap> => {
     const known = gaps.find((gap) => ts > gap.from && ts < gap.to);
-    if (known === undefined) gaps.push(await gapOf(raw, userId, ts));
+    if (known === undefined) gaps.push(await readGap(raw, userId, ts));
     return known ?? gaps.at(-1)!;
   };
-  const reachOf = async ({ one, from, to }: Spoken): Promise<TimeRange> => {
+  const reachOf = async ({ one, from, to }: Concerned): Promise<TimeRange> => {
     const [before, behind] = [await gapAt(from), await gapAt(to)];
-    return one.kind === 'mode' ? underWay(before, from) : { from: before.first, to: behind.last };
+    return one.kind === 'mode' ? rangeUnderWay(before, from) : { from: before.first, to: behind.last };
   };
-  const spans = stated.map((one) => ({ one, ...spokenTime(one) }));
+  const spans = stated.map((one) => ({ one, ...concernedTime(one) }));
   const inside = spans.filter(({ from, to }) => from >= range.from && to <= range.to);
   const touching = new Set(inside.map(({ one }) => one));
   let { from, to } = range;
@@ -228,7 +228,7 @@ async function touchingOf(
 }
 
 /** A correction with the time that it speaks of. */
-type Spoken = TimeRange & { one: Stated };
+type Concerned = TimeRange & { one: Stated };
 
 /**
  * A time in which no trip begins, between two trips, with the beginnings of the second trip before it and the second
@@ -237,7 +237,7 @@ type Spoken = TimeRange & { one: Stated };
 type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
 
 /** The gap around a time; of the beginning of a trip an empty one. */
-async function gapOf(raw: Trips, userId: string, ts: number): Promise<Gap> {
+async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   const before = await raw.previous(userId, ts);
   const first = before && (await raw.previous(userId, before.chain_ts));
   const after = await raw.next(userId, ts);
@@ -249,7 +249,7 @@ async function gapOf(raw: Trips, userId: string, ts: number): Promise<Gap> {
 }
 
 /** From the first to the last trip that may be under way at a time of the gap; they begin before their `chain_ts`. */
-function underWay({ from, before, after }: Gap, ts: number): TimeRange {
+function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
 }
@@ -257,19 +257,19 @@ function underWay({ from, before, after }: Gap, ts: number): TimeRange {
 /**
  * The corrections of a user and what became of them, by `write_ts`: all, or those that speak of a time of `range`.
  */
-async function standingsOf(
+async function readStandings(
   raw: Trips,
   userId: string,
   all: readonly Stated[],
   range: TimeRange,
 ): Promise<CorrectionStanding[]> {
   const isMeant = (one: Stated): boolean => {
-    const { from, to } = spokenTime(one);
+    const { from, to } = concernedTime(one);
     return range === everything || (from <= range.to && to >= range.from);
   };
-  const undone = undoneIn(all);
+  const undone = undoneTimes(all);
   const held = holding(all);
-  const { standings } = held.some(isMeant) ? await overlayOf(raw, userId, held, range) : { standings: [] };
+  const { standings } = held.some(isMeant) ? await readOverlay(raw, userId, held, range) : { standings: [] };
   const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
   const stated = new Set(all.map(({ write_ts }) => write_ts));
   return all.filter(isMeant).map((correction) => {

@@ -2,16 +2,16 @@
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
 import type { EntryPart } from '../../store/paging.ts';
-import { countingIn, mostCorrections, readCorrections, statedIn } from './read-corrections.ts';
+import { mostCorrections, parseCorrection, readCorrections, withoutUndone } from './read-corrections.ts';
 
 /** Reason of a correction that is set aside as its user has too many. It can be recovered like any other. */
 export const tooManyCorrections = 'too_many_corrections';
 
 /** Says what the limit is. */
-export const mostText = `expected at most ${mostCorrections.holding} corrections of a person that hold, and ${mostCorrections.inAll} with those undone and the undoing ones`;
+export const limitText = `expected at most ${mostCorrections.holding} corrections of a person that hold, and ${mostCorrections.inAll} with those undone and the undoing ones`;
 
 /** Those of the entries that are corrections beyond what their user may have. What waits for a run counts too. */
-export async function beyondMost(
+export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,
   entries: readonly Entry[],
@@ -21,11 +21,11 @@ export async function beyondMost(
   if (stated.length === 0) return beyond;
   const all = await readCorrections(store, userId);
   const found = new Map(all.map((one) => [one.write_ts, one]));
-  const holding = new Set(countingIn(all).map((one) => one.write_ts));
+  const holding = new Set(withoutUndone(all).map((one) => one.write_ts));
   const { holding: most, inAll } = mostCorrections;
   for (const entry of stated) {
     const { write_ts } = entry.metadata;
-    const [one] = statedIn(entry, write_ts);
+    const [one] = parseCorrection(entry, write_ts);
     if (one === undefined || found.has(write_ts)) continue; // it will not convert; or was sent again
     const undoes = one.kind === 'undo' && holding.has(one.of);
     // Who undoes an undoing states the first again.

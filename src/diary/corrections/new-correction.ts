@@ -6,9 +6,9 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
 import { day } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { concernedBy } from './apply.ts';
+import { concernedTrips } from './apply.ts';
 import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected-trips.ts';
-import { spokenTime } from './read-corrections.ts';
+import { concernedTime } from './read-corrections.ts';
 
 /** Who states a correction, when, and why. */
 export interface CorrectionAuthor {
@@ -28,7 +28,7 @@ export async function correctionEntry(
   correction: Correction,
   { now, origin, zone, author, reason }: CorrectionAuthor,
 ): Promise<Entry> {
-  const { from, to } = spokenTime(correction);
+  const { from, to } = concernedTime(correction);
   const around: (TripRecord | null)[] = [];
   if (Number.isFinite(from) && correction.kind !== 'set_aside' && correction.kind !== 'place_name') {
     const trips = correctedTrips(store);
@@ -37,7 +37,7 @@ export async function correctionEntry(
     around.push(await trips.next(userId, to + day));
   }
   const trips = around.filter((link) => link?.kind === 'trip') as TripRecord[];
-  const seen = concernedBy(correction, trips).map(({ start_ts, end_ts }) => [start_ts, end_ts]);
+  const seen = concernedTrips(correction, trips).map(({ start_ts, end_ts }) => [start_ts, end_ts]);
   const said = { ...(author && { author }), ...(reason && { reason }), ...(around.length > 0 && { seen }) };
   return {
     metadata: {

@@ -34,14 +34,14 @@ export async function readCorrections({ timeseries, usercache }: CorrectionStore
 async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]> {
   const found: Stated[] = [];
   for await (const page of entryPages(part, userId, { keys: [keys.correction], time: 'write_ts' })) {
-    for (const [i, entry] of page.entries.entries()) found.push(...statedIn(entry, page.received_ts[i]!));
+    for (const [i, entry] of page.entries.entries()) found.push(...parseCorrection(entry, page.received_ts[i]!));
     if (found.length >= mostRead) return found.slice(0, mostRead);
   }
   return found;
 }
 
 /** None of an entry that an earlier version took and this one refuses. */
-export function statedIn(entry: Entry, received_ts: number): Stated[] {
+export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
     const { data, metadata } = convert(entry);
     const stated: unknown = { ...data, write_ts: metadata.write_ts, received_ts };
@@ -52,17 +52,17 @@ export function statedIn(entry: Entry, received_ts: number): Stated[] {
 }
 
 /** True where the latest that was said of the same, and holds, says this. */
-export function isSaidLast(all: readonly Stated[], correction: Correction): boolean {
-  const undone = undoneIn(all);
+export function isNewest(all: readonly Stated[], correction: Correction): boolean {
+  const undone = undoneTimes(all);
   const subject = (one: Correction): string =>
-    JSON.stringify(one.kind === 'undo' ? [one.kind, one.of] : [one.kind, spokenTime(one)]);
+    JSON.stringify(one.kind === 'undo' ? [one.kind, one.of] : [one.kind, concernedTime(one)]);
   const last = all.findLast((one) => !undone.has(one.write_ts) && subject(one) === subject(correction));
   const said = last as Record<string, unknown> | undefined;
   return said !== undefined && Object.entries(correction).every(([name, value]) => said[name] === value);
 }
 
 /** The `write_ts` of those that a later one, which holds itself, undoes. `all` ascend by `write_ts`. */
-export function undoneIn(all: readonly Stated[]): ReadonlySet<number> {
+export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed()) {
     if (one.kind === 'undo' && !undone.has(one.write_ts) && one.of < one.write_ts) undone.add(one.of);
@@ -71,8 +71,8 @@ export function undoneIn(all: readonly Stated[]): ReadonlySet<number> {
 }
 
 /** Those that nobody undid, without the undoing ones. `all` ascend by `write_ts`. */
-export function countingIn(all: readonly Stated[]): Stated[] {
-  const undone = undoneIn(all);
+export function withoutUndone(all: readonly Stated[]): Stated[] {
+  const undone = undoneTimes(all);
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
@@ -85,8 +85,8 @@ const mostOfDay = 100;
  */
 export function holding(all: readonly Stated[]): Stated[] {
   const found = new Map<number, number>();
-  const counting = countingIn(all).filter((one) => {
-    const day = Math.floor(spokenTime(one).from / 86_400);
+  const counting = withoutUndone(all).filter((one) => {
+    const day = Math.floor(concernedTime(one).from / 86_400);
     const count = (found.get(day) ?? 0) + 1;
     found.set(day, count);
     return count <= mostOfDay;
@@ -95,7 +95,7 @@ export function holding(all: readonly Stated[]): Stated[] {
 }
 
 /** First and last time that a correction speaks of; `NaN` of one that undoes another. */
-export function spokenTime(one: Correction): TimeRange {
+export function concernedTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };
 }

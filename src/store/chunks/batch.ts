@@ -8,7 +8,7 @@ import { type BatchRow, batches } from '../rows/tables.ts';
 import { levels, packText, unpackText } from './pack.ts';
 
 /** An entry that waits. */
-export interface WaitingEntry {
+export interface PendingEntry {
   entry: Entry;
   received_ts: number;
   /** Earlier failures of an entry that was taken back from the errors. */
@@ -16,7 +16,7 @@ export interface WaitingEntry {
 }
 
 /** What a row says of its entries without their content, each list in their order. */
-export interface Waiting {
+export interface BatchHeader {
   /** Each key and how many entries of it follow. */
   keys: [key: string, count: number][];
   write_ts: number[];
@@ -30,7 +30,7 @@ export interface Waiting {
  * When an entry may be processed: 0 for at once. One whose `write_ts` is more than a day after its first receipt waits
  * until that time has come, unless no calendar has it. (Beyond whole numbers days cannot be told apart: that waits.)
  */
-export function dueTime({ entry, received_ts }: WaitingEntry): number {
+export function dueTime({ entry, received_ts }: PendingEntry): number {
   const { write_ts } = entry.metadata;
   const isNoDate = write_ts > maxTime && write_ts <= Number.MAX_SAFE_INTEGER;
   return write_ts > received_ts + believedAhead && !isNoDate ? write_ts : 0;
@@ -44,8 +44,8 @@ const mostCharacters = 4_000_000;
  * The rows of entries, numbered from `id` on. Entries that must wait for their time are in rows of their own, so that
  * the others' rows can go.
  */
-export function batchRows(user: string, id: number, entries: readonly WaitingEntry[]): BatchRow[] {
-  const isDue = (one: WaitingEntry): boolean => dueTime(one) === 0;
+export function batchRows(user: string, id: number, entries: readonly PendingEntry[]): BatchRow[] {
+  const isDue = (one: PendingEntry): boolean => dueTime(one) === 0;
   const rows: BatchRow[] = [];
   for (const some of [entries.filter(isDue), entries.filter((one) => !isDue(one))]) {
     for (let i = 0; i < some.length; i += mostEntries) addRows(rows, user, id, some.slice(i, i + mostEntries));
@@ -53,7 +53,7 @@ export function batchRows(user: string, id: number, entries: readonly WaitingEnt
   return rows;
 }
 
-function addRows(rows: BatchRow[], user: string, id: number, entries: readonly WaitingEntry[]): void {
+function addRows(rows: BatchRow[], user: string, id: number, entries: readonly PendingEntry[]): void {
   const text = jsonText(entries.map(({ entry }) => entry) as unknown as JsonValue);
   if (text.length <= mostCharacters || entries.length === 1) {
     const about = { user, id: id + rows.length, ...spansOf(entries), waiting: JSON.stringify(waitingOf(entries)) };
@@ -66,7 +66,7 @@ function addRows(rows: BatchRow[], user: string, id: number, entries: readonly W
 }
 
 function spansOf(
-  entries: readonly WaitingEntry[],
+  entries: readonly PendingEntry[],
 ): Pick<BatchRow, 'first' | 'last' | 'first_ts' | 'last_ts' | 'due_ts'> {
   let [first, last, due_ts] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   let [first_ts, last_ts]: [number | null, number | null] = [null, null];
@@ -83,10 +83,10 @@ function spansOf(
   return { first, last, first_ts, last_ts, due_ts };
 }
 
-function waitingOf(entries: readonly WaitingEntry[]): Waiting {
-  const [{ received_ts }] = entries as [WaitingEntry];
+function waitingOf(entries: readonly PendingEntry[]): BatchHeader {
+  const [{ received_ts }] = entries as [PendingEntry];
   const isOne = entries.every((one) => one.received_ts === received_ts);
-  const waiting: Waiting = { keys: [], write_ts: [], received_ts: isOne ? received_ts : [], failed: {} };
+  const waiting: BatchHeader = { keys: [], write_ts: [], received_ts: isOne ? received_ts : [], failed: {} };
   for (const [place, { entry, failed, ...one }] of entries.entries()) {
     const { key, write_ts } = entry.metadata;
     const run = waiting.keys.at(-1);
@@ -101,7 +101,7 @@ function waitingOf(entries: readonly WaitingEntry[]): Waiting {
 
 /** Calls `visit` with each identity of a row and its place. */
 export function eachIdentity(
-  { keys, write_ts }: Pick<Waiting, 'keys' | 'write_ts'>,
+  { keys, write_ts }: Pick<BatchHeader, 'keys' | 'write_ts'>,
   visit: (key: string, writeTs: number, place: number) => void,
 ): void {
   let place = 0;
@@ -111,12 +111,12 @@ export function eachIdentity(
 }
 
 /** When the entry at a place was first received. */
-export function receiptAt({ received_ts }: Pick<Waiting, 'received_ts'>, place: number): number {
+export function receiptAt({ received_ts }: Pick<BatchHeader, 'received_ts'>, place: number): number {
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
 /** What a row says of its entries. Throws `MOBILITY_STORE_DAMAGED`. */
-export function waitingIn(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): Waiting {
+export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): BatchHeader {
   return objectIn(batches, row, 'waiting');
 }
 

@@ -229,7 +229,7 @@ export type AccountRow = RowOf<typeof accounts>;
 /** A row of `batches`. */
 export type BatchRow = RowOf<typeof batches>;
 /** A row of `errors`. */
-export type SetAsideRow = RowOf<typeof errors>;
+export type RejectedRow = RowOf<typeof errors>;
 /** A row of `chunks`. */
 export type ChunkRow = RowOf<typeof chunks>;
 /** A row of `trips`. */

@@ -1,6 +1,6 @@
 // Reads batches of waiting entries, and takes entries out of them.
 import type { Entry } from '../../model/entry.ts';
-import { batchRows, entriesIn, receiptAt, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
+import { batchRows, entriesIn, type PendingEntry, readHeader, receiptAt } from '../chunks/batch.ts';
 import type { WritableRows } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
@@ -9,7 +9,7 @@ import { type BatchRow, batches } from '../rows/tables.ts';
 export async function replaceBatch(
   rows: WritableRows,
   row: BatchRow,
-  stays: (place: number, entry: WaitingEntry) => boolean,
+  stays: (place: number, entry: PendingEntry) => boolean,
 ): Promise<void> {
   const left = readBatch(row).list.filter((entry, place) => stays(place, entry));
   const [rest, ...others] = batchRows(row.user, row.id, left);
@@ -19,10 +19,10 @@ export async function replaceBatch(
 }
 
 /** The entries of a batch, and about how many characters of JSON they have. Throws `MOBILITY_STORE_DAMAGED`. */
-export function readBatch(row: BatchRow): { list: WaitingEntry[]; size: number } {
-  const waiting = waitingIn(row);
+export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number } {
+  const waiting = readHeader(row);
   const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));
-  const withPast = (entry: Entry, place: number): WaitingEntry => {
+  const withPast = (entry: Entry, place: number): PendingEntry => {
     return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
   };
   return { list: list.map(withPast), size };

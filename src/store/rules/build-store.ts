@@ -1,5 +1,5 @@
 // The store over an engine: every rule once, for SQLite and MongoDB alike.
-import { doorOf } from '../closing-guard.ts';
+import { guardClosing } from '../closing-guard.ts';
 import type { Engine } from '../rows/rows.ts';
 import type { Erasure, Store, UserRegistry } from '../store.ts';
 import { leases, pipelineStates } from './accounts.ts';
@@ -18,7 +18,7 @@ import { usercache } from './usercache.ts';
 /** The store over an engine, which it closes. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
-  const door = doorOf(engine.address);
+  const door = guardClosing(engine.address);
   let closed: Promise<void> | null = null;
   return {
     address: engine.address,

@@ -1,6 +1,6 @@
 // Changes of the timeseries: entries are put into the chunks of their day, and removed from them.
 
-import { touch } from '../../model/dirty-range.ts';
+import { addDirty } from '../../model/dirty-range.ts';
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
@@ -8,7 +8,7 @@ import { zoneNamed } from '../../model/time.ts';
 import { chunkDay, chunkOf, chunkRows, type StoredEntry, spanIndexOf, type WrittenChunk } from '../chunks/chunk.ts';
 import type { Where, WritableRows } from '../rows/rows.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
-import type { Marked } from '../store.ts';
+import type { Dirty } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 
 /** What a change of the timeseries did. */
@@ -16,7 +16,7 @@ export interface Edited {
   inserted: number;
   updated: number;
   unchanged: number;
-  marked: Marked;
+  dirty: Dirty;
   /** `write_ts` of entries that name another time zone than before, or no longer one. */
   rezoned: number[];
   /** Chunks that were written, for the cache once the transaction has committed. */
@@ -45,7 +45,7 @@ export async function editChunks(
 ): Promise<Edited> {
   const edited: Edited = {
     ...{ inserted: 0, updated: 0, unchanged: 0, rezoned: [], written: [] },
-    marked: { changed: null, documents: false },
+    dirty: { changed: null, documents: false },
   };
   const changes = changesOf(put, remove);
   const heads = await headsAround(rows, user, changes);
@@ -122,7 +122,7 @@ function isSameContent(a: StoredEntry, b: StoredEntry): boolean {
 /** Counts and marks an entry that is new, removed or different. */
 function countChange(edited: Edited, key: string, before?: StoredEntry, after?: StoredEntry): void {
   if (after !== undefined) edited[before === undefined ? 'inserted' : 'updated'] += 1;
-  touch(edited.marked, key, before?.ts ?? null, after?.ts ?? null);
+  addDirty(edited.dirty, key, before?.ts ?? null, after?.ts ?? null);
   const [zone, nextZone] = [before, after].map((one) => (one === undefined ? null : zoneNamed(one.entry)));
   if (zone !== nextZone) edited.rezoned.push((after ?? before)!.write_ts);
 }

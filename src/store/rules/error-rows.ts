@@ -3,7 +3,7 @@ import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts
 import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';
 import { readColumn } from '../rows/sums.ts';
-import { errors, type SetAsideRow } from '../rows/tables.ts';
+import { errors, type RejectedRow } from '../rows/tables.ts';
 import type { ErrorRow, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
@@ -13,7 +13,7 @@ export function failedRow(
   { identity, entry, reason, message }: UnusableEntry,
   known: Pick<Known, 'received_ts' | 'failed'> | undefined,
   now: number,
-): SetAsideRow {
+): RejectedRow {
   const { received_ts = now, failed = null } = known ?? {};
   const times = { first_ts: failed?.first_ts ?? now, last_ts: now, tries: (failed?.tries ?? 0) + 1, received_ts };
   const id = errorId({ entry, ...(identity && { identity }) });
@@ -25,14 +25,14 @@ export const errorId = ({ identity, entry }: Pick<UnusableEntry, 'identity' | 'e
   identity ? errorIdOf(identity) : unusableIdOf(entry);
 
 /** The row of an error. */
-export function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): SetAsideRow {
+export function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): RejectedRow {
   const { first_ts, last_ts, tries, received_ts = first_ts } = times;
   const place = { key: identity?.key ?? unusableKeyOf(entry), write_ts: identity?.write_ts ?? null };
   return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
 }
 
 /** An error as callers see it, and how many characters of JSON its entry has. */
-export function errorOf(row: SetAsideRow): { error: ErrorRow; size: number } {
+export function errorOf(row: RejectedRow): { error: ErrorRow; size: number } {
   const { id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts } = row;
   const identity = write_ts === null ? null : { key: key!, write_ts };
   const text = readColumn(errors, row, 'entry', () => unpackText(row.entry));

@@ -1,7 +1,7 @@
 // The error timeseries: what was set aside, and its way back.
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
 import { compareTexts } from '../../model/text-order.ts';
-import type { WaitingEntry } from '../chunks/batch.ts';
+import type { PendingEntry } from '../chunks/batch.ts';
 import type { Engine, WritableRows } from '../rows/rows.ts';
 import { errors } from '../rows/tables.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
@@ -9,7 +9,7 @@ import { admitted } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { errorOf, rowOf } from './error-rows.ts';
 import { knownOf } from './identities.ts';
-import { addWaiting } from './usercache.ts';
+import { addPending } from './usercache.ts';
 
 /** Characters of JSON that a page holds, but for its first error. */
 const pageSize = 16 * 2 ** 20;
@@ -58,11 +58,11 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
         );
       }),
     count: (userId) => engine.read((rows) => rows.total(errors, { user: userId })),
-    takeBack: async (userId, back) => {
+    recover: async (userId, back) => {
       if (back.length === 0) return 0;
       return engine.write(userId, async (rows) => {
         await admitted(rows, userId);
-        return takeBack(rows, cache, userId, back);
+        return recover(rows, cache, userId, back);
       });
     },
     put: async (userId, list) => {
@@ -86,8 +86,8 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
   };
 }
 
-/** See `ErrorTimeseries.takeBack`. */
-async function takeBack(
+/** See `ErrorTimeseries.recover`. */
+async function recover(
   rows: WritableRows,
   cache: ChunkCache,
   user: string,
@@ -98,7 +98,7 @@ async function takeBack(
   const where = { user, id: { in: taken.map(({ id }) => id) } };
   const columns = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts'] as const;
   const found = new Map((await rows.find(errors, { where }, columns)).map((row) => [row.id, row]));
-  const waiting = new Map<string, WaitingEntry>();
+  const waiting = new Map<string, PendingEntry>();
   const gone: string[] = [];
   for (const { id, entry } of taken) {
     const error = found.get(id);
@@ -117,6 +117,6 @@ async function takeBack(
     waiting.set(name, { entry, received_ts, failed: { first_ts, tries } });
   }
   if (gone.length > 0) await rows.remove(errors, { user, id: { in: gone } });
-  await addWaiting(rows, user, [...waiting.values()]);
+  await addPending(rows, user, [...waiting.values()]);
   return waiting.size;
 }

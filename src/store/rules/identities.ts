@@ -1,6 +1,6 @@
 // What the store has under identities: the rule that an identity is one entry, wherever it lies.
 import type { Identity } from '../../model/entry.ts';
-import { eachIdentity, receiptAt, waitingIn } from '../chunks/batch.ts';
+import { eachIdentity, readHeader, receiptAt } from '../chunks/batch.ts';
 import { chunkDay } from '../chunks/chunk.ts';
 import type { Rows } from '../rows/rows.ts';
 import { batches, chunks, errors } from '../rows/tables.ts';
@@ -69,7 +69,7 @@ export async function knownOf(
     }
   }
   for (const row of waiting) {
-    const batch = waitingIn(row);
+    const batch = readHeader(row);
     eachIdentity(batch, (key, write_ts, place) => {
       const identity = { key, write_ts };
       if (!wanted.get(identity)) return;

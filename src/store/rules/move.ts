@@ -1,11 +1,11 @@
 // The move of waiting entries to the timeseries or, where they fail, to the error timeseries.
 
-import { isTouched, marksOf, united } from '../../model/dirty-range.ts';
+import { dirtyState, isDirty, unionOf } from '../../model/dirty-range.ts';
 import { errorIdOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
-import { dueTime, type WaitingEntry } from '../chunks/batch.ts';
+import { dueTime, type PendingEntry } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
@@ -31,19 +31,19 @@ export async function move(
     const { due, more } = await dueBatches(rows, userId, page);
     const { accepted, mended, failures } = judgeAll(due, page.at, judge);
     const edited = await editChunks(rows, cache, userId, accepted, failures);
-    await settleErrors(rows, userId, mended, failures, page.at);
+    await updateErrors(rows, userId, mended, failures, page.at);
     await removeDue(rows, userId, due, page.at);
-    const marked = { ...edited.marked };
-    marked.changed = united(marked.changed, await zoneChange(rows, cache, account, edited));
+    const dirty = { ...edited.dirty };
+    dirty.changed = unionOf(dirty.changed, await zoneChange(rows, cache, account, edited));
     const zones = zoneFlags(account, accepted);
-    const state: Partial<PipelineState> = isTouched(marked) ? marksOf(stateIn(account), marked) : {};
+    const state: Partial<PipelineState> = isDirty(dirty) ? dirtyState(stateIn(account), dirty) : {};
     if (accepted.length + failures.length > 0) state.moved_ts = page.at;
     if (accepted.length > 0) state.converted_ts = page.at;
     await putAccount(rows, account, { ...withState(account, state), ...zones });
     const { inserted, updated, unchanged } = edited;
     const failed = failures.map(({ key, write_ts, reason, message }) => ({ key, write_ts, reason, message }));
     const identities = accepted.map(({ entry: { metadata }, write_ts }) => ({ key: metadata.key, write_ts }));
-    return { moved: { moved: identities, inserted, updated, unchanged, failed, marked, more }, edited };
+    return { moved: { moved: identities, inserted, updated, unchanged, failed, dirty, more }, edited };
   });
   keepWritten(cache, edited);
   return moved;
@@ -82,7 +82,7 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
   if (done.length > 0) await rows.remove(batches, { user, id: { in: done } });
 }
 
-type Failure = FailedEntry & WaitingEntry;
+type Failure = FailedEntry & PendingEntry;
 
 /** `mended`: the ids of errors whose entries are accepted now. */
 function judgeAll(
@@ -108,7 +108,7 @@ function judgeAll(
 }
 
 /** Removes the errors of what was accepted, and stores those of what failed, with the history of earlier failures. */
-async function settleErrors(
+async function updateErrors(
   rows: WritableRows,
   user: string,
   mended: readonly string[],

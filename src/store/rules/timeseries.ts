@@ -1,5 +1,5 @@
 // The timeseries: entries of the long term, in chunks.
-import { united } from '../../model/dirty-range.ts';
+import { unionOf } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { chunkDay, chunkSpan, type StoredEntries } from '../chunks/chunk.ts';
@@ -189,7 +189,7 @@ export async function zonelessSpan(rows: Rows, user: string, written: TimeRange)
   const where = { user, zoneless: { gt: 0 }, first, last: { gte: written.from } };
   let span: TimeRange | null = null;
   for (const { first_ts, last_ts } of await rows.find(chunks, { where }, ['first_ts', 'last_ts'])) {
-    if (first_ts !== null && last_ts !== null) span = united(span, { from: first_ts, to: last_ts });
+    if (first_ts !== null && last_ts !== null) span = unionOf(span, { from: first_ts, to: last_ts });
   }
   return span;
 }

@@ -3,7 +3,7 @@ import { dataTime, type Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { isMobilityError, type MobilityError } from '../../model/mobility-error.ts';
 import { compareTexts } from '../../model/text-order.ts';
-import { batchRows, type WaitingEntry, waitingIn } from '../chunks/batch.ts';
+import { batchRows, type PendingEntry, readHeader } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
@@ -30,7 +30,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       return engine.write(userId, async (rows) => {
         const account = await admitted(rows, userId);
         if (account.sent === 0 && entries.length + unusable.length > 0) await noteFirst(rows, account, now);
-        await setAside(rows, cache, userId, unusable, now);
+        await rejectEntries(rows, cache, userId, unusable, now);
         const results = await putEntries(rows, cache, userId, batch, now);
         return { results, noteError: note === undefined ? null : await writeNote(rows, account, note) };
       });
@@ -49,7 +49,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
     },
     keys: async (userId) => {
       const keys = (await heads(userId, ['user', 'id', 'waiting'])).flatMap((row) =>
-        waitingIn(row).keys.map(([key]) => key),
+        readHeader(row).keys.map(([key]) => key),
       );
       return [...new Set(keys)];
     },
@@ -73,7 +73,7 @@ async function putEntries(
   const identities = entries.map(({ metadata }): Identity => metadata);
   const known = await knownOf(rows, cache, user, identities);
   const results = new Array<PutResult>(entries.length);
-  const waiting: WaitingEntry[] = [];
+  const waiting: PendingEntry[] = [];
   for (const at of inOrder(identities)) {
     const entry = entries[at]!;
     const before = known.get(entry.metadata);
@@ -82,8 +82,8 @@ async function putEntries(
     waiting.push({ entry, received_ts: received, failed: before?.failed ?? null });
     results[at] = before !== undefined || again !== null ? 'updated' : 'inserted';
   }
-  await takeOut(rows, user, known, identities);
-  await addWaiting(rows, user, waiting);
+  await removePending(rows, user, known, identities);
+  await addPending(rows, user, waiting);
   return results;
 }
 
@@ -98,14 +98,14 @@ function inOrder(identities: readonly Identity[]): number[] {
 }
 
 /** Stores entries that do not wait yet. */
-export async function addWaiting(rows: WritableRows, user: string, waiting: readonly WaitingEntry[]): Promise<void> {
+export async function addPending(rows: WritableRows, user: string, waiting: readonly PendingEntry[]): Promise<void> {
   if (waiting.length === 0) return;
   const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
   await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, waiting));
 }
 
 /** Takes what waits under identities out of its batches. */
-async function takeOut(
+async function removePending(
   rows: WritableRows,
   user: string,
   known: IdentityMap<Known>,
@@ -127,7 +127,7 @@ async function takeOut(
 // ---------------------------------------------------------------- unusable entries
 
 /** Sets entries aside: with an identity in place of what waits or failed under it, else once for each content. */
-async function setAside(
+async function rejectEntries(
   rows: WritableRows,
   cache: ChunkCache,
   user: string,
@@ -148,7 +148,7 @@ async function setAside(
       : one.identity && known.get(one.identity);
     failed.set(id, failedRow(user, one, history, now));
   }
-  await takeOut(rows, user, known, identities);
+  await removePending(rows, user, known, identities);
   await rows.put(errors, [...failed.values()]);
 }
 

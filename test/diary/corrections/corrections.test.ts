@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { correctedTrips, everyCorrectedLink } from '../../../src/diary/corrections/corrected-trips.ts';
-import { spokenTime } from '../../../src/diary/corrections/read-corrections.ts';
+import { concernedTime } from '../../../src/diary/corrections/read-corrections.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import { newUuid } from '../../../src/model/ids.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
@@ -100,7 +100,7 @@ describe('corrections of an invented life', () => {
           );
           for (const { correction, effect } of standings) {
             if (correction.kind === 'undo') continue;
-            const ofTime = await correctedTrips(store).corrections(uuid, spokenTime(correction));
+            const ofTime = await correctedTrips(store).corrections(uuid, concernedTime(correction));
             expect(ofTime).toContainEqual(expect.objectContaining({ correction, effect }));
           }
           await expectReadersToAgree(uuid, found.chain);

@@ -88,9 +88,9 @@ const move = step('move', moving, async ({ ahead, limit }, { user, model, now })
   const at = now + ahead;
   const zonesBefore = model.zones();
   const expected = model.move(at);
-  const { moved, failed, more, marked, ...counts } = await user.moveAll(judge, { at, limit });
+  const { moved, failed, more, dirty: marked, ...counts } = await user.moveAll(judge, { at, limit });
   const names = (list: { key: string; write_ts: number }[]): string[] => list.map(nameOf).sort();
-  const { moved: gone, failed: refused, marked: marks, ...numbers } = expected;
+  const { moved: gone, failed: refused, dirty: marks, ...numbers } = expected;
   same(
     { moved: names(moved), failed: names(failed), ...counts, more },
     {
@@ -123,7 +123,7 @@ const takeBack = step(
       const repaired = { ...other, metadata: { ...other.metadata, write_ts: other.metadata.write_ts + (i % 2) } };
       return { id, entry: identity === null ? repaired : (entry as unknown as Entry) };
     });
-    expect(await store.errors.takeBack(user.id, back)).toBe(model.takeBack(back));
+    expect(await store.errors.recover(user.id, back)).toBe(model.takeBack(back));
   },
 );
 

@@ -76,7 +76,7 @@ export class Model {
   move(at: number): Omit<Moved, 'more' | 'moved' | 'failed'> & { moved: string[]; failed: string[] } {
     const counts = { inserted: 0, updated: 0, unchanged: 0 };
     const result = { ...counts, moved: [] as string[], failed: [] as string[] };
-    const marked: Moved['marked'] = { changed: null, documents: false };
+    const marked: Moved['dirty'] = { changed: null, documents: false };
     for (const [name, one] of [...this.waiting].filter(([, waits]) => dueOf(waits) <= at)) {
       this.waiting.delete(name);
       const { entry, received_ts } = one;
@@ -104,7 +104,7 @@ export class Model {
       if (before === undefined) touch(entry);
       else if (!isSame(before.entry, entry)) touch(before.entry, entry);
     }
-    return { ...result, marked };
+    return { ...result, dirty: marked };
   }
 
   takeBack(errors: readonly { id: string; entry: Entry }[]): number {
@@ -195,7 +195,7 @@ export class Model {
   }
 }
 
-function markOf(marked: Moved['marked'], { metadata, data }: Entry): void {
+function markOf(marked: Moved['dirty'], { metadata, data }: Entry): void {
   const affects = affectsOf(metadata.key);
   if (affects === 'documents') marked.documents = true;
   const ts = dataTime(data);

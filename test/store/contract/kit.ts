@@ -127,13 +127,13 @@ export class Person {
     return this.leased(async (lease) => {
       const all = await this.move(lease, judge, { at, limit });
       while (all.more) {
-        const { moved, failed, marked, more, ...counts } = await this.move(lease, judge, { at, limit });
+        const { moved, failed, dirty: marked, more, ...counts } = await this.move(lease, judge, { at, limit });
         all.moved.push(...moved);
         all.failed.push(...failed);
         for (const name of ['inserted', 'updated', 'unchanged'] as const) all[name] += counts[name];
-        const [a, b] = [all.marked.changed, marked.changed];
+        const [a, b] = [all.dirty.changed, marked.changed];
         const changed = a && b ? { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) } : (a ?? b);
-        all.marked = { changed, documents: all.marked.documents || marked.documents };
+        all.dirty = { changed, documents: all.dirty.documents || marked.documents };
         all.more = more;
       }
       return all;
@@ -181,7 +181,7 @@ export class Person {
   /** Takes errors back, unchanged or each with the entry that replaces it. */
   takeBack(errors: readonly ErrorRow[], entryOf?: (i: number) => Entry): Promise<number> {
     const back = errors.map(({ id, entry: one }, i) => ({ id, entry: entryOf?.(i) ?? (one as unknown as Entry) }));
-    return this.store.errors.takeBack(this.id, back);
+    return this.store.errors.recover(this.id, back);
   }
 
   state(): Promise<PipelineState> {

@@ -35,7 +35,7 @@ export function moveTests(use: Use): void {
     const identities = [3, 1, 2].map((write_ts) => ({ key: write_ts === 3 ? battery : location, write_ts }));
     const marked = { changed: { from: 98, to: 99 }, documents: false };
     const counts = { inserted: 3, updated: 0, unchanged: 0 };
-    same(await user.moveAll(judge), { moved: identities, ...counts, failed: [], marked, more: false });
+    same(await user.moveAll(judge), { moved: identities, ...counts, failed: [], dirty: marked, more: false });
     same(await user.waiting(), []);
     same(await user.stored(), entries);
     same((await use.store.timeseries.find(user.id, { time: 'ts', limit: 9 })).entries, [fix(2), fix(1)]);
@@ -159,7 +159,7 @@ export function moveTests(use: Use): void {
     await user.moveIn([entry(location, 7, { ts: 123 }), fix(1)]);
     await marks(user);
     const result = await user.putFailed([entry(location, 7, { ts: 'bad' })]);
-    expect(result.marked).toEqual({ changed: { from: 123, to: 123 }, documents: false });
+    expect(result.dirty).toEqual({ changed: { from: 123, to: 123 }, documents: false });
     expect((await marks(user)).changed).toEqual({ from: 123, to: 123 });
     expect(await use.store.timeseries.get(user.id, { key: location, write_ts: 7 })).toBeNull();
     same(await user.stored(), [fix(1)]);
@@ -239,7 +239,7 @@ export function moveTests(use: Use): void {
         () => user.putFailed([entry(incident, 5, { ts: 'bad' })]),
       ];
       for (const step of steps) {
-        expect((await step()).marked).toEqual({ changed: null, documents: true });
+        expect((await step()).dirty).toEqual({ changed: null, documents: true });
         expect(await marks(user)).toEqual({ changed: null, documents_due: true });
       }
     });

@@ -22,7 +22,7 @@ export function receiptTests(use: Use): void {
     await user.putFailed([fix(1, { bad: true })], 40);
     const [error] = await user.errors();
     expect(error!.received_ts).toBe(10);
-    await use.store.errors.takeBack(user.id, [{ id: error!.id, entry: fix(1) }]);
+    await use.store.errors.recover(user.id, [{ id: error!.id, entry: fix(1) }]);
     expect(await receipts(user)).toEqual([10]);
     await user.put([fix(1, { last: true }), fix(2)], 50);
     expect(await receipts(user)).toEqual([10, 50]);
@@ -40,7 +40,7 @@ export function receiptTests(use: Use): void {
     await user.moveAll();
     await use.store.usercache.put(user.id, { entries: [fix(1)], unusable: [], received_ts: [4] }, 70);
     const again = await user.moveAll();
-    expect(again).toMatchObject({ unchanged: 1, updated: 0, marked: { changed: null } });
+    expect(again).toMatchObject({ unchanged: 1, updated: 0, dirty: { changed: null } });
     expect(await receipts(user, 'timeseries')).toEqual([4, 7]);
   });
 

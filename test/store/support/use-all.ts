@@ -39,7 +39,7 @@ export async function useAll(store: Store): Promise<void> {
   await store.errors.list(id, { limit: 10, key: location, reason: 'bad_value', after: '0' });
   const errors = await user.errors();
   await store.errors.put(id, errors);
-  await store.errors.takeBack(
+  await store.errors.recover(
     id,
     errors.map((error) => ({ id: error.id, entry: fix(8) })),
   );
