@@ -86,7 +86,7 @@ export interface BodyShare {
   /** Counts the bytes as those of a caller. Throws a 429 `Problem` if other bodies of the caller leave no room. */
   belongsTo(userId: string): void;
   /** Resolves when this large body may be processed, until it is released. */
-  turn(): Promise<void>;
+  slot(): Promise<void>;
   /** Releases all bytes, and the slot for processing. Can be repeated. */
   release(): void;
 }
@@ -115,7 +115,7 @@ export class ByteBudget {
       ended,
       hold: (bytes: number) => this.#hold(holder, bytes),
       belongsTo: (userId: string) => this.#assign(holder, userId),
-      turn: () =>
+      slot: () =>
         new Promise<void>((start) => {
           if (this.#slots.push({ holder, start }) === 1) start();
         }),

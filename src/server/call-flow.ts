@@ -96,7 +96,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     checkBody(body);
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
     // An answer counts as unsent while it is made, and a caller has few made at a time.
-    const leave = route.fetches ? await counts.turn(caller.uuid) : () => {};
+    const leave = route.fetches ? await counts.slot(caller.uuid) : () => {};
     try {
       const release = route.fetches ? call.hold(streamBytes) : () => {};
       const result = await route.answer({

@@ -90,7 +90,7 @@ const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 /** What a caller may have open at once: a phone has a few calls open, a script that reads in parallel some. */
 const mostOpen = { calls: 64, streams: 8 };
 
-/** Pages of one caller that are being made at once; others wait for their turn. */
+/** Pages of one caller that are being made at once; others wait for a slot. */
 const mostPages = 4;
 
 interface Caller {
@@ -154,8 +154,8 @@ export class CallerCounts {
     };
   }
 
-  /** Resolves when a page of the caller may be made; what it returns is called when that is done. */
-  async turn(userId: string): Promise<() => void> {
+  /** Resolves when a page or diary of the caller may be made. The returned function releases the slot. */
+  async slot(userId: string): Promise<() => void> {
     const caller = this.#of(userId);
     if (caller.pages < mostPages) caller.pages += 1;
     else await new Promise<void>((begin) => caller.nextPages.push(begin));

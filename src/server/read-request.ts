@@ -30,7 +30,7 @@ export interface RequestBody {
   unread: string | null;
 }
 
-/** Bytes from which on a body waits for its turn before it is parsed. */
+/** Bytes from which on a body waits for a slot before it is parsed. */
 const largeBody = 256 * 1024;
 
 /** Characters that are kept of a body that is not a JSON object. */
@@ -58,7 +58,7 @@ export async function readRequest(
   const bytes = await readBody({ chunks: chunksOf(request, incoming), contentLength, contentEncoding }, rules);
   if (bytes.length === 0) return nothing;
   const size = bytes.length;
-  if (size > largeBody) await rules.share.turn();
+  if (size > largeBody) await rules.share.slot();
   const { text, notes } = decode(bytes);
   if (size > largeBody) free(bytes);
   try {

@@ -105,8 +105,8 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       };
       let leave = (): void => {};
       const enter = async (caller: UserRecord | string): Promise<void> => {
-        leave = await counts.turn(countCaller(call, caller, counts));
-        if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its turn came');
+        leave = await counts.slot(countCaller(call, caller, counts));
+        if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its page was made');
       };
       try {
         return await respond(call, await answerPage(route, pageCall, enter), parts);

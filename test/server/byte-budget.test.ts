@@ -165,7 +165,7 @@ describe('large bodies', () => {
     const order: number[] = [];
     const shares = [0, 1, 2].map((i) => {
       const own = share('ada');
-      void own.turn().then(() => order.push(i));
+      void own.slot().then(() => order.push(i));
       return own;
     });
     await tick();
@@ -223,7 +223,7 @@ it('every sender gets an answer, memory is bounded, and all room is released', a
       const contentLength = announces ? String(pieces * 50_000) : null;
       const rules = { limit: 1e7, share, tokenField: null, isKnown: () => true, admit: async () => {} };
       const status = await statusOf(
-        readBody({ chunks, contentLength, contentEncoding: null }, rules).then(() => share.turn()),
+        readBody({ chunks, contentLength, contentEncoding: null }, rules).then(() => share.slot()),
       );
       await tick();
       held -= came;

@@ -192,9 +192,9 @@ it('labels that are sent again pass beyond the limit of a day, and puts that fai
 it('of one caller four pages are made at a time, and the next begins when one is done', async () => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const begun: (() => void)[] = [];
-  const all = Array.from({ length: 6 }, () => counts.turn('ada').then((done) => void begun.push(done)));
+  const all = Array.from({ length: 6 }, () => counts.slot('ada').then((done) => void begun.push(done)));
   await Promise.all(all.slice(0, 4));
-  (await counts.turn('ben'))();
+  (await counts.slot('ben'))();
   expect(begun.length).toBe(4);
   begun[0]!();
   await all[4];
@@ -202,7 +202,7 @@ it('of one caller four pages are made at a time, and the next begins when one is
   begun[1]!();
   await all[5];
   for (const done of begun.slice(2)) done();
-  for (let i = 0; i < 4; i += 1) await counts.turn('ada');
+  for (let i = 0; i < 4; i += 1) await counts.slot('ada');
 });
 
 it('unknown keys beyond the limit are set aside, known ones never, and recovery brings them back', async () => {
