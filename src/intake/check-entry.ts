@@ -22,13 +22,13 @@ export const unusableReasons = {
   data_not_an_object: 'The data is no JSON object.',
 } as const;
 
-/** Why an element of a batch is not an entry: the reason that stands in the error timeseries. */
+/** Why an element of a batch is not an entry: the reason in the error timeseries. */
 export type UnusableReason = keyof typeof unusableReasons;
 
-/** Reason of a valid entry that is set aside as its caller uses too many keys. It can be recovered like any other. */
+/** Reason of a valid entry that is rejected because its caller uses too many keys. It can be recovered. */
 export const tooManyKeys = 'too_many_keys';
 
-/** Reason of a valid entry that is set aside as its caller stated too much in a day. It can be recovered too. */
+/** Reason of a valid entry that is rejected because its caller stated too much in a day. It can be recovered too. */
 export const tooManyStatements = 'too_many_statements';
 
 /** Characters (UTF-16 units) that a key may have. */
@@ -39,7 +39,7 @@ interface Flaw {
   message: string;
 }
 
-/** The result for one pushed value: a valid entry, or a value to set aside with the reason. */
+/** The result for one pushed value: a valid entry, or a rejected value with the reason. */
 export type Taken = Entry | UnusableEntry;
 
 /** True for a valid entry. */
@@ -58,7 +58,7 @@ export function takeEntry(pushed: JsonValue): Taken {
   return flaw === null ? inSeconds(pushed as unknown as Entry) : { entry: pushed, ...flaw };
 }
 
-/** Parses a JSON text and checks its value. A text that is not JSON is set aside as it is. */
+/** Parses a JSON text and checks its value. A text that is not JSON is rejected as it is. */
 export function takeText(text: string): Taken {
   try {
     return takeEntry(JSON.parse(text) as JsonValue);

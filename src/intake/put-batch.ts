@@ -33,7 +33,7 @@ export interface PutOptions {
   /** Seconds since the epoch. */
   now: () => number;
   /**
-   * Takes a line for each entry (DEBUG), for each value set aside (WARNING) and for the put (INFO). Default: none.
+   * Takes a line for each entry (DEBUG), for each rejected value (WARNING) and for the put (INFO). Default: none.
    */
   log?: Log;
   /** Whether the profile records the put. Default: true. */
@@ -52,8 +52,8 @@ export interface PutOptions {
  *
  * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its
  * length costs no memory. Each element is checked on its own (`takeEntry`): an entry may name its `metadata.platform`
- * or not, its times may be in milliseconds, it may be an object or JSON text. An invalid entry is set aside with the
- * reason and counted as `rejected`, and fails nothing. An entry replaces the one with the same identity: user,
+ * or not, its times may be in milliseconds, it may be an object or JSON text. An invalid entry is stored in the
+ * error timeseries with the reason, counted as `rejected`, and fails nothing. An entry replaces the one with the same identity: user,
  * `metadata.key` and `metadata.write_ts`. The same entries may be pushed any number of times, so a caller that was
  * interrupted starts again.
  *
@@ -90,9 +90,9 @@ function asSent(entry: Entry, tokenId: string | null): Entry {
   const isCorrection = metadata.key === keys.correction;
   if (tokenId === null && metadata.token_id === undefined && !isCorrection) return entry;
   const { author: _author, ...stated } = isCorrection ? data : {};
-  const { token_id: _token, ...told } = tokenId === null ? metadata : {};
+  const { token_id: _token, ...kept } = tokenId === null ? metadata : {};
   return {
-    metadata: (tokenId === null ? told : { ...metadata, token_id: tokenId }) as Metadata,
+    metadata: (tokenId === null ? kept : { ...metadata, token_id: tokenId }) as Metadata,
     data: isCorrection ? stated : data,
   };
 }

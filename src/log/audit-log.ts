@@ -12,7 +12,7 @@ export interface Act {
   who: string;
   /** What, such as `export` or `users token`. */
   action: string;
-  /** Whom it was about, by their `audit_key`: an erasure deletes the key, and nobody can tell any more who it was. */
+  /** Whom it was about, by their `audit_key`: an erasure deletes the key, and then the act names no person. */
   people: readonly string[];
   /** Flags that say how much, such as `--study sunny`. */
   how: string;

@@ -1,11 +1,12 @@
-// The messages that operators look for. Each is written by one function of `line`; `parseMessage` reads those of calls.
+// The messages that operators look for. Each is written by one function of `line`; `parseMessage` reads the messages of
+// calls.
 import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 
 /** What became of the entries of a put, counted. */
 export interface PutCounts {
   inserted: number;
   updated: number;
-  /** Set aside in the error timeseries. */
+  /** Stored in the error timeseries. */
   rejected: number;
 }
 
@@ -52,7 +53,7 @@ export const line = {
   /** Calls of unknown callers beyond the limit, whose lines are left out. */
   strangersLeftOut: (calls: number, since: string): string =>
     `Calls without a caller not logged = ${calls} since ${word(since)}`,
-  /** An account of somebody who joined a study and sent nothing was removed. */
+  /** An account that joined a study and sent nothing was removed. */
   accountExpired: (user: string, study: string): string =>
     about(user, `account expired: joined study ${word(study)} and sent nothing`),
   manyJoined: (study: string, people: number, most: number): string =>

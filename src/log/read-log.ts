@@ -90,7 +90,7 @@ async function* newLines(path: string, log: LogName, ends: Map<string, number>, 
     ends.set(log.name, position);
     yield lines;
   }
-  if (log.compressed) ends.set(log.name, Infinity); // nobody adds to it
+  if (log.compressed) ends.set(log.name, Infinity); // no process adds to it
 }
 
 async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: ReadOptions): Promise<LogName[]> {

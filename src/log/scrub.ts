@@ -22,7 +22,7 @@ export interface ScrubReceipt {
   left: { file: string; reason: string }[];
 }
 
-/** Somebody whom the logs must not name. */
+/** A person whom the logs must not name. */
 export interface ErasedPerson {
   /** Null if it is not known. */
   uuid: string | null;
@@ -33,7 +33,7 @@ export interface ErasedPerson {
 /**
  * Overwrites names and UUIDs with `erased---…` of the same length in all log files of a folder. The length stays, so
  * that a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's,
- * and, if it is an e-mail address, wherever it stands alone, also percent-encoded or in capitals, and as a part of a
+ * and, if it is an e-mail address, wherever it is a word of its own, also percent-encoded or in capitals, and as a part of a
  * path or key. Keys that a phone chose are overwritten in lines of its person. May be killed and repeated. A missing
  * folder has no files.
  */

@@ -30,7 +30,7 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Returns `text` for a screen: no control character and no mark that reorders text works, each stands there as
+ * Returns `text` for a screen: no control character and no mark that reorders text works, each appears as
  * `\u001b`. Line breaks and tabs stay. JSON keeps its meaning.
  */
 export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);

@@ -54,7 +54,7 @@ export class LogFiles {
   async write(lines: string): Promise<void> {
     if (this.#failure !== null && performance.now() - this.#failure.at < retryAfter) throw this.#failure.error;
     try {
-      if (this.#file !== null && !fs.existsSync(this.#file.path())) await this.#closeFile(); // somebody removed it
+      if (this.#file !== null && !fs.existsSync(this.#file.path())) await this.#closeFile(); // the operator removed it
       if (this.#file === null) await this.open();
       await this.#file!.write(lines);
       this.#failure = null;

@@ -52,7 +52,7 @@ export async function streamedAnswer(
   return new Response(ReadableStream.from(encoded()) as ReadableStream<Uint8Array>, { headers });
 }
 
-/** The headers of an answer that nobody may keep. */
+/** The headers of an answer that no cache may keep. */
 export function headersOf(call: Call, type: string): Record<string, string> {
   return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': call.id };
 }

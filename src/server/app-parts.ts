@@ -26,7 +26,7 @@ export interface AppParts {
   audit?: (act: Act) => Promise<void>;
   /** Every act of the audit log. Default: none. */
   acts?: () => Promise<Act[]>;
-  /** Of the program, for the operator. Default: not told. */
+  /** Version of the program, shown to the operator. Default: none. */
   version?: string;
   /** Tiles behind the maps of pages. Default: none. */
   tiles?: Tiles | null;

@@ -128,7 +128,7 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * A position that an app sends to the bare address of the server, since nobody typed the path: it is stored, or refused
+ * A position that an app sends to the bare address of the server, because the path was not typed: it is stored, or refused
  * so that the app keeps it. Any other POST there is refused in the same way.
  */
 function sentToRoot(

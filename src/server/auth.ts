@@ -80,7 +80,7 @@ export interface BasicToken {
   name: string;
 }
 
-/** The tokens of a header `Authorization`: of Bearer, and of Basic, which may be meant for a proxy. */
+/** The tokens of a header `Authorization`: of Bearer, and of Basic, which may be for a proxy. */
 export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: BasicToken | null } {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
   const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];

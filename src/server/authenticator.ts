@@ -65,7 +65,7 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
       return caller;
     },
 
-    /** Like `admit`, for a text that may be meant for somebody else: a 403 `Problem` becomes `refusal`. */
+    /** Like `admit`, for a text that may be the password of a proxy: a 403 `Problem` becomes `refusal`. */
     async admitIfKnown({ token, name }: BasicToken): Promise<void> {
       try {
         await self.admit(token);

@@ -25,7 +25,7 @@ const mebibyte = 1024 * 1024;
 /** JSON of a call that pushes nothing. */
 const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
-/** s; a process notes one fetch of a person in this time: nobody waits for the note, and a later one may be missing. */
+/** s; a process notes one fetch of a person in this time. A call does not wait for the note. */
 const fetchStep = 3600;
 
 const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
@@ -81,7 +81,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
     });
     for (const note of notes) call.log.write('WARNING', note);
 
-    // 3. The caller at the latest, and what they may still send.
+    // 3. Authenticate if not done yet; count the bytes.
     const { answerStranger } = route;
     if (answerStranger !== undefined && call.caller === null && isCallOfStranger(body)) {
       return jsonAnswer(call, answerStranger(body), () => {});

@@ -1,5 +1,5 @@
-// Metrics of the calls of one process, for Prometheus; those of all processes of a server are added up. Nobody's name
-// is in them.
+// Metrics of the calls of one process, for Prometheus; a server adds up the metrics of its processes. They name no
+// person.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Store } from '../store/store.ts';
 import type { Call } from './call.ts';

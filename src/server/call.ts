@@ -25,7 +25,7 @@ export interface Call {
   authenticated(caller: UserRecord): void;
   /** Why it failed, in a word; null: it did not. */
   failure: string | null;
-  /** Who has to act on its failure; null: nobody. */
+  /** Who has to act on its failure; null: it did not fail. */
   cause: Cause | null;
   /** Why it was refused, in a sentence; null: it was not. */
   reason: string | null;
@@ -38,7 +38,7 @@ export interface Call {
   hold(bytes: number): () => void;
   /** The form of failures for this caller: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
-  /** Called once at the end to give back what the call holds. */
+  /** Called once at the end to release what the call holds. */
   readonly leave: (() => void)[];
   /** Settles when a streamed answer is sent to its end; null for an answer in one piece. */
   streaming: Promise<void> | null;

@@ -23,7 +23,7 @@ export interface CallerLimits {
   bytesPerDay: number;
   /** Calls whose body is refused: they cost most and bring nothing. */
   refusedPerMinute: number;
-  /** Entries that the pipeline has not moved yet, and entries that were set aside. */
+  /** Entries that are pending, and entries that were rejected. */
   waitingEntries: number;
   /** Different keys that the service does not know. */
   unknownKeys: number;
@@ -47,12 +47,12 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'
 }
 
 /**
- * Limits of somebody who joined a study by its link and has not sent data for some days yet: anybody can have any
+ * Limits of a person who joined a study by its link and has not sent data for some days yet: anyone can have any
  * number of such accounts. They leave room for a phone that was offline for a month (32,000 entries, 11 MB).
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, waitingEntries: 50_000, unknownKeys: 100 };
 
-/** What counts entries of a user that wait or are set aside. */
+/** Counts the pending and the rejected entries of a user. */
 export interface CountedStore {
   usercache: Pick<Store['usercache'], 'summary'>;
   errors: Pick<Store['errors'], 'count'>;
@@ -99,7 +99,7 @@ interface Caller {
   /** Pages that are being made, and what begins those that wait. */
   pages: number;
   nextPages: (() => void)[];
-  /** Entries that wait or are set aside: the count of the store, and what was pushed since. */
+  /** Pending and rejected entries: the count of the store, and entries pushed since. */
   waiting: number | null;
   /** When the store counted them, seconds since the epoch. */
   counted_ts: number;
@@ -199,7 +199,7 @@ export class CallerCounts {
   }
 
   /**
-   * Counts entries of a put. Throws a 429 `Problem` if more would wait or be set aside than may. Asks the store only
+   * Counts entries of a put. Throws a 429 `Problem` if more would be pending or rejected than may. Asks the store only
    * near the limit, and not at every call.
    */
   async entries(user: UserRecord, more: number, store: CountedStore): Promise<void> {
@@ -213,14 +213,14 @@ export class CallerCounts {
       caller.waiting = (await store.usercache.summary(uuid)).count + (await store.errors.count(uuid));
     }
     if (caller.waiting + more > limit) {
-      const detail = `expected at most ${limit} entries to wait for the pipeline or to be set aside`;
+      const detail = `expected at most ${limit} entries to be pending or rejected`;
       throw met('waiting_entries', detail, limit, 10 * minute);
     }
     caller.waiting += more;
   }
 
   /**
-   * Returns the list with entries of unknown keys beyond the limit set aside. Asks the store for the keys of the user
+   * Rejects entries of unknown keys beyond the limit. Asks the store for the keys of the user
    * when a key comes that this process has not seen: other processes and recoveries count too.
    */
   async keys(
@@ -240,7 +240,7 @@ export class CallerCounts {
       if (!isNew(taken)) return taken;
       if (keys.size >= limit) {
         const message = `expected at most ${limit} different keys that the service does not know, found another one`;
-        return setAside(taken, tooManyKeys, message);
+        return rejectEntry(taken, tooManyKeys, message);
       }
       keys.add(taken.metadata.key);
       return taken;
@@ -248,8 +248,8 @@ export class CallerCounts {
   }
 
   /**
-   * Returns the list with labels, surveys, notes and corrections beyond those of a day set aside, but for those that
-   * the store has: they are sent again. `forget` takes back what was counted, where the put fails.
+   * Rejects labels, surveys, notes and corrections above the daily quota, except entries that the store already has
+   * (retries). `forget` subtracts what was counted if the put fails.
    */
   async statements(
     { uuid }: UserRecord,
@@ -264,7 +264,7 @@ export class CallerCounts {
       const isMuch = isStatement && this.#statements.of(uuid) + length > mostStatements;
       if (isMuch && !(await isStored(store, uuid, taken))) {
         const message = `expected at most ${mostStatements} characters a day of what a person states, found more`;
-        allowed.push(setAside(taken, tooManyStatements, message));
+        allowed.push(rejectEntry(taken, tooManyStatements, message));
         continue;
       }
       allowed.push(taken);
@@ -321,12 +321,12 @@ async function isStored(
   return (await usercache.find(userId, { ...range, keys: [key], limit: 1 })).entries.length > 0;
 }
 
-/** Sets an entry aside with its identity: a later push of it replaces it, and its times are not converted again. */
-function setAside(entry: Entry, reason: string, message: string): Taken {
+/** Rejects an entry with its identity: a later push of it replaces it, and its times are not converted again. */
+function rejectEntry(entry: Entry, reason: string, message: string): Taken {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
 }
 
-/** The list with corrections set aside that are more than their user may have. */
+/** Rejects corrections above the number that their user may have. */
 export async function withinCorrections(
   userId: string,
   list: readonly Taken[],
@@ -337,7 +337,7 @@ export async function withinCorrections(
   if (beyond.size === 0) return list;
   const message = `${limitText}, found another one`;
   return list.map((taken) =>
-    isEntry(taken) && beyond.has(taken) ? setAside(taken, tooManyCorrections, message) : taken,
+    isEntry(taken) && beyond.has(taken) ? rejectEntry(taken, tooManyCorrections, message) : taken,
   );
 }
 

@@ -30,8 +30,8 @@ export async function answerProblem(
 }
 
 /**
- * Logs whose token was refused, and notes it in their profile once a minute: `mobility status` shows it. False if the
- * token names nobody, nor the caller anybody who is registered.
+ * Logs whose token was refused, and notes it in their profile once a minute: `mobility status` shows it. False if
+ * neither the token nor the caller's claim names a registered user.
  */
 async function reportRefusal(
   { options }: Problem,

@@ -62,8 +62,8 @@ const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that lo
 const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
 
 /**
- * The same text in all cases in which nobody gets in: it does not reveal which studies and subgroups exist. An open
- * study shows itself by admitting people, so that a full hour may be told: phones try again.
+ * The same text for every refusal: it does not reveal which studies and subgroups exist. An open study shows itself by
+ * admitting people, so that the answer may name a full hour: phones try again.
  */
 export const unknownToken = 'this token is not known, or its study admits nobody now; ask the operator for a new one';
 

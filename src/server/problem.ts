@@ -89,7 +89,7 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
 
-/** Who has to act on a failed call: its caller, nobody but time (`limit`), or the operator (`server`). */
+/** Who has to act on a failed call: its caller, none because time solves it (`limit`), or the operator (`server`). */
 export type Cause = 'caller' | 'limit' | 'server';
 
 /** The cause of a problem. The status of an answer does not say it: some apps take no 4xx. */

@@ -1,4 +1,4 @@
-// The state of the store for whoever watches: counted at most once a minute, as Prometheus text. It names studies, and
+// The state of the store for monitoring: counted at most once a minute, as Prometheus text. It names studies, and
 // no person.
 import { Gauge, Registry } from 'prom-client';
 import { everyStand } from '../diary/status/all-statuses.ts';
@@ -11,19 +11,19 @@ import type { Store } from '../store/store.ts';
 import { shared } from './cached-result.ts';
 
 const freshFor = 60_000; // ms that figures stay valid
-/** Why entries are set aside. */
+/** Why entries are rejected. */
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
 
 const recently = 3600; // s; runs of this time are counted
 
-/** Figures of everybody together, before anybody is counted. Times are s. */
+/** Figures of all users together, before the first one is counted. Times are s. */
 const noCounts = () => ({
   ...{ users: 0, waiting: 0, failed: 0, lastRun: 0 },
   /** How long entries wait that a run could take. */
   waitingAge: 0,
   /** Members of each study. */
   studies: new Map<string, MemberCount>(),
-  /** Entries set aside, by reason. */
+  /** Rejected entries, by reason. */
   unusable: new Map<string, number>(),
   /** Durations of runs that ended lately, by result. */
   runs: { done: [] as number[], failed: [] as number[] },

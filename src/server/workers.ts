@@ -27,7 +27,7 @@ export interface Workers {
   stop(): Promise<void>;
 }
 
-/** Starts workers and resolves when all listen. Throws `MOBILITY_CONFIG` if one ends before that: it has said why. */
+/** Starts workers and resolves when all listen. Throws `MOBILITY_CONFIG` if one ends before that. */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const workers = new WorkerGroup(options);
   try {
@@ -97,7 +97,7 @@ function listening(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     worker.once('listening', ({ port }) => resolve(port));
     onEnd(worker, (reason) => {
-      const text = `a worker ended with ${reason} before it listened; what it said above tells why`;
+      const text = `a worker ended with ${reason} before it listened; its message above says why`;
       reject(new MobilityError('MOBILITY_CONFIG', text));
     });
   });

@@ -1,7 +1,7 @@
-// Turns of the event loop: long work goes on in slices, and of all that is under way one slice is done in a turn, so
-// that a short call never waits for more than one.
+// Long work runs in slices of 2 ms. One slice runs in each pass of the event loop, so that a short call never waits for
+// more than one.
 
-/** ms of work after which others get their turn. */
+/** ms of work after which other work may run. */
 const sliceLength = 2;
 
 type Waiting = () => void;
@@ -10,25 +10,25 @@ const others: Waiting[] = [];
 let isDue = false;
 
 /**
- * Resolves when it is the caller's turn: after everything that has arrived meanwhile, and never in the same turn as
+ * Resolves when the caller may run: after everything that has arrived meanwhile, and never in the same pass as
  * another. `urgent`: others wait for what the caller holds, such as a lock; it goes before those that are not.
  */
-function nextTurn({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
+function nextSlice({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {
     (urgent ? first : others).push(resolve);
-    if (!isDue) setImmediate(goOn);
+    if (!isDue) setImmediate(runNext);
     isDue = true;
   });
 }
 
-function goOn(): void {
+function runNext(): void {
   const next = first.shift() ?? others.shift();
   isDue = first.length + others.length > 0;
-  if (isDue) setImmediate(goOn);
+  if (isDue) setImmediate(runNext);
   next?.();
 }
 
-/** Tells long work when its slice is over: `if (slices.isOver()) await slices.next()`. */
+/** Says when a slice of long work is over: `if (slices.isOver()) await slices.next()`. */
 export interface Slices {
   isOver(): boolean;
   next(): Promise<void>;
@@ -52,12 +52,12 @@ class TimedSlices implements Slices {
   }
 
   async next(): Promise<void> {
-    await nextTurn(this.options);
+    await nextSlice(this.options);
     this.end = performance.now() + sliceLength;
   }
 }
 
-/** Runs a generator to its end; wherever it yields, others may get their turn. */
+/** Runs a generator to its end; wherever it yields, other work may run. */
 export async function inSlices<T>(steps: Generator<void, T>, options: { urgent?: boolean } = {}): Promise<T> {
   const slices = startSlices(options);
   for (;;) {

@@ -1,5 +1,4 @@
-// Entries of the platform `other`: what apps beside e-mission, trackers and imports tell, each from what it says
-// itself.
+// Entries of the platform `other`: from apps beside e-mission, trackers and imports, each from its own message only.
 import { createHash } from 'node:crypto';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';

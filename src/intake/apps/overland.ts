@@ -19,7 +19,7 @@ import { oneMotion } from './owntracks.ts';
 
 const origin: Origin = { program: 'overland' };
 
-/** Told by other fields of the entry, or the name of a network, which nobody needs to know. */
+/** Stored in other fields of the entry, or the name of a network, which is not needed. */
 const notReported = new Set([
   'timestamp',
   'altitude',
@@ -51,7 +51,7 @@ const batteryStates: Readonly<Record<string, BatteryStatus>> = {
 
 /**
  * The features of one batch, each on its own: fixes become locations with their motion and battery readings, events and
- * trips are kept as they are, under `overland/<name>`. What stands beside the batch (`current`, `trip`) comes again in
+ * trips are kept as they are, under `overland/<name>`. What is beside the batch (`current`, `trip`) comes again in
  * a batch of its own and is passed over. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
@@ -78,9 +78,9 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
     }
     mapped.entries.push(...fixOf(feature, properties, ts));
     const reading = batteryOf(properties, ts);
-    const said = JSON.stringify([properties.battery_level, properties.battery_state]);
-    if (reading !== null && said !== battery) mapped.entries.push(reading);
-    battery = said;
+    const state = JSON.stringify([properties.battery_level, properties.battery_state]);
+    if (reading !== null && state !== battery) mapped.entries.push(reading);
+    battery = state;
   }
   return mapped;
 }

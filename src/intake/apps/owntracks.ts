@@ -17,10 +17,10 @@ import {
 
 const origin: Origin = { program: 'owntracks' };
 
-/** Told by other fields of the entry, or names of networks and regions at which somebody was, which nobody needs. */
-const told = new Set(['_type', '_id', 'lat', 'lon', 'tst', 'acc', 'alt', 'vac', 'vel', 'cog', 'batt', 'bs']);
+/** Stored in other fields of the entry, or names of networks and regions, which are not needed. */
+const stored = new Set(['_type', '_id', 'lat', 'lon', 'tst', 'acc', 'alt', 'vac', 'vel', 'cog', 'batt', 'bs']);
 const hidden = ['SSID', 'BSSID', 'face', 'image', 'imagename'];
-const notReported = new Set([...told, ...hidden, 'motionactivities', 'topic']);
+const notReported = new Set([...stored, ...hidden, 'motionactivities', 'topic']);
 const notKept = new Set(['_id', ...hidden]);
 
 /**
@@ -85,7 +85,7 @@ function aside(one: Mapped['unusable'][number]): Mapped {
   return { entries: [], unusable: [one], passedOver: 0 };
 }
 
-/** Zeros are left out by the app in some fields and mean "unknown" in others: a speed of 0 is not told either way. */
+/** Zeros are left out by the app in some fields and mean "unknown" in others: a speed of 0 is left out either way. */
 function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
   const kmh = numberFrom(message.vel, 0);
   const fix = {
@@ -114,9 +114,9 @@ function positive(value: JsonValue | undefined): number | undefined {
 }
 
 /** One motion; several at the same time are used only if they mean "stationary" in a vehicle. */
-function motionOf(told: JsonValue | undefined): MotionType | null {
-  if (!Array.isArray(told)) return null;
-  return oneMotion(told, iosMotions);
+function motionOf(words: JsonValue | undefined): MotionType | null {
+  if (!Array.isArray(words)) return null;
+  return oneMotion(words, iosMotions);
 }
 
 /** The motion that a list of words means, by `names`; null for no motion, or several that do not go together. */

@@ -17,7 +17,7 @@ import {
 
 const origin: Origin = { program: 'traccar' };
 
-/** Told by other fields of the entry; `_` repeats the token. */
+/** Stored in other fields of the entry; `_` repeats the token. */
 const notReported = new Set(['timestamp', 'coords', 'battery', 'activity', '_']);
 
 const motions: Readonly<Record<string, MotionType>> = {
@@ -56,7 +56,7 @@ export function fromTraccar(locations: readonly JsonValue[]): Mapped {
   return mapped;
 }
 
-/** Told by other fields of the entry; `id` and `deviceid` are the token. */
+/** Stored in other fields of the entry; `id` and `deviceid` are the token. */
 const notReportedOfQuery = new Set(
   'id deviceid token timestamp lat lon location speed bearing heading altitude accuracy batt charge'.split(' '),
 );

@@ -89,15 +89,15 @@ export type LocalTimes = 'range' | 'one' | 'none';
 export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
   const zone = metadata.time_zone;
   const fields = times === 'none' ? [] : times === 'one' ? oneTime : timeRange;
-  const told = copyWithout(metadata as JsonObject, metadataTime.slice(1));
-  setLocalTimes(told, zone, [metadataTime]);
-  if (fields.length === 0) return { metadata: told as Metadata, data };
+  const stored = copyWithout(metadata as JsonObject, metadataTime.slice(1));
+  setLocalTimes(stored, zone, [metadataTime]);
+  if (fields.length === 0) return { metadata: stored as Metadata, data };
   const payload = copyWithout(
     data,
     fields.flatMap(([, local, text]) => [local, text]),
   );
   setLocalTimes(payload, zone, fields);
-  return { metadata: told as Metadata, data: payload };
+  return { metadata: stored as Metadata, data: payload };
 }
 
 function setLocalTimes(target: JsonObject, zone: string | undefined, fields: readonly LocalFields[]): void {
@@ -200,7 +200,7 @@ export function codeOf(
 }
 
 /**
- * The code that a name of the phone stands for, or a code itself: scripts that push what they once read back send
+ * The code for a name of the phone, or a code itself: scripts that push what they once read back send
  * entries in the form in which they are kept.
  */
 export function nameOrCode(

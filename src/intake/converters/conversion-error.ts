@@ -12,7 +12,7 @@ export const conversionReasons = {
   bad_time: 'A time lies outside the years 1 to 9999.',
 } as const;
 
-/** Why an entry could not be converted: the reason that stands in the error timeseries. */
+/** Why an entry could not be converted: the reason in the error timeseries. */
 export type ConversionReason = keyof typeof conversionReasons;
 
 /**

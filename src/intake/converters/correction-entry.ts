@@ -1,4 +1,4 @@
-// What somebody states about a day, alike on all platforms.
+// What a person states about a day, alike on all platforms.
 import { correctionKinds } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { kindOf } from '../../model/json.ts';
@@ -38,7 +38,7 @@ export function convertCorrection(entry: Entry): Conversion {
   for (const [field, most] of Object.entries(longest)) {
     checkText(data[field], `data.${field}`, most);
   }
-  // Nothing is set aside by chance: an empty source would mean every one.
+  // No time is excluded by chance: an empty source would mean every one.
   for (const field of ['name', 'source', 'token_id']) {
     if (data[field] === '')
       throw new ConversionError('out_of_range', `data.${field}: expected a text, found an empty one`);

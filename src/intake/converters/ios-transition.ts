@@ -3,7 +3,7 @@ import { states, transitions } from '../../model/payloads.ts';
 import { transitionConverter } from './transition.ts';
 
 /**
- * Payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code: such entries are set aside.
+ * Payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code: such entries are rejected.
  */
 export const convertIosTransition = transitionConverter({
   states: {

@@ -23,7 +23,7 @@ const serverFields: ReadonlySet<string> = new Set(
 /** Characters of JSON that one profile may have: it is read and written as a whole. */
 const maxProfileLength = 1024 * 1024;
 
-/** Miles per gallon of a car that nobody has described, as the original has it. */
+/** Miles per gallon of a car without a description, as the original has it. */
 const defaultMpg = 32;
 
 /** The routes under `/profile`. */

@@ -26,7 +26,7 @@ export const resultRoutes: readonly Route[] = [
     answers,
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
-    // The metrics screen of 2017 asks for everybody's figures without a token.
+    // The metrics screen of 2017 asks for the figures of all users without a token.
     answerStranger: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
   },
   {
@@ -58,7 +58,7 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
 }
 
 /**
- * By day and by what the user said. Everybody's figures are those of the caller's study, where a setting allows figures
+ * By day and by label. The figures of all users cover the caller's study, if a setting allows figures
  * at all.
  */
 async function byDay(call: RouteCall): Promise<object> {

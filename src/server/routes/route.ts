@@ -32,7 +32,7 @@ export interface RouteCall {
   put(taken: readonly Taken[]): Promise<PutCounts>;
   /** The settings that answers depend on. */
   config: Pick<Config, 'leastPeople'>;
-  /** Figures of everybody. */
+  /** Figures of all users. */
   everybody: Everybody;
   log: Log;
   /** Seconds since the epoch. */
@@ -56,12 +56,12 @@ export type Answer = object | AsyncIterable<string>;
 export interface Dialect {
   /** Name of the top-level field of the body that holds the token; null: none does. Default `user`. */
   tokenField?: string | null;
-  /** Where the app puts the token, as callers without one are told. Default: as the phones of this family do. */
+  /** Where the app puts the token, as the refusal of a call without a token says. Default: as the phones of this family do. */
   tokenPlace?: string;
   /** Parameters of the query, one of which holds the token where the header has none. */
   tokenParameters?: readonly string[];
   /**
-   * True: what a known caller sends and is no JSON object comes to the route as text, to be set aside. Such an app
+   * True: what a known caller sends and is no JSON object comes to the route as text, to be rejected. Such an app
    * would send it forever.
    */
   takesAnything?: true;

@@ -59,7 +59,7 @@ async function putOne({ body, put: store }: RouteCall): Promise<object> {
   return { putone: true, ...(await store([takeEntry(body.the_entry!)])) };
 }
 
-/** The documents as stored, and in the trips of a day what the user said about them. */
+/** The documents as stored; the trips of a day also have the labels of the user. */
 async function get({ caller, store }: RouteCall): Promise<object> {
   const documents = await store.documents.list(caller.uuid);
   const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn), null, { isBounded: true });
