@@ -64,8 +64,14 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
 const widest = 80; // columns
 
 function tripLines({ trip, way, said }: DayPart & { kind: 'trip' }, ids: boolean, dim: DiaryMarks['dim']): string[] {
-  const rows = way.map(({ clock, mode, distance, duration, estimated }) => [
-    ...[clock, mode.padEnd(12), distance.padStart(7), duration, estimated],
+  const rows = way.map(({ clock, mode, distance, duration, estimated, line }) => [
+    ...[
+      clock,
+      mode.padEnd(12),
+      distance.padStart(7),
+      duration,
+      [estimated, line].filter((one) => one !== '').join('; '),
+    ],
   ]);
   const words = said.map((text) => {
     const line = `         │ said: ${text}`;

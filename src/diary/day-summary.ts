@@ -2,7 +2,7 @@
 
 import { plainMode } from '../model/modes.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
-import type { Position, Section, Trip, TripRecord } from '../model/trip.ts';
+import type { Position, Section, TransitLine, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy } from '../model/trip-fields.ts';
 import type { Flagged } from './flags.ts';
 import { shownTexts } from './labels/label-text.ts';
@@ -17,6 +17,15 @@ export const tripsText = (count: number): string =>
 
 /** `PredictedModeTypes.LIGHT_RAIL` as `light rail`. */
 export const modeText = (sensedMode: string): string => plainMode(sensedMode).replaceAll('_', ' ');
+
+/** The line of a section: `N, SFMTA, from Embarcadero`; empty if none is known. */
+export function lineText(line: TransitLine | undefined): string {
+  return line === undefined ? '' : `${lineName(line)}, ${line.agency}, from ${line.from_stop}`;
+}
+
+/** The name by which riders know a line. */
+export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
+  route_short_name || route_long_name || route_id;
 
 /** m that no location shows, where they show in a length; else empty. */
 const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceText(metres)} estimated`);
@@ -49,6 +58,8 @@ export interface WayPart {
   distance: string;
   duration: string;
   estimated: string;
+  /** See `lineText`. */
+  line: string;
 }
 
 /** The parts of a day. `letterOf` names places. */
@@ -92,16 +103,17 @@ function stayText(from: number, to: number, observed: ObservedDay): string {
 }
 
 function wayParts({ sections, stops, start_zone }: Trip): WayPart[] {
-  const ofSection = ({ start_ts, end_ts, sensed_mode, distance, duration, estimated }: Section): WayPart => ({
+  const ofSection = ({ start_ts, end_ts, sensed_mode, distance, duration, estimated, transit }: Section): WayPart => ({
     clock: `${clockText(start_ts, start_zone)}-${clockText(end_ts, start_zone)}`,
     mode: modeText(sensed_mode),
     distance: distanceText(distance),
     duration: durationText(duration),
     estimated: estimatedText(estimated),
+    line: lineText(transit),
   });
   return sections.flatMap((section, i) => {
     const seconds = stops[i]?.duration ?? 0;
-    const wait = { clock: '', mode: 'waiting', distance: '', duration: durationText(seconds), estimated: '' };
+    const wait = { clock: '', mode: 'waiting', distance: '', duration: durationText(seconds), estimated: '', line: '' };
     return seconds < 60 ? [ofSection(section)] : [ofSection(section), wait];
   });
 }

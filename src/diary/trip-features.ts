@@ -114,6 +114,7 @@ function sectionCollection(section: Section, trip: Trip, index: number): Section
     sensed_mode: section.sensed_mode,
     ...(section.mode_confidence !== undefined && { mode_confidence: section.mode_confidence }),
     ...(section.mode_probabilities && { mode_probabilities: section.mode_probabilities }),
+    ...(section.transit && { transit: { ...section.transit } }),
     distance: section.distance,
     ...estimatedField(section.estimated),
     duration: section.duration,

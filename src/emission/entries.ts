@@ -283,6 +283,7 @@ export function cleanedSection(element: OfTrip, making: Making, index: number): 
       sensed_mode_str: name,
       speeds: section.speeds,
       distances: section.distances,
+      ...(section.transit && { transit: { ...section.transit } }),
     },
   };
 }

@@ -108,6 +108,12 @@ export const tables: Record<Kind, readonly Column[]> = {
       'place where the section ends, if it is the last of its trip and the trip has one; else empty',
     ),
     flags,
+    column('agency', 'text', 'transit agency of the line that was probably used; empty without a feed'),
+    column('route', 'text', 'short name of the line, or its long name if it has none'),
+    column('route_type', 'text', 'bus, tram, subway, rail or ferry'),
+    column('from_stop', 'text', 'stop where the person probably boarded'),
+    column('to_stop', 'text', 'stop where the person probably alighted'),
+    column('route_probability', 'number', 'probability of this line, 0 to 1, given the mode'),
     column('geometry', 'geometry', 'line of the section'),
   ],
   places: [

@@ -13,7 +13,7 @@ import { meaningOf } from '../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { distanceColumn, plainMode } from '../model/modes.ts';
 import { isTimeZone, justAfter, type TimeRange } from '../model/time.ts';
-import type { Position, Section, Silence, Trip, TripRecord } from '../model/trip.ts';
+import type { Position, Section, Silence, TransitLine, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import type { Store } from '../store/store.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
@@ -39,8 +39,14 @@ export interface Source {
 /** Rows of one kind for one person, in order of time. */
 export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
   const who = personRow(source.person);
+  // Stops say more exactly than cells where somebody was.
   // How much of a length is estimated says how far the stay is from the first location; a silence may begin with it.
-  const exact = { ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }), flags: null };
+  const exact = {
+    ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }),
+    flags: null,
+    from_stop: null,
+    to_stop: null,
+  };
   const hidden = source.coarse !== undefined && kind !== 'points' && kind !== 'locations' ? exact : {};
   for await (const row of makers[kind](source)) yield { ...who, ...row, ...hidden };
 }
@@ -218,7 +224,20 @@ function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, i
     sensed_mode: section.sensed_mode,
     start_place_id: i === 0 && !follows ? trip.start_place.id : null,
     end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
+    ...lineRow(section.transit),
     geometry: { type: 'LineString', coordinates: section.coordinates },
+  };
+}
+
+function lineRow(line: TransitLine | undefined): Row {
+  if (line === undefined) return {};
+  return {
+    agency: line.agency,
+    route: line.route_short_name || line.route_long_name,
+    route_type: line.route_type,
+    from_stop: line.from_stop,
+    to_stop: line.to_stop,
+    route_probability: line.probability,
   };
 }
 

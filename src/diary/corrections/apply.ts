@@ -135,8 +135,9 @@ class CorrectedStretch {
     const link = this.trips[i];
     const meant = link?.trip.sections.find(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
     if (link === undefined || meant === undefined) return 'without effect';
-    const { mode_confidence: _, mode_probabilities: _others, ...rest } = meant;
-    const stated = { ...rest, sensed_mode: sensedMode(mode), source };
+    const { mode_confidence: _, mode_probabilities: _others, transit, ...rest } = meant;
+    const isSame = sensedMode(mode) === meant.sensed_mode;
+    const stated = { ...rest, sensed_mode: sensedMode(mode), source, ...(isSame && transit && { transit }) };
     const sections = link.trip.sections.map((section) => (section === meant ? stated : section));
     this.replace(i, 1, [linkOf(link, { ...link.trip, sections })]);
     return 'applied';

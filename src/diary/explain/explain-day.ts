@@ -6,9 +6,9 @@ import { linkLimits } from '../../analysis/trips/chain-links.ts';
 import { journeyLimits, type StopReason } from '../../analysis/trips/journeys.ts';
 import { type BoundaryRule, boundLimits } from '../../analysis/trips/trip-bounds.ts';
 import { formatForPeople } from '../../model/time.ts';
-import type { Section, Trip, TripEvidence, TripRecord } from '../../model/trip.ts';
+import type { Section, TransitLine, Trip, TripEvidence, TripRecord } from '../../model/trip.ts';
 import { estimatedOf, zoneWithin } from '../../model/trip-fields.ts';
-import { modeText } from '../day-summary.ts';
+import { lineText, modeText } from '../day-summary.ts';
 import { clockText, distanceText, durationText } from '../number-text.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
 
@@ -205,9 +205,18 @@ function modeReason(section: Section, zone: string): Reason {
   const said = [...(mode_confidence === undefined ? [] : [[sensed_mode, mode_confidence] as const]), ...others];
   const chances = said.map(([name, p]) => `${modeText(name)} ${p.toFixed(2)}`);
   const times = `${clockText(start_ts, zone)}-${clockText(end_ts, zone)}`;
-  const text = `${times} ${modeText(sensed_mode)}: ${chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known'}; on average ${Math.round(speed)} km/h`;
+  const text = `${times} ${modeText(sensed_mode)}: ${chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known'}; on average ${Math.round(speed)} km/h${lineReason(section.transit)}`;
   const values = { start_ts, end_ts, mode: modeText(sensed_mode), average_km_h: Math.round(10 * speed) / 10 };
   return reason('mode', null, text, { ...values, ...Object.fromEntries(said.map(([name, p]) => [modeText(name), p])) });
+}
+
+/** The line, how sure it is, and what it may have been instead. */
+function lineReason(line: TransitLine | undefined): string {
+  if (line === undefined) return '';
+  const { probability, to_stop, alternatives, feed_age_days } = line;
+  const others = alternatives.length === 0 ? '' : `, or ${alternatives.join(' or ')}`;
+  const old = feed_age_days === undefined ? '' : `; the feed is ${feed_age_days} days away from this day`;
+  return `; line ${lineText(line)} to ${to_stop}, probability ${probability.toFixed(2)}${others}${old}`;
 }
 
 /** A mode less probable than this is not shown beside the others. */

@@ -1,5 +1,5 @@
 // One day as people see it: what it came to, its bar, a map, and a list of stays, trips and what is not known.
-import { modeTotals, zonesText } from '../../diary/day-summary.ts';
+import { lineName, modeTotals, zonesText } from '../../diary/day-summary.ts';
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { shownTexts } from '../../diary/labels/label-text.ts';
 import { formatTime } from '../../model/time.ts';
@@ -165,6 +165,9 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   const last = actions.ofTrip?.(trip);
   const foot = row(last ? 'foot' : 'foot bare', null, 'thin', last);
   const id = markup`${`trip-${trip.id}`}`;
+  const line = ({ transit }: Section): MarkupValue =>
+    transit &&
+    markup`<span class="soft small">${t.me.line(lineName(transit), transit.agency, transit.from_stop)}</span>`;
   const [only] = sections;
   if (sections.length === 1 && only !== undefined) {
     const { name: look } = styleOf(only.sensed_mode);
@@ -173,7 +176,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
       'head sec',
       timeTag(start_ts, start_zone, t),
       look,
-      markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${note}${asks(only.id)}`,
+      markup`<h3 class="m">${icon(look)}${words}</h3><span class="d">${figures(duration, distance)}</span>${line(only)}${note}${asks(only.id)}`,
     );
     return markup`<li class="trip" id="${id}" tabindex="-1">${head}${foot}</li>`;
   }
@@ -183,7 +186,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
       'sec',
       timeTag(section.start_ts, start_zone, t),
       look,
-      markup`<span class="m">${icon(look)}${t.me.section(section.sensed_mode)}</span><span class="d">${figures(section.end_ts - section.start_ts, section.distance)}</span>${asks(section.id)}`,
+      markup`<span class="m">${icon(look)}${t.me.section(section.sensed_mode)}</span><span class="d">${figures(section.end_ts - section.start_ts, section.distance)}</span>${line(section)}${asks(section.id)}`,
     );
     const stop = stops[i];
     if (stop === undefined || stop.duration < 60) return [part];

@@ -382,6 +382,8 @@ export const en = {
     trip: (place: string): string => `To ${place}`,
     roundTrip: (place: string): string => `Round trip from ${place}`,
     byMode: (mode: string, place: string): string => `${mode} to ${place}`,
+    /** A section by public transport; `stop`: where it began. */
+    line: (name: string, agency: string, stop: string): string => `${name} (${agency}) from ${stop}`,
     waited: 'Waited',
     estimated: (length: string): string => `${length} of it estimated`,
     beganOn: (when: string): string => `Began on ${when}`,
