@@ -1,17 +1,14 @@
-// What a segmenter is: a stretch of one user's data and the state to go on with in; trips with their sections, and that
-// state, out.
-
+// The contract of a segmenter: a stretch of one user's data and the state before it -> trips, and the state after them.
 import type { Resume, TransitLine, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 
 /**
- * s before the first and after the last location of an group. Within this a candidate may still be joined to the next
- * one, and what the phone sent in it says where the group begins and ends (by hand: longer than the longest wait of a
- * journey).
+ * s before and after a candidate group that decide on it: a candidate within this time joins the group, and what the
+ * phone sent in it sets the start and end (by hand: longer than the longest wait of a journey).
  */
 export const lookAround = 2700;
 
-/** One user's data: from `lookAround` before the state to go on with up to `loadedUntil`. */
+/** One user's data, from `lookAround` before the state up to `loadedUntil`. */
 export interface Stretch extends Observations {
   /** The data are complete below this time; infinite: there are no later ones. */
   loadedUntil: number;
@@ -23,20 +20,20 @@ export interface Stay {
   enter_ts: number;
 }
 
-/** A point of the way of a trip. */
+/** A point of the path of a trip. */
 export interface PathPoint {
   ts: number;
   latitude: number;
   longitude: number;
   /** m above sea level; null: unknown */
   altitude: number | null;
-  /** m of the way since the trip began */
+  /** m along the path since the start of the trip */
   length: number;
 }
 
 /** A mode with its probability, and the probability of every possible mode; they sum to 1. */
 export interface Mode {
-  /** As clients read it: `PredictedModeTypes.X`, or `MotionTypes.X` where nothing but the phone's word is known. */
+  /** As clients read it: `PredictedModeTypes.X`, or `MotionTypes.X` if only motion readings are known. */
   sensed_mode: string;
   mode_confidence: number;
   /** By name, the mode itself among them. */
@@ -62,9 +59,9 @@ export interface SegmentedTrip {
   end_ts: number;
   end: { latitude: number; longitude: number };
   sections: SegmentedSection[];
-  /** m of its way that the phone recorded, with the straight way from the stay before it */
+  /** m of its path that the phone recorded, and the straight line from the stay before it */
   recorded: number;
-  /** Way from the stay before that nobody saw; null: the trip began at that stay. */
+  /** The path from the stay before, if it was not recorded; null: the trip began at that stay. */
   unseen: Untracked | null;
   /** The trip follows from data up to this time; null: also from there being no later ones. */
   settledTs: number | null;
@@ -80,7 +77,7 @@ export interface SegmentedTrip {
 /** What a segmenter made of a stretch. */
 export interface Segmented {
   trips: SegmentedTrip[];
-  /** Where the next stretch goes on, backward the last trip; null: nowhere yet. */
+  /** The state with which the next stretch begins; null: there is none yet. */
   nextState: Resume | null;
 }
 
@@ -91,8 +88,8 @@ export interface Segmented {
  * - Trips are in order of time and do not overlap; each `first.ts` occurs once.
  * - A trip is given only when nothing loaded later can change it: its `settledTs` is not before its `end_ts`, and lies
  *   below `loadedUntil`; at the end of the data (`loadedUntil` infinite) it may be null, which makes the trip a draft.
- * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one look at all data. `nextState` is
- *   the state before the trip that is still open, or at the last location where none is; a stretch that gives neither a
+ * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one look at all data.
+ *   `nextState` is the state before the trip that is still open, or at the last location where none is; a stretch that gives neither a
  *   trip nor a later `nextState` is read again at twice the length.
  */
 export interface Segmenter {
@@ -117,5 +114,5 @@ export const shippedNames = {
 export const versionWith = ({ full, sparse, crf, crfSparse }: Record<keyof typeof shippedNames, string>): string =>
   [codeVersion, full, sparse, crf, crfSparse].join(' ');
 
-/** That of `shippedSegmenter`. */
+/** The version of `shippedSegmenter`. */
 export const shippedVersion = versionWith(shippedNames);

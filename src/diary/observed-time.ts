@@ -1,5 +1,11 @@
-// What is known of each local day: when the user moved, when they stayed, and when nobody knows. The kinds of time of a
-// day sum to its length, also where the clock changes or the user crosses zones.
+// Observed time: trips, gaps, causes and corrections -> the parts of each local day: moving, staying or unobserved.
+//
+//   trips      |--trip--|             |--trip--|
+//   gaps                    |--gap--|
+//   causes                    |off--------|                       known from elsewhere: explains a gap, makes none
+//   day        moving   stay|unobserved|stay... moving  staying
+//
+// The parts of a day add up to its length, also if the clock changes or the user crosses time zones.
 
 import type { Exclusion } from '../model/pipeline-state.ts';
 import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
@@ -10,7 +16,7 @@ import { isAdded } from './corrections/apply.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type CorrectionStore, concernedTime, holding, readCorrections } from './corrections/read-corrections.ts';
 
-/** Why nothing is known of a time. */
+/** Why a time was not observed. */
 export type UnobservedReason =
   | SilenceReason
   | 'nothing received'
@@ -24,7 +30,7 @@ export type UnobservedReason =
 /** The reasons that somebody or the phone decided on; of all others the phone is silent. */
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
-/** A time of which nothing is known, and why. */
+/** A time that was not observed, and why. */
 export type Unobserved = TimeRange & { reason: UnobservedReason };
 
 /** A part of a day. */
@@ -59,7 +65,7 @@ export interface ObservedSource {
   observed: PipelineState['observed'];
   /** The zone where no trip says one. */
   zone: string;
-  /** Why unobserved time was not observed, where more is known than the phone said; of several the first counts. */
+  /** Causes that override the phone's own reason; the first match wins. */
   causes?: readonly Unobserved[];
   /** What corrections say: entries that are not analysed, and times at home. Absent: nothing. */
   setAside?: readonly Exclusion[];
@@ -157,7 +163,7 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
   ];
 }
 
-/** What is known of any time. */
+/** Inputs of `dayOf`: trips, gaps, causes and corrections. */
 interface Known {
   moves: readonly (TimeRange & { added: boolean })[];
   silences: readonly Unobserved[];

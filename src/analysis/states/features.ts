@@ -17,8 +17,8 @@ import { SortedWindow } from './sorted-window.ts';
 export const cellSeconds = 15;
 
 /**
- * Names of the features, in the order of the models. Their numbers are seconds, but for `v2m` and the like (minutes) and
- * the quantile after `_`. They are stored in `models`: do not rename.
+ * Names of the features, in the order of the models. Numbers are seconds, but minutes before "m", and quantiles after
+ * "_". They are stored in `models`: do not rename.
  */
 export const featureNames: readonly string[] = `
   since until gap gapv

@@ -1,6 +1,13 @@
-// Step "journeys": an group's candidates and states -> journeys. A wait within a journey joins, an errand parts, a
-// phantom goes.
-
+// Journeys: the candidates of a group -> journeys. A wait joins two candidates, a stay parts them, a phantom is no travel.
+//
+//   candidates   |--walk--|     |---bus---|         |--walk--|      |.|
+//   stops                  5 min           25 min              10 min
+//   journeys     |========================|         |========|       phantom: nothing moved
+//                 wait: walk to a vehicle   stay: no vehicle next
+//
+// A stop is a wait if the score of its features (weights fitted by `tools/train/joint.mjs`) is above 0, and nothing
+// rules it out: a restart of the phone, more than 40 minutes, or no vehicle afterwards. A candidate is first cut at
+// rests of 10 minutes; waits join the parts again.
 import { distance, type LatLon } from '../../model/geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
 import type { Candidate } from '../clean/candidates.ts';
@@ -12,30 +19,31 @@ import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
 import { movingBetween, movingSpans, secondsIn } from '../states/segments.ts';
 
-/** Limits of journeys. Set by hand on the developers' days, but what is marked physical. */
+/** Thresholds, by hand on the developers' own recorded days, except where marked physical. */
 export const journeyLimits = {
-  /** s; nobody waits longer for a bus: the longest headway one bears (physical) */
+  /** s; the longest headway of a bus that people wait for (physical) */
   longestWait: 2400,
-  /** m; a trip under way that leads so far may turn out to continue the one before */
+  /** m; an open trip that leads this far may continue the journey before it */
   leastAfter: 800,
-  /** s; a candidate is cut at a rest as long as this */
+  /** s; a candidate is cut at rests this long */
   errand: 600,
-  /** m; who rests stays: farther apart the ends of a rest were not one (physical) */
+  /** m; if its ends lie farther apart, it was no rest (physical) */
   restExtent: 300,
-  /** m; a candidate without movement that stays within this is a phantom, a receiver's error */
+  /** m; a candidate without movement that stays within this is a phantom: an error of the receiver */
   phantom: 150,
-  /** Confidence from which a motion reading speaks against a phantom, if it got on faster than this, m/s (physical) */
+  /** Confidence of a motion reading that contradicts a phantom, if the user was faster than `phantomSpeed`. */
   phantomConfidence: 50,
-  /** s before the first location in which readings count, too: of a short walk the phone notices the end only */
+  /** s before the first location in which readings count, too: phones notice a short walk at its end */
   noticedLate: 180,
+  /** m/s (physical) */
   phantomSpeed: 0.2,
-  /** m; what stays within this is a phantom whatever moved: no receiver indoors is surer (physical) */
+  /** m; what stays within this is always a phantom: receivers indoors are no better (physical) */
   standing: 60,
-  /** m; so far from where the user was a phone may notice late that they left; farther, the way was another one */
+  /** m; a phone may notice a departure this late; a longer path was another trip */
   lateNotice: 2500,
 };
 
-/** Why two neighbouring trips are one journey or two; kept with the trip. */
+/** Why two neighbouring candidates are one journey or two. Stored with the trip. */
 export type StopReason =
   | 'change of vehicle'
   | 'walk to a vehicle'
@@ -47,7 +55,7 @@ export type StopReason =
   | 'parked'
   | 'stay';
 
-/** Figures of a stop, in the order of the models. */
+/** Features of a stop, in the order of the weights in `models`. Stored there: do not rename. */
 export const stopFeatures = [
   'one',
   'ln stop',
@@ -62,17 +70,17 @@ export const stopFeatures = [
   'ln way next',
 ] as const;
 
-/** Candidates, or a part of one; indexes of `locations`. */
+/** One or more candidates, or a part of one; indexes into `locations`. */
 export interface GroupPart {
   startIndex: number;
   endIndex: number;
-  /** The last candidate of it. */
+  /** Its last candidate. */
   last: Candidate;
 }
 
-/** What is one journey. */
+/** One journey. */
 export interface Journey extends GroupPart {
-  /** Stops that were found to be waits, and what the stop after the journey was found to be. */
+  /** Its waits, and the reason for the stop after it. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
   after: StopReason | null;
   phantom: boolean;
@@ -80,14 +88,14 @@ export interface Journey extends GroupPart {
 
 /** A candidate, or a part of one. */
 interface Piece extends GroupPart {
-  /** First and last movement, those that continue it into the stops beside it included; null: it does not move. */
+  /** Start and end of its movement, which may reach into the stops around it; null: it does not move. */
   moved: { start: number; end: number } | null;
 }
 
 /** A piece that moves. */
 type Travel = Piece & { moved: NonNullable<Piece['moved']> };
 
-/** The last journey that travels, since when it moves, and its last piece. */
+/** The last journey that moves, when it began to move, and its last piece. */
 interface Open {
   journey: Journey;
   since: number;
@@ -95,8 +103,8 @@ interface Open {
 }
 
 /**
- * Journeys in order of time. Travel is judged against the travel before it: what lies inside a wait isSameGroup to it.
- * `from`: where the user was before, if the way from there was seen.
+ * Journeys in order of time. A moving piece is compared with the previous moving piece, so phantoms inside a wait belong
+ * to it. `from`: the place before the group, if the path from there was recorded.
  */
 export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journey[] {
   const journeys: Journey[] = [];
@@ -128,7 +136,7 @@ export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journe
 
 const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
-/** The candidates, each with its movement and what continues it outwards, up to the pieces beside it. */
+/** The parts of all candidates, each with its movement, up to the parts around it. */
 function splitGroup(decoded: DecodedGroup): Piece[] {
   const { group, locations, segments } = decoded;
   const moving = movingSpans(segments);
@@ -147,7 +155,7 @@ function splitGroup(decoded: DecodedGroup): Piece[] {
   return pieces;
 }
 
-/** The parts of a candidate between rests so long that each may have been an errand: a wait joins them again. */
+/** Cuts a candidate at long rests. Each may be an errand; a wait joins the parts again. */
 function splitCandidate({ locations, segments, track }: DecodedGroup, candidate: Candidate): GroupPart[] {
   const parts: GroupPart[] = [];
   const { endIndex } = candidate;
@@ -166,16 +174,16 @@ function splitCandidate({ locations, segments, track }: DecodedGroup, candidate:
   return [...parts, { startIndex, endIndex, last: candidate }];
 }
 
-/** A stop between two pieces that travel, and what speaks for a wait in it. */
+/** A stop between two moving pieces, and its features. */
 export interface StopFigures {
   start_ts: number;
   end_ts: number;
-  /** Why it cannot be a wait, whatever else speaks for one; null: it can. */
+  /** Why it cannot be a wait; null: it can. */
   never: StopReason | null;
   features: number[];
 }
 
-/** Whether the user who moves since then and stops between `before` and `next` is still under way, and why. */
+/** Decides whether the stop between `before` and `next` is a wait; `since`: when the journey began to move. */
 function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: Travel) {
   const { never, features } = describeStop(decoded, since, before, next);
   if (never) return { isWait: false, reason: never };
@@ -190,7 +198,7 @@ function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: T
   return { isWait: true, reason };
 }
 
-/** The figures of the stop between two pieces. */
+/** The features of the stop between two moving pieces. */
 function describeStop(
   { track, segments, events, locations, legs, probabilities }: DecodedGroup,
   since: number,
@@ -213,7 +221,7 @@ function describeStop(
   const never = ((): StopReason | null => {
     if (someWithin(events, locations[before.endIndex]!.ts, locations[next.startIndex]!.ts, isRestart)) return 'restart';
     if (end_ts - start_ts > journeyLimits.longestWait) return 'too long';
-    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to go on by foot or bicycle
+    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to continue on foot or by bicycle
   })();
   const isNext = goes >= 0 && legs[goes]!.before === came;
   const parked = isNext ? legs[goes]!.parked * probabilities.pairs[goes]![twoCars]! : 0;
@@ -233,24 +241,21 @@ function describeStop(
     parked,
     Math.log(1 + Math.min(walked, 900) / 60),
     way(since, a.end),
-    way(a.end, b.end), // from the end of the rest on: the phone may have noticed late that the user went on
+    way(a.end, b.end), // from the end of the rest: the phone may notice late that the user continued
   ];
   return { start_ts, end_ts, never, features };
 }
 
-/** Index of car after car among the pairs of modes. */
+/** Index of "car, then car" in the marginals of a pair. */
 const twoCars = 2 * modes.length + 2;
 
-/** Stops between the pieces of an group as far as each follows travel, for the fit. */
+/** For training: the stops between the moving pieces of a group. */
 export function describeStops(decoded: DecodedGroup): StopFigures[] {
   const travels = splitGroup(decoded).filter(isTravel);
   return travels.slice(1).map((next, i) => describeStop(decoded, travels[i]!.moved.start, travels[i]!, next));
 }
 
-/**
- * True for a candidate of a phone at rest: nothing moved, nothing lies far off, and the phone did not say that it
- * moves.
- */
+/** True if the phone was at rest: no movement, no distance, and no readings of movement. */
 function isPhantom({ locations, motions, track }: DecodedGroup, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
   const away = start ? distance(start, track.positionAt(from)) : 0;

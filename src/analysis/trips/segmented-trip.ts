@@ -1,5 +1,4 @@
-// A journey of a decoded group -> a trip: its bounds, legs, modes and way, and what it was made by.
-
+// A journey of a decoded group -> a trip: its bounds, its sections with modes and paths, and the evidence for them.
 import { distance } from '../../model/geo/distance.ts';
 import type { TripEvidence, Untracked } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
@@ -23,7 +22,7 @@ import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 /** How the trips, places, sections and stops were found. */
 const source = 'StateSequence';
 
-/** The trip of one journey. `notAfter`: when the next one begins; `isLast`: it is the last of its group. */
+/** The trip of one journey. `notAfter`: start of the next one; `isLast`: it is the last of its group. */
 export function toSegmentedTrip(
   decoded: DecodedGroup,
   journey: Journey,
@@ -54,7 +53,7 @@ export function toSegmentedTrip(
   });
 }
 
-/** The way from a stay to the first location of a trip, if nobody saw it. */
+/** The path from a stay to the first location of a trip, if it was not recorded. */
 export function unseenBefore(
   { events, motions, segments }: DecodedGroup,
   stay: Stay,
@@ -87,7 +86,7 @@ function recordedMetres(track: Track, firstTs: number, end: number, stay: Stay |
 
 type FieldSources = Pick<DecodedGroup, 'group' | 'locations' | 'outliers'>;
 
-/** What a trip follows from, and what follows from it. All trips of an group are settled together. */
+/** Fields that trips with and without travel share. All trips of a group are settled together. */
 function commonFields(
   { group, locations, outliers }: FieldSources,
   { startIndex, endIndex, last: { resume } }: GroupPart,
@@ -99,7 +98,7 @@ function commonFields(
   return { first, last, settledTs: group.settledTs, resume: nextState, needsFrom, source };
 }
 
-/** As the diary says it, so that a run that goes on from the stored place finds the same. */
+/** Rounded as in the diary, so that a run that continues from the stored place finds the same. */
 function shownPlace({ latitude, longitude }: { latitude: number; longitude: number }) {
   return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
@@ -115,7 +114,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   const ways = legs.map((leg) => slicePath(path, leg.start, leg.end));
   return legs.map((leg, i) => {
     const way = ways[i]!;
-    // A stop is at one spot: what its ends lie apart belongs to the way on from there.
+    // A stop is one place: the distance between its ends belongs to the section after it.
     const { latitude, longitude } = ways[i - 1]?.at(-1) ?? way[0]!;
     const length = way[0]!.length - distance({ latitude, longitude }, way[0]!);
     const first = withFields(way[0]!, { latitude, longitude, length });
@@ -131,7 +130,7 @@ function onlyLeg(cells: Cells, start: number, end: number): Leg {
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
-/** Rides that the user stayed in through a silence are one. */
+/** Joins motor legs if the user stayed in the vehicle over the gap between them. */
 function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
   const closed: Leg[] = [];
   for (const leg of legs) {
@@ -142,7 +141,7 @@ function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Mo
   return closed;
 }
 
-/** Whether the user went on in a vehicle through the silence between two legs: the phone felt it. */
+/** True if motion readings show a vehicle in the gap between two motor legs. */
 function rodeOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
   if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
   if (track.firstAfter(after.start) > track.firstAfter(before.end)) return false;

@@ -1,5 +1,12 @@
-// Step "bounds": when a journey really began and ended. The first location comes late, the last one stays long.
-
+// Bounds: when a journey really began and ended. The first location comes late, the last ones come from the rest.
+//
+//   locations          |            o   o  o  o   o ooooo
+//   states             still   walk walk  motor motor walk still
+//   geofence exit                 !                                Android: 165 s after the departure
+//   start, end              |<--------------------------->|
+//
+// The states move a bound by up to 240 s. A late geofence exit (Android) or readings of walking (iPhone) set an earlier
+// start. The stay before the trip and the next trip limit both.
 import { distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/speed.ts';
 import { transitions } from '../../model/payloads.ts';
@@ -25,27 +32,23 @@ import { cellSeconds } from '../states/features.ts';
 import { geofenceDelay, movingSpans, type Segment } from '../states/segments.ts';
 import type { Cells } from '../states/viterbi.ts';
 
-/** All set by hand on the developers' days. */
+/** Thresholds, by hand on the developers' own recorded days, except where marked physical. */
 export const boundLimits = {
-  /** s; the states move a start or an end at most this far */
+  /** s; the states move a bound at most this far */
   reach: 240,
-  /** s; a movement that ended this little before the start still leads into it */
+  /** s; movement that ended this soon before the start still belongs to the trip */
   lead: 30,
-  /** s; Android, silent for longer than this before the first location, noticed late that the user left */
+  /** s; after a longer gap before the first location, an Android phone noticed the departure late */
   silence: 300,
-  /** s; a phone that was awake for so long before the user moved did not notice it late (physical) */
+  /** s; a phone that was awake this long before the movement did not notice it late (physical) */
   awake: 45,
-  /**
-   * iPhones tell of walking while their locations sleep: least share of it in a cell, the longest hole, and how far
-   * back, s
-   */
+  /** iPhones report walking without locations: least share of it in a cell, then its longest gap and reach back, s. */
   walking: 0.3,
   walkingHole: 90,
   walkingReach: 1200,
   /**
-   * Where nothing tells the way to the first location, an iPhone's readings alone tell since when the user moved: the
-   * longest hole between them, and before a ride (who walked to a vehicle and waits in it is under way), and the
-   * longest stillness in a hole, s
+   * If no stay shows where the user came from, an iPhone's readings alone give the start. s: the longest gap between
+   * readings, the longest before a ride (the user may wait in the vehicle), and the longest rest in a gap.
    */
   movingHole: 90,
   holeBeforeRide: 420,
@@ -54,7 +57,7 @@ export const boundLimits = {
   leastMovement: 30,
 };
 
-/** What set a boundary; kept with the trip. */
+/** The rule that set a bound. Stored with the trip. */
 export type BoundaryRule =
   | 'location'
   | 'movement'
@@ -70,21 +73,21 @@ export interface JourneySpan {
   last: Location;
   /** The last candidate of it. */
   candidate: Candidate;
-  /** Where the user was before; null: not known. */
+  /** The stay before it; null: not known. */
   stay: Stay | null;
-  /** True when nobody saw the way from there. */
+  /** True if the path from there was not recorded. */
   isUnseen: boolean;
   /** When the trip after it starts. */
   notAfter: number;
 }
 
-/** When a journey starts and ends, in seconds since the epoch, and the rule backward each. */
+/** Start and end of a journey, s since the epoch, and the rule for each. */
 export interface Bounds {
   start_ts: number;
   end_ts: number;
   start: BoundaryRule;
   end: BoundaryRule;
-  /** How the user moved at the beginning, if only readings show it. */
+  /** Segments at the beginning that only readings show. */
   lead: Segment[];
 }
 
@@ -93,7 +96,7 @@ export function findBounds(decoded: DecodedGroup, span: JourneySpan): Bounds {
   const moving = movingSpans(decoded.segments);
   const [start_ts, start, lead] = findStart(decoded, span, moving);
   const [end_ts, end] = findEnd(decoded, span, moving);
-  // Of a very short journey nothing may be left: then its locations bound it.
+  // Nothing may be left of a very short journey: then its first and last location bound it.
   if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
   return { start_ts: span.first.ts, end_ts: span.last.ts, start: 'location', end: 'location', lead: [] };
 }
@@ -117,7 +120,7 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
   let lead: Segment[] = [];
   if (decoded.group.sampling === 'distance') {
     const earliest = leftTs - boundLimits.walkingReach;
-    // Only readings show when the user left: there is no place before, or a single location.
+    // Without a stay, or with a single location, only readings show when the user left.
     if (stay === null || first === last) {
       lead = movementsBefore(within(decoded.motions, first.ts - lookAround, first.ts), found[0], earliest);
     }
@@ -125,13 +128,13 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
     const ts = walkedSince(decoded.cells, found[0], earliest);
     if (ts < found[0]) found = [ts, 'walking readings'];
   }
-  // Who moved unseen begins where they turn up, unless the phone says when they left.
+  // After a move that was not recorded, a trip begins at its first location, unless the phone reported the exit.
   const notBefore =
     isUnseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first));
   return found[0] > notBefore ? [...found, lead] : [notBefore, 'trip before', lead];
 }
 
-/** The earliest cell back to which the user moves and the phone says that they walk. */
+/** Start of the walk that leads up to `from`, by an iPhone's readings of walking. */
 function walkedSince({ ts, state, walking }: Cells, from: number, earliest: number): number {
   let since = from;
   for (let i = ts.length - 1; i >= 0; i -= 1) {
@@ -142,7 +145,7 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   return Math.max(since, Math.min(from, earliest));
 }
 
-/** What an iPhone's readings say of movement that leads up to `to`, in order of time; one holds until the next. */
+/** The movement that leads up to `to`, by an iPhone's readings; each is valid until the next. */
 function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Segment[] {
   const found: Segment[] = [];
   let hole = 0;
@@ -156,7 +159,7 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
     if (start < earliest) break;
     if (isMoving(state) && end - start >= boundLimits.leastMovement) {
       const ride = found[0]?.state === cellStates.motor ? found[0] : null;
-      if (ride) ride.start = end; // the user sat in it
+      if (ride) ride.start = end; // the user sat in the vehicle in between
       found.unshift({ state, start, end });
       [hole, still] = [0, 0];
       longest = state === cellStates.motor ? boundLimits.holeBeforeRide : boundLimits.movingHole;
@@ -166,7 +169,7 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
     if (state === cellStates.still) still += end - start;
     if (hole > longest || still > boundLimits.stillInHole) break;
   }
-  // The last movement goes on to where the states have it.
+  // The last movement reaches to where the states have it.
   const last = found.at(-1);
   if (last) last.end = to;
   return found;
@@ -188,10 +191,10 @@ function findEnd(
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
-/** s; of the stay before a trip at least this much remains, or half of it (the original's) */
+/** s; the stay before a trip keeps at least this much, or half of it (as the original service does) */
 const leastStay = 180;
 
-/** When the user left the place before, if they came from there to the first location at the trip's usual speed. */
+/** When the user left the stay, if they came to the first location at the usual speed of the trip. */
 function departureTs({ track, segments }: DecodedGroup, { first, last, stay, isUnseen }: JourneySpan): number {
   if (!stay || isUnseen || stay.enter_ts >= first.ts) return first.ts;
   const firstLeg = segments.find(
@@ -203,32 +206,29 @@ function departureTs({ track, segments }: DecodedGroup, { first, last, stay, isU
   return Math.max(first.ts - distance(stay.location, track.positionAt(first.ts)) / speed, earliest);
 }
 
-/** m/s; the median, without standing where the user stood more than half of the time. null: no movement. */
+/** m/s; median speed, without rest if the user rested most of the time; null: no movement */
 function typicalSpeed(track: Track, from: number, to: number): number | null {
   const speeds = track.speedsIn(from, to);
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
 }
 
-/**
- * The last location before the trip's first; the trip's own first, if the phone was started in between: it did not
- * sleep.
- */
+/** Time of the last location before the trip; its own first if the phone was started in between: it was awake. */
 function lastFixTs({ track, events }: DecodedGroup, { ts }: Location): number {
   const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
 }
 
-/** s around the first location in which a phone's geofence is the one that woke it */
+/** s around the first location in which a geofence exit woke the phone */
 const exitWindow = { before: 120, after: 60 };
 
-/** When an Android phone that slept said that the user had left the place; null: it did not sleep. */
+/** When an Android phone reported the exit from its geofence; null: it did not. */
 function exitReportedTs({ group, events }: DecodedGroup, { ts }: Location): number | null {
   if (group.sampling !== 'time') return null;
   const near = within(events, ts - exitWindow.before, ts + exitWindow.after);
   return near.find((event) => event.transition === transitions.EXITED_GEOFENCE)?.ts ?? null;
 }
 
-/** When the user had switched tracking on, or the phone: before that nothing was to be noticed. */
+/** When tracking or the phone was switched on: nothing was recorded before. */
 function trackedSince({ events }: DecodedGroup, { ts }: Location): number {
   const on = within(events, ts - lookAround, ts + exitWindow.after).findLast(
     (event) => event.transition === transitions.START_TRACKING || isRestart(event),
@@ -236,13 +236,13 @@ function trackedSince({ events }: DecodedGroup, { ts }: Location): number {
   return on ? Math.min(on.ts, ts) : Number.NEGATIVE_INFINITY;
 }
 
-/** When a trip that ended by the phone's word did, or the phone was restarted; infinite otherwise. */
+/** When the phone reported the end of the trip or a restart; infinite: never. */
 function endReportedTs({ events }: DecodedGroup, last: Location, { endedBy }: Candidate): number {
   const isSaid = (event: PhoneEvent): boolean => isRestart(event) || (endedBy === 'phone' && isEnd(event));
   return events.find((event) => event.ts >= last.ts && isSaid(event))?.ts ?? Number.POSITIVE_INFINITY;
 }
 
-/** Since when all locations between two times lie near the last one. */
+/** Since when all locations lie near the last one. */
 function arrivalTs(track: Track, from: number, to: number): number {
   let i = Math.max(0, track.firstAfter(to) - 1);
   const last = i;
@@ -250,24 +250,23 @@ function arrivalTs(track: Track, from: number, to: number): number {
   return Math.min(track.ts[i]!, to);
 }
 
-/** Thresholds of the original service, but `late`, `notice` and `awake` (by hand: what phones were seen to do). */
+/** Thresholds of the original service, except `late`, `notice` and `awake` (by hand: observed on phones). */
 const unseenLimits = {
-  /** m; nearer than this the user was not away unseen; by sampling */
+  /** m, by sampling; a nearer start continues the stay */
   distance: { time: 2500, distance: 1200 },
   /** m/s; farther away, an average up to this means time that was not tracked (3 km/h) */
   speed: 3 / 3.6,
-  /** m; so far from the stay a phone may be when it notices that the user has left it */
+  /** m; a phone may notice this far away that the user has left */
   late: 5000,
-  /** s around the first location in which the phone says that it has just noticed */
+  /** s around the first location in which the phone reports the departure */
   notice: 120,
   /** s before that in which an iPhone that is on sends motion readings, also readings of rest */
   awake: 1200,
 };
 
 /**
- * The way from a stay to the first location of a trip, if nobody saw it: too slow and far, or the phone was restarted.
- * A phone that says at the first location that the user has just left, or told of motion until then, was on: it only
- * noticed late, if the user is still under way there.
+ * The path from a stay to the first location of a trip, if it was not recorded: too slow and too far, or the phone was
+ * restarted. Null if it was: the phone was on and only noticed late that the user left.
  */
 export function unseenFrom(
   stay: Stay,

@@ -1,5 +1,8 @@
-// Step "path": where a trip went and how long its way was: the smoothed track, with the way before its first location.
-
+// The path of a trip: the smoothed track, a lead from the stay before it, and vertices every 30 s for the diary.
+//
+//   stay   first location                      end
+//    #  - - - - o----o--------o---------o-------o      lead: straight line * 1.25 if it took more than 60 s
+//    |    |    |    |    |    |    |    |    |  |      vertices at the start, every 30 s, and at the end
 import { between, distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/speed.ts';
 import type { Position } from '../../model/trip.ts';
@@ -14,7 +17,7 @@ import type { Leg } from '../states/segments.ts';
 const limits = {
   /** s; a first location later than this leaves a way that was not recorded */
   late: 60,
-  /** The way to the first location over the straight line. */
+  /** Length of a real path over the straight line. */
   detour: 1.25,
   /** m/s on foot; s at the beginning that tell the speed of a ride, with its least and most by state */
   walking: 1.2,
@@ -23,10 +26,7 @@ const limits = {
   riding: [3, 15] as const,
 };
 
-/**
- * The way of a trip with these legs: from the stay before it, if known, over the track's locations; else from its own
- * first location, at `firstTs`.
- */
+/** The path of a trip: from the stay before it if known, otherwise from its first location at `firstTs`. */
 export function buildPath(track: Track, legs: readonly Leg[], firstTs: number, stay: Stay | null): PathPoint[] {
   const [start, end] = [legs[0]!.start, legs.at(-1)!.end];
   const first = track.firstAfter(stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
@@ -49,7 +49,7 @@ function pointAt(track: Track, ts: number): PathPoint {
   return { ts, latitude, longitude, altitude, length };
 }
 
-/** m of the way up to a time at which the track begins, by how long it took */
+/** m up to the beginning of the track, by the time that the legs took */
 function metresUntil(track: Track, legs: readonly Leg[], until: number): number {
   let metres = 0;
   for (const leg of legs) {
