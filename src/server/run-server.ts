@@ -14,6 +14,7 @@ import { consoleLines, type Write } from './console-lines.ts';
 import { checkAddress, type Serving, serve } from './listen.ts';
 import { isLoopback } from './loopback.ts';
 import { answerWorkers, metricsOfWorkers } from './worker-metrics.ts';
+import { sendSigns, watchWorkers } from './worker-watch.ts';
 import { ignoreBrokenMessages, leavePrimary, startWorkers, type Workers, workerNumber } from './workers.ts';
 
 /** s that a stopping server waits for running calls: a phone on a thin line sends some hundred KB in that time. */
@@ -85,11 +86,14 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
     options.stderr(`mobility: ${text}\n`);
   };
   const workers = await startWorkers({ count: config.workers, drainSeconds, onDeath });
+  const endWatch = watchWorkers(onDeath);
   await runUntilStopped(options, log, workers);
+  endWatch();
 }
 
 async function runWorker(options: RunServerOptions): Promise<void> {
   ignoreBrokenMessages();
+  sendSigns();
   const stopping = aborted(options.signal);
   const files = await options.openLog(`w${workerNumber()}`);
   try {

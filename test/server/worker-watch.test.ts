@@ -1,0 +1,41 @@
+// Which worker the primary process replaces.
+import { expect, it } from 'vitest';
+import { type Watched, WorkerWatch } from '../../src/server/worker-watch.ts';
+
+/** A worker that has used `used` s of CPU. */
+const workerOf = (used: number | null) => {
+  const worker = { used, cpu: () => worker.used };
+  return worker;
+};
+
+/** Checks every second, `change` after each; the second at which a worker is found, and which. */
+function watched(workers: readonly Watched[], seconds: number, each: (second: number) => void, step = 1000) {
+  const watch = new WorkerWatch<Watched>();
+  for (const worker of workers) watch.hear(worker, 0);
+  for (let now = 0; now <= seconds * 1000; now += step) {
+    each(now / 1000);
+    const [first] = workers;
+    watch.hear(first!, now);
+    const found = watch.check(now);
+    if (found !== null) return [now / 1000, workers.indexOf(found)];
+  }
+  return null;
+}
+
+it('is one that has been silent for 30 s and used CPU meanwhile', () => {
+  const [well, busy, waiting] = [workerOf(0), workerOf(5), workerOf(5)];
+  const work = (): void => {
+    busy.used! += 0.9;
+  };
+  expect(watched([well, waiting, busy], 300, work)).toEqual([30, 2]);
+  expect(watched([well, waiting], 300, work)).toBe(null);
+});
+
+it('is none while the primary did not run on time, nor where CPU is not known', () => {
+  const busy = workerOf(5);
+  const work = (): void => {
+    busy.used! += 5;
+  };
+  expect(watched([workerOf(0), busy], 300, work, 5000)).toBe(null);
+  expect(watched([workerOf(0), workerOf(null)], 300, work)).toBe(null);
+});
