@@ -1,12 +1,13 @@
 // The places of a person: their stays, those at one spot together, each with an id that stays as the life goes on. All
 // of it follows from the stays, whatever their order; nothing is stored.
 
+import { daysWithTime } from '../model/clock-times.ts';
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { median } from '../model/geo/speed.ts';
 import { idOf } from '../model/ids.ts';
-import { addDays, localDay, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
+import { atOnce, inSlices } from '../util/slices.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type CorrectionStore, holding, readCorrections } from './corrections/read-corrections.ts';
 
@@ -64,16 +65,28 @@ export interface PlaceName {
 }
 
 /** Places from stays in any order. `names`: the last of two counts. Pure. */
-export function placesOf(userId: string, found: readonly LocatedStay[], names: readonly PlaceName[] = []): Places {
+export const placesOf = (userId: string, found: readonly LocatedStay[], names: readonly PlaceName[] = []): Places =>
+  atOnce(placesInSteps(userId, found, names));
+
+/** As `placesOf`, in slices: a life may have thousands of places, and each is compared with all. */
+export const placesOfLife: (...all: Required<Parameters<typeof placesOf>>) => Promise<Places> = (...all) =>
+  inSlices(placesInSteps(...all));
+
+function* placesInSteps(
+  userId: string,
+  found: readonly LocatedStay[],
+  names: readonly PlaceName[],
+): Generator<void, Places> {
   const stays = found.toSorted((a, b) => a.from - b.from || a.to - b.to || a.at[0] - b.at[0] || a.at[1] - b.at[1]);
-  const middles = middlesOf(stays.map(({ at }) => at));
+  const middles = yield* middlesOf(stays.map(({ at }) => at));
   const indexOf = (at: Position): number => nearest(locationOf(at), middles);
   const spots = middles.map((middle) => ({ middle, stays: 0, nights: 0, first: Number.POSITIVE_INFINITY }));
   for (const { at, from, to, zone } of stays) {
     const place = spots[indexOf(at)]!;
     place.stays += 1;
-    place.nights += nightsIn(from, to, zone);
+    place.nights += daysWithTime(limits.night, { from, to }, zone);
     place.first = Math.min(place.first, from);
+    yield;
   }
   const nights = spots.reduce((sum, one) => sum + one.nights, 0);
   const most = Math.max(1, ...spots.map((one) => one.nights));
@@ -105,7 +118,7 @@ export function placesOf(userId: string, found: readonly LocatedStay[], names: r
 const locationOf = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });
 
 /** The middles of spots where stays lie together, those with most stays first. */
-function middlesOf(positions: readonly Position[]): LatLon[] {
+function* middlesOf(positions: readonly Position[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
   for (const at of positions.map(locationOf)) {
     const key = JSON.stringify(cellMiddle(at, limits.count));
@@ -113,12 +126,15 @@ function middlesOf(positions: readonly Position[]): LatLon[] {
   }
   const spots = [...cells].map(([key, own]) => ({ key, own, at: middleOf(own) }));
   const near = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
-  const weights = new Map(
-    spots.map(({ key, at }) => [
+  const weights = new Map<string, number>();
+  for (const { key, at } of spots) {
+    const around = spots.filter((spot) => near(at, spot.at, limits.reach / 2));
+    weights.set(
       key,
-      spots.reduce((sum, spot) => sum + (near(at, spot.at, limits.reach / 2) ? spot.own.length : 0), 0),
-    ]),
-  );
+      around.reduce((sum, spot) => sum + spot.own.length, 0),
+    );
+    yield;
+  }
   let open = spots.sort((a, b) => weights.get(b.key)! - weights.get(a.key)! || (a.key < b.key ? -1 : 1));
   const middles: LatLon[] = [];
   while (open.length > 0) {
@@ -126,6 +142,7 @@ function middlesOf(positions: readonly Position[]): LatLon[] {
     const own = open.filter((spot) => near(at, spot.at, limits.reach));
     middles.push(middleOf(own.flatMap((spot) => spot.own)));
     open = open.filter((spot) => !own.includes(spot));
+    yield;
   }
   return middles;
 }
@@ -163,23 +180,13 @@ function idsOf(userId: string, places: readonly { middle: LatLon; stays: number 
   return ids;
 }
 
-function nightsIn(from: number, to: number, zone: string): number {
-  if (from >= to) return 0;
-  let nights = 0;
-  for (let day = localDay(from, zone); day <= localDay(to, zone); day = addDays(day, 1)) {
-    const night = startOfDay(day, zone) + limits.night;
-    if (from <= night && night < to) nights += 1;
-  }
-  return nights;
-}
-
 /** The places of all trips of a person, with the names that somebody gave them. */
 export async function readPlaces(store: ChainStore, userId: string): Promise<Places> {
   const spans = await correctedTrips(store).spans(userId, { from: -Number.MAX_VALUE, to: Number.MAX_VALUE });
   const ends = new Map(spans.map(({ chain_ts, end_ts }) => [chain_ts, end_ts]));
   const outlines = await correctedTrips(store).outlines(userId, [...ends.keys()]);
   const trips = outlines.map((trip) => ({ ...trip, end_ts: ends.get(trip.chain_ts)! }));
-  return placesOf(userId, staysOf(trips), await readPlaceNames(store, userId));
+  return placesOfLife(userId, staysOf(trips), await readPlaceNames(store, userId));
 }
 
 /** The names that somebody gave to places, in the order in which they did. */

@@ -31,6 +31,9 @@ export type DayStore = Pick<Store, 'trips' | 'pipeline' | 'timeseries' | 'userca
 /** Days whose trips are in memory at the same time. */
 const daysAtOnce = 31;
 
+/** Days of which neither those before nor those after are beyond the years 1 to 9999. */
+const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
+
 /** Local days, both included; without both bounds only those from the first to the last of which something is known. */
 export interface DayBounds {
   from?: string | undefined;
@@ -53,8 +56,9 @@ export async function* everyDay(
     from: [known.from, bounds.from ?? known.from].sort()[1]!,
     to: [known.to, bounds.to ?? known.to].sort()[0]!,
   };
-  const { from: first, to: last } = (beyond ? bounds : null) ?? within ?? {};
-  if (first === undefined || last === undefined) return;
+  const { from, to } = (beyond ? bounds : null) ?? within ?? {};
+  if (from === undefined || to === undefined) return;
+  const [first, last] = [from < firstShown ? firstShown : from, to > lastShown ? lastShown : to];
   const fixed = await causesOf(store, user, now);
   for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
     const to = [addDays(from, daysAtOnce - 1), last].sort()[0]!;

@@ -6,7 +6,7 @@ import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.t
 import { saidTexts } from '../diary/labels/label-text.ts';
 import { readLabels, spansAround } from '../diary/labels/load-labels.ts';
 import { spanOf } from '../diary/labels/match-inputs.ts';
-import { type Ends, type Places, placesOf, readPlaceNames, staysOf } from '../diary/places.ts';
+import { type Ends, type Places, placesOfLife, readPlaceNames, staysOf } from '../diary/places.ts';
 import { everyDay, observedFigures } from '../diary/read-days.ts';
 import { readClues } from '../diary/read-flag-inputs.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
@@ -271,7 +271,7 @@ async function placesIn(source: Source): Promise<Places> {
     ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
   }
   const { store, person } = source;
-  return placesOf(person.uuid, staysOf(ends), await readPlaceNames(store, person.uuid));
+  return placesOfLife(person.uuid, staysOf(ends), await readPlaceNames(store, person.uuid));
 }
 
 const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;

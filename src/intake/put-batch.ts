@@ -10,6 +10,7 @@ import { believedAhead } from '../model/time.ts';
 import type { ProfileNote, PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { isEntry, type Taken, takeEntry, takeText } from './check-entry.ts';
+import { beyondBounds } from './stated-times.ts';
 
 /**
  * Entries stored in one transaction: as many as a phone sends at most. A larger batch is stored in parts, so that other
@@ -107,13 +108,18 @@ export async function putTaken(
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const newest = new NewestTimes();
   let hasStored = false;
-  for await (const { entries: sent, unusable, isLast } of partsOf(taken)) {
+  for await (const { entries: pushed, unusable, isLast } of partsOf(taken)) {
+    const at = now();
+    const sent = pushed.filter((entry) => {
+      const rejected = beyondBounds(entry, receipts?.get(entry) ?? at);
+      if (rejected !== null) unusable.push(rejected);
+      return rejected === null;
+    });
     const entries = sentWith === undefined ? sent : sent.map((entry) => asSent(entry, sentWith));
     newest.add(entries);
     const batch: PutBatch = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));
     // The store writes the note together with the part: a put that fails is not noted.
-    const at = now();
     if (isLast && inProfile) batch.note = newest.noteAt(at);
     const { results, noteError } = await store.usercache.put(userId, batch, at).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;

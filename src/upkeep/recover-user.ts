@@ -2,6 +2,7 @@
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { isEntry, takeEntry, tooManyKeys } from '../intake/check-entry.ts';
 import { convert } from '../intake/converters/convert.ts';
+import { beyondBounds } from '../intake/stated-times.ts';
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject } from '../model/json.ts';
 import { type HeldLease, withLease } from '../pipeline/lease.ts';
@@ -107,7 +108,7 @@ function acceptedEntry(row: ErrorRow): Entry | null {
   if (entry === null) return null;
   try {
     convert(entry);
-    return entry;
+    return beyondBounds(entry, row.received_ts) === null ? entry : null;
   } catch {
     return null;
   }

@@ -6,7 +6,9 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { concernedTime, isNewest, readCorrections } from '../diary/corrections/read-corrections.ts';
 import type { Flagged } from '../diary/flags.ts';
+import { beyondBounds } from '../intake/stated-times.ts';
 import { writeTime } from '../intake/write-time.ts';
+import { firstTimeShowing } from '../model/clock-times.ts';
 import type { Correction, CorrectionStanding } from '../model/correction.ts';
 import { plainMode, statedModes } from '../model/modes.ts';
 import { maxTime, type TimeRange } from '../model/time.ts';
@@ -132,7 +134,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const { day = '', clock = '', trip_ts = '' } = form;
   if (!isShownDay(day)) return faultPage(400, t);
   const link = await correctedTrips(store).previous(user.uuid, Number(trip_ts) || now);
-  const splitAt = link?.trip && /^\d\d:\d\d$/.test(clock) ? timeWithin(link.trip, clock, t) : null;
+  const splitAt = link?.trip ? timeWithin(link.trip, clock) : null;
   const correction = statedBy(form, splitAt);
   if (correction === null) return form.kind === 'split' ? redirect(`/me/day/${day}?done=outside`) : faultPage(400, t);
   const stated = await readCorrections(store, user.uuid);
@@ -147,15 +149,13 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
     ...(link?.trip && { zone: link.trip.start_zone }),
   };
   const entry = await correctionEntry(store, user.uuid, correction, author);
+  if (beyondBounds(entry, now) !== null) return faultPage(400, t);
   const { rejected } = await call.put(user, [entry]);
   return rejected > 0 ? redirect(`/me/day/${day}?done=full`) : done;
 }
 
-/** The minute of a trip at which clocks showed this; null: none did. */
-function timeWithin({ start_ts, end_ts, start_zone }: Trip, clock: string, t: Texts): number | null {
-  for (let ts = Math.ceil(start_ts / 60) * 60; ts < end_ts; ts += 60) if (t.clock(ts, start_zone) === clock) return ts;
-  return null;
-}
+const timeWithin = ({ start_ts, end_ts, start_zone }: Trip, clock: string): number | null =>
+  firstTimeShowing(clock, { from: start_ts, to: end_ts }, start_zone);
 
 /** What the forms do. */
 export const correctionRoutes: readonly WebRoute[] = [

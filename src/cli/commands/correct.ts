@@ -9,6 +9,7 @@ import { readPlaces } from '../../diary/places.ts';
 import { readDays } from '../../diary/read-days.ts';
 import { convert } from '../../intake/converters/convert.ts';
 import { putBatch } from '../../intake/put-batch.ts';
+import { beyondBounds } from '../../intake/stated-times.ts';
 import { writeTime } from '../../intake/write-time.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
 import { entryId } from '../../model/ids.ts';
@@ -101,6 +102,8 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     } catch (error) {
       throw usageError(asFlags(errorText(error)), { cause: error });
     }
+    const outside = beyondBounds(entry, context.now());
+    if (outside !== null) throw usageError(asFlags(outside.message));
     if ((await beyondLimit(target, user.uuid, [entry])).size > 0)
       throw usageError(`${limitText}; ${user.user_email} has as many`);
     const before = await dayText(context, target, user, day);

@@ -8,6 +8,7 @@ import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { joinRefusal, readStudyToken } from '../../model/study.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Lease, Store } from '../../store/store.ts';
+import { checkCorrections, countBeyondBounds } from '../../upkeep/check-corrections.ts';
 import { type Check, checkInstallation, checkRuns, isDead } from '../../upkeep/check-installation.ts';
 import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -168,13 +169,16 @@ async function examineInstallation(context: CommandContext, store: Store, url?: 
   const dead: Lease[] = [];
   let newest: number | null = null;
   let behind = 0;
-  for await (const { state, chain, figures } of everyStand(store, { now: context.now() })) {
+  const stated = new Map<string, number>();
+  for await (const { user, state, chain, figures } of everyStand(store, { now: context.now() })) {
     const { lease } = figures;
     if (lease !== null && lease.expires_ts > context.now() && isDead(lease)) dead.push(lease);
     newest = Math.max(newest ?? 0, chain.pushed.ts ?? 0);
     if (state === 'behind') behind += 1;
+    const count = await countBeyondBounds(store, user.uuid);
+    if (count > 0) stated.set(user.user_email, count);
   }
-  checks.push(...checkRuns(dead, newest, context));
+  checks.push(...checkRuns(dead, newest, context), checkCorrections(stated));
   const unfinished = await store.unfinished();
   if (unfinished.length + behind > 0)
     checks.push({

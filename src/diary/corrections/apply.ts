@@ -2,6 +2,7 @@
 import { locationOf, metres, speed } from '../../analysis/positions.ts';
 import { startAtPlace } from '../../analysis/trips/build-trip.ts';
 import { newPlace } from '../../analysis/trips/chain-links.ts';
+import { longestStated } from '../../intake/stated-times.ts';
 import type { Correction, CorrectionStanding, Effect, Stated } from '../../model/correction.ts';
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
@@ -225,6 +226,7 @@ class CorrectedStretch {
     const i = this.gapAt(ts);
     const [a, b] = [this.trips[i], this.trips[i + 1]];
     if (a === undefined || b === undefined || b.start_ts < ts) return 'without effect';
+    if (b.end_ts - a.start_ts > longestStated) return 'without effect';
     const [last, first] = [a.trip.sections.at(-1)!, b.trip.sections[0]!];
     const [enter_loc, exit_loc] = [last.coordinates.at(-1)!, first.coordinates[0]!];
     const stop: Stop = {

@@ -1,5 +1,6 @@
 // The corrections of a user: entries of the timeseries, and which of them hold.
 import { convert } from '../../intake/converters/convert.ts';
+import { withinBounds } from '../../intake/stated-times.ts';
 import { type Correction, correctionKinds, type Stated } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
@@ -40,12 +41,15 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
   return found;
 }
 
-/** None of an entry that an earlier version took and this one refuses. */
+/**
+ * The correction of an entry; none of an entry that an earlier version took and this one refuses. Times that an earlier
+ * version took beyond the bounds are moved within.
+ */
 export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
     const { data, metadata } = convert(entry);
     const stated: unknown = { ...data, write_ts: metadata.write_ts, received_ts };
-    return [stated as Stated];
+    return [withinBounds(stated as Stated, received_ts)];
   } catch {
     return [];
   }

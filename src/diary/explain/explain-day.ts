@@ -5,7 +5,8 @@ import { gapLimits } from '../../analysis/clean/gaps.ts';
 import { linkLimits } from '../../analysis/trips/chain-links.ts';
 import { journeyLimits, type StopReason } from '../../analysis/trips/journeys.ts';
 import { type BoundaryRule, boundLimits } from '../../analysis/trips/trip-bounds.ts';
-import { formatForPeople } from '../../model/time.ts';
+import { firstTimeShowing } from '../../model/clock-times.ts';
+import { formatForPeople, justAfter } from '../../model/time.ts';
 import type { Section, TransitLine, Trip, TripEvidence, TripRecord } from '../../model/trip.ts';
 import { estimatedOf, zoneWithin } from '../../model/trip-fields.ts';
 import { lineText, modeText } from '../day-summary.ts';
@@ -70,10 +71,9 @@ export function explainDay({ records, observed, zone, readings }: ExplainSource)
 
 /** The parts that hold at a clock time, `HH:mm`, of the day. */
 export function partsAt(parts: readonly ExplainedPart[], clock: string): ExplainedPart[] {
-  return parts.filter(({ from, to, zone }) => {
-    for (let ts = from - (from % 60); ts <= to; ts += 60) if (clockText(ts, zone) === clock) return true;
-    return false;
-  });
+  return parts.filter(
+    ({ from, to, zone }) => firstTimeShowing(clock, { from: from - (from % 60), to: justAfter(to) }, zone) !== null,
+  );
 }
 
 const nextTrip = (records: readonly TripRecord[], { chain_ts }: TripRecord): Trip | null =>

@@ -10,7 +10,7 @@ import { localPeriods, summarize, utcPeriods } from '../../figures/periods.ts';
 import { readDayTrips } from '../../figures/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../figures/read-sections.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { addDays, isDay, justAfter } from '../../model/time.ts';
+import { day, isDay, justAfter, startOfDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { objectOf, schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -81,10 +81,11 @@ const mostDays = 62;
 
 /** The observed time of the caller's days, s, also of those without trips. */
 async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {
-  if (addDays(from, mostDays) <= to) throw badRequest(`expected at most ${mostDays} days for "observed"`);
+  if (startOfDay(to, 'UTC') - startOfDay(from, 'UTC') >= mostDays * day)
+    throw badRequest(`expected at most ${mostDays} days for "observed"`);
   const found: object[] = [];
-  for await (const { day, observed } of everyDay(store, caller, { from, to }, now()))
-    found.push({ date: day, nUsers: 1, ...observedFigures(observed) });
+  for await (const { day: date, observed } of everyDay(store, caller, { from, to }, now()))
+    found.push({ date, nUsers: 1, ...observedFigures(observed) });
   return found;
 }
 

@@ -1,0 +1,53 @@
+// Bounds of the times in corrections: what people state is about the years in which phones record, and is not endless.
+import { type Correction, correctionKinds } from '../model/correction.ts';
+import type { Entry } from '../model/entry.ts';
+import { keys } from '../model/keys.ts';
+import { day, maxTime } from '../model/time.ts';
+import type { UnusableEntry } from '../store/store.ts';
+
+/** s; 1990-01-01. Nobody recorded a day before. */
+const earliest = 631_152_000;
+/** s; a day that is stated while it lasts may end so much after its receipt. */
+const ahead = day;
+/** s; a longer trip or stay is a mistake, and costs whoever reads the days that it spans. */
+export const longestStated = 7 * day;
+
+/**
+ * The correction with its times moved into the bounds; the same object if they are within. The end of time to ignore may
+ * lie in the future. Of a trip or stay that is too long, the end stays.
+ */
+export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
+  const fields = correctionKinds[one.kind];
+  const within = (ts: number, from = earliest, to = received_ts + ahead): number => Math.max(from, Math.min(ts, to));
+  const times = one as unknown as { ts: number; start_ts: number; end_ts: number };
+  if (fields.includes('ts')) return changed(one, { ts: within(times.ts) });
+  if (!fields.includes('end_ts')) return one;
+  const isEndless = one.kind === 'set_aside';
+  const end_ts = within(times.end_ts, earliest, isEndless ? maxTime : undefined);
+  const start_ts = within(times.start_ts, isEndless ? earliest : Math.max(earliest, end_ts - longestStated));
+  return changed(one, { start_ts, end_ts });
+}
+
+function changed<T extends Correction>(one: T, times: Record<string, number>): T {
+  const isSame = Object.entries(times).every(([name, ts]) => (one as unknown as Record<string, number>)[name] === ts);
+  return isSame ? one : { ...one, ...times };
+}
+
+/** The entry as one to reject, if it is a correction with a time beyond the bounds; else null. */
+export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry | null {
+  const { metadata, data } = entry;
+  const kind = data.kind as Correction['kind'];
+  if (metadata.key !== keys.correction || !Object.hasOwn(correctionKinds, String(kind))) return null;
+  const names = ['ts', 'start_ts', 'end_ts'].filter((name) => correctionKinds[kind].includes(name));
+  if (!names.every((name) => typeof data[name] === 'number')) return null; // its converter rejects it
+  const bounded = withinBounds(data as unknown as Correction, received_ts) as unknown as typeof data;
+  const name = names.find((one) => bounded[one] !== data[one]);
+  if (name === undefined) return null;
+  const expected = `a time from 1990 to a day after its receipt, and trips and stays of at most ${longestStated / day} days`;
+  return {
+    entry: entry as unknown as UnusableEntry['entry'],
+    identity: { key: metadata.key, write_ts: metadata.write_ts },
+    reason: 'out_of_range',
+    message: `data.${name}: expected ${expected}, found ${String(data[name])}`,
+  };
+}

@@ -1,0 +1,26 @@
+// Corrections that an earlier version stored with times beyond the bounds: readers move their times within.
+import { beyondBounds } from '../intake/stated-times.ts';
+import { keys } from '../model/keys.ts';
+import { entryPages } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+import type { Check } from './check-installation.ts';
+
+/** How many corrections of a user have a time beyond the bounds. */
+export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
+  let count = 0;
+  for await (const { entries, received_ts } of entryPages(timeseries, userId, {
+    keys: [keys.correction],
+    time: 'write_ts',
+  }))
+    count += entries.filter((entry, i) => beyondBounds(entry, received_ts[i]!) !== null).length;
+  return count;
+}
+
+/** What `doctor` says of them. `found`: counts by name. */
+export function checkCorrections(found: ReadonlyMap<string, number>): Check {
+  const name = 'stated';
+  if (found.size === 0) return { name, ok: true, text: 'the times of all corrections are within the bounds' };
+  const people = [...found].map(([user, count]) => `${user}: ${count}`).join(', ');
+  const text = `corrections with times before 1990, in the future, or longer than 7 days (used as if within): ${people}`;
+  return { name, ok: false, text, next: 'mobility correct list --user NAME, then mobility correct undo' };
+}

@@ -1,0 +1,78 @@
+// Times in corrections have bounds: no call of a person makes the server work over centuries.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import { day, maxTime } from '../../src/model/time.ts';
+import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
+import { countBeyondBounds } from '../../src/upkeep/check-corrections.ts';
+import { recoverErrors } from '../../src/upkeep/recover-user.ts';
+import { correction } from '../support/corrections.ts';
+import { androidLocation, type Kit, noLimits, now, openKit } from './kit.ts';
+
+let kit: Kit;
+let ada: string;
+beforeEach(async () => {
+  kit = await openKit({ limits: noLimits, now: () => now });
+  ada = (await kit.user('ada')).uuid;
+});
+afterEach(() => kit.close());
+
+const put = (data: readonly JsonObject[]) =>
+  kit.post('/usercache/put', { user: 'ada', phone_to_server: data.map((one, i) => correction(now - 1000 + i, one)) });
+const earliest = 631_152_000;
+
+it('rejects corrections with times before 1990 or later than a day after their receipt, or of more than a week', async () => {
+  const week = 7 * day;
+  const good: JsonObject[] = [
+    { kind: 'split', ts: earliest },
+    { kind: 'drop', ts: now + day },
+    { kind: 'add', mode: 'car', start_ts: now - week, end_ts: now },
+    { kind: 'at_home', start_ts: earliest, end_ts: earliest + week },
+    { kind: 'set_aside', start_ts: earliest, end_ts: maxTime },
+  ];
+  const bad: JsonObject[] = [
+    { kind: 'split', ts: earliest - 1 },
+    { kind: 'drop', ts: now + day + 1 },
+    { kind: 'place_name', ts: -62_000_000_000, name: 'x' },
+    { kind: 'add', mode: 'car', start_ts: -62_000_000_000, end_ts: now },
+    { kind: 'add', mode: 'car', start_ts: now - week - 1, end_ts: now },
+    { kind: 'at_home', start_ts: earliest, end_ts: earliest + week + 1 },
+    { kind: 'set_aside', start_ts: earliest - 1, end_ts: now },
+    { kind: 'set_aside', start_ts: now + day + 1, end_ts: maxTime },
+  ];
+  expect((await put(good)).json).toMatchObject({ inserted: good.length, rejected: 0 });
+  expect((await put([...good, ...bad])).json).toMatchObject({ rejected: bad.length });
+  expect(await kit.store.errors.summary(ada)).toMatchObject([{ reason: 'out_of_range', count: bad.length }]);
+  const run = { log: { write() {}, writeAll() {}, enabled: () => false }, now: () => now };
+  expect(await recoverErrors(kit.store, ada, run as never)).toMatchObject({ tried: bad.length, recovered: 0 });
+});
+
+it('uses corrections that were stored before there were bounds as if their times were within, and counts them', async () => {
+  const list = Array.from({ length: 40 }, (_, i) => androidLocation(i));
+  await kit.store.usercache.put(ada, { entries: list as never, unusable: [] }, now);
+  const stored = [
+    { kind: 'add', mode: 'car', start_ts: -62_000_000_000, end_ts: now - 5 * day, end_loc: [-9, 38] },
+    { kind: 'add', mode: 'car', start_ts: -62_000_000_000, end_ts: -61_999_996_400, end_loc: [-9, 38] },
+  ].map((one, i) => correction(now - 10 + i, one));
+  await kit.store.usercache.put(ada, { entries: stored, unusable: [] }, now);
+  const log = { write() {}, writeAll() {}, enabled: () => false };
+  await runPipeline(kit.store, ada, { log, now: () => now } as never);
+  const standings = await correctedTrips(kit.store).corrections(ada);
+  expect(standings.map(({ effect }) => effect)).toEqual(['applied', 'without effect']);
+  const first = await correctedTrips(kit.store).next(ada, Number.NEGATIVE_INFINITY);
+  expect([first?.start_ts, first?.end_ts]).toEqual([now - 12 * day, now - 5 * day]);
+  expect(await countBeyondBounds(kit.store, ada)).toBe(2);
+});
+
+it('answers queries of the first and the last year that a date can have', async () => {
+  for (const [from, to] of [
+    ['0001-01-01', '0001-01-01'],
+    ['9999-12-31', '9999-12-31'],
+    ['9999-12-01', '9999-12-31'],
+  ]) {
+    const body = { user: 'ada', start_time: from, end_time: to, freq: 'DAILY', metric_list: { observed: [] } };
+    expect(await kit.post('/result/metrics/yyyy_mm_dd', body)).toMatchObject({ status: 200 });
+  }
+  const wide = { start_time: '0001-01-01', end_time: '9999-12-31', metric_list: { observed: [] } };
+  expect(await kit.post('/result/metrics/yyyy_mm_dd', { user: 'ada', ...wide })).toMatchObject({ status: 400 });
+});
