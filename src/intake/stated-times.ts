@@ -13,8 +13,8 @@ const ahead = day;
 export const longestStated = 7 * day;
 
 /**
- * The correction with its times moved into the bounds; the same object if they are within. The end of time to ignore may
- * lie in the future. Of a trip or stay that is too long, the end stays.
+ * The correction with its times moved into the bounds; the same object if they are within. The end of time to ignore
+ * may lie in the future. Of a trip or stay that is too long, the end stays.
  */
 export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
   const fields = correctionKinds[one.kind];
