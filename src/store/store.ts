@@ -206,6 +206,8 @@ export interface Feeds {
   /** All feeds, by id. `facts` is null for a feed that was removed: people near it are derived again. */
   list(): Promise<{ id: string; facts: JsonObject | null }[]>;
   index(id: string): Promise<string | null>;
+  /** A part of the zip, the first is 1; null after the last. */
+  part(id: string, number: number): Promise<Uint8Array | null>;
   /** False if there was none. */
   remove(id: string): Promise<boolean>;
 }

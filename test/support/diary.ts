@@ -76,6 +76,7 @@ export async function derived(store: Store, userId: string): Promise<Derived> {
     last_run_seconds: _seconds,
     moved_ts: _moved,
     converted_ts: _converted,
+    cells: _cells, // also of locations that were read and excluded later: they only decide who looks at a new feed
     ...state
   } = await store.pipeline.get(userId);
   return {

@@ -1,6 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import type { Feeds } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 
@@ -11,7 +13,8 @@ export function transitCommand(context: CommandContext): Command {
     .addCommand(addCommand(context))
     .addCommand(listCommand(context))
     .addCommand(checkCommand(context))
-    .addCommand(removeCommand(context));
+    .addCommand(removeCommand(context))
+    .addCommand(saveCommand(context));
 }
 
 type Feed = { id: string } & FeedFacts;
@@ -100,14 +103,7 @@ function removeCommand(context: CommandContext): Command {
       context.run(async (ids: string[]) => {
         const store = await context.store();
         const feeds = await listFeeds(context);
-        const chosen = ids.map((start) => {
-          const found = feeds.filter(({ id }) => id.startsWith(start));
-          if (found.length === 1) return found[0]!;
-          const count = found.length === 0 ? 'none' : `${found.length}`;
-          throw usageError(
-            `expected one feed whose id begins with ${start}, found ${count}: see \`mobility transit list\``,
-          );
-        });
+        const chosen = ids.map((start) => chooseFeed(feeds, start));
         for (const { id } of chosen) await store.feeds.remove(id);
         await context.output.result({ removed: chosen.map(({ id }) => id) }, () =>
           chosen.map(({ id, name }) => `${shortId(id)} ${name}`).join('\n'),
@@ -115,6 +111,40 @@ function removeCommand(context: CommandContext): Command {
         context.output.note(`${counted(chosen.length, 'feed')} removed`);
       }),
     );
+}
+
+function saveCommand(context: CommandContext): Command {
+  return new Command('save')
+    .description('write the zip of a feed to a file')
+    .argument('<id>', 'beginning of an id, see `mobility transit list`')
+    .argument('<file>', 'file to create')
+    .addHelpText('after', '\nExample:\n  mobility transit save 3fa90c12 muni.zip')
+    .action(
+      context.run(async (start: string, file: string) => {
+        const { feeds } = await context.store();
+        const { id } = chooseFeed(await listFeeds(context), start);
+        await writeFile(file, zipOf(feeds, id), { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+          throw error.code === 'EEXIST' ? usageError(`expected a new file, found ${file}: name another one`) : error;
+        });
+        await context.output.result({ id, file }, file);
+      }),
+    );
+}
+
+async function* zipOf(feeds: Feeds, id: string): AsyncGenerator<Uint8Array> {
+  for (let number = 1; ; number += 1) {
+    const part = await feeds.part(id, number);
+    if (part === null) return;
+    yield part;
+  }
+}
+
+/** The feed whose id begins so. */
+function chooseFeed(feeds: readonly Feed[], start: string): Feed {
+  const found = feeds.filter(({ id }) => id.startsWith(start));
+  if (found.length === 1) return found[0]!;
+  const count = found.length === 0 ? 'none' : `${found.length}`;
+  throw usageError(`expected one feed whose id begins with ${start}, found ${count}: see \`mobility transit list\``);
 }
 
 async function listFeeds(context: CommandContext): Promise<Feed[]> {

@@ -39,6 +39,11 @@ export function feeds(engine: Engine): Feeds {
         if (row === undefined || row.facts === 'null') return null;
         return readColumn(table, row, 'index', () => unpackText(row.index));
       }),
+    part: (id, number) =>
+      engine.read(async (rows) => {
+        const [row] = await rows.find(feedParts, { where: { part: partName(id, number) } });
+        return row?.bytes ?? null;
+      }),
     remove: (id) =>
       engine.write(null, async (rows) => {
         const [row] = await rows.find(table, { where: { id } }, ['facts']);

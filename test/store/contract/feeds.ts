@@ -23,6 +23,8 @@ export function feedTests(use: Use): void {
     ]);
     expect(await feeds.index(id!)).toBe('{"a":1}');
     expect(await feeds.index('none')).toBeNull();
+    const parts = [await feeds.part(id!, 1), await feeds.part(id!, 2), await feeds.part(id!, 3)];
+    expect(parts.map((bytes) => bytes?.length)).toEqual([part, 3_000_000, undefined]);
     for (const one of [id!, other!]) expect(await feeds.remove(one)).toBe(true);
     expect(await feeds.remove(id!)).toBe(false);
     expect(await feeds.index(id!)).toBeNull();

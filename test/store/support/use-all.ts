@@ -23,6 +23,7 @@ export async function useAll(store: Store): Promise<void> {
   await store.feeds.add({ id: 'f', facts: {}, index: '{}' }, (async function* () {})());
   await store.feeds.list();
   await store.feeds.index('f');
+  await store.feeds.part('f', 1);
   await store.feeds.remove('f');
   const zoned = { time_zone: 'Europe/Berlin' };
   await user.put([fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);

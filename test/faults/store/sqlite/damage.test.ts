@@ -28,6 +28,10 @@ async function fill(store: Store, name: string): Promise<Person> {
     await store.trips.apply(uuid, { put: [link as never], remove: [] }, { complete_until: 5 }, lease);
     await store.documents.apply(uuid, { put: [{ key: 'diary/a', write_ts: 1, data: { name } }], remove: [] }, lease);
   });
+  const zip = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(name);
+  };
+  await store.feeds.add({ id: 'feed', facts: { name }, index: '{}' }, zip());
   return person;
 }
 
@@ -59,6 +63,8 @@ const readers: Record<string, (store: Store, user: Person) => Promise<unknown>> 
   tokens: (store, user) => store.tokens.list(user.id),
   studies: (store) => store.studies.list(),
   managers: (store) => store.managers.list(),
+  feeds: async (store) => [await store.feeds.list(), await store.feeds.index('feed')],
+  feed_parts: (store) => store.feeds.part('feed', 1),
   accounts: (store, user) => store.pipeline.get(user.id),
   profiles: (store, user) => store.profiles.get(user.id),
   batches: (store, user) => user.on(store).waiting(),
@@ -77,7 +83,7 @@ it.each(tables)('a row of $name with another value anywhere is refused', async (
   await store.studies.put({ ...settings, hour_limit: 1, total_limit: 1, created_ts: 1, config: null });
   const mira = { name: 'mira', studies: ['sunny'], operator: false, password: 'x', created_ts: 1 };
   await store.managers.change('mira', () => ({ ...mira, failures: 0, locked_ts: 0, sessions: [] }));
-  const isNobodys = name === 'studies' || name === 'managers';
+  const isNobodys = ['studies', 'managers', 'feeds', 'feed_parts'].includes(name);
   const read = readers[name]!;
   const whole = await read(store, ben);
   const owner = isNobodys ? '1' : name === 'people' ? `uuid = '${ada.id}'` : `user = '${ada.id}'`;
