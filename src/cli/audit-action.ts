@@ -32,7 +32,7 @@ export const audited: ReadonlySet<string> = new Set([
     'study create',
     'study config',
   ],
-  ...['study invite', 'study new-link', 'study tokens', 'users link'],
+  ...['study invite', 'study new-link', 'study readmit', 'study remove', 'study tokens', 'users link'],
   ...['users add', 'users import', 'users remove', 'users revoke', 'users token'],
 ]);
 

@@ -98,7 +98,7 @@ export interface Enrolment {
 export type EnrolResult =
   | { enrolled: UserRecord; study: StudyRecord; lastHour: number }
   | { known: UserRecord }
-  | { refused: JoinRefusal | 'name_taken' | 'token_taken' };
+  | { refused: JoinRefusal | 'erased' | 'name_taken' | 'token_taken' };
 
 /**
  * Why a study does not admit somebody by `name` to `subgroup`; null: it does, within its limits. `byOperator`: an

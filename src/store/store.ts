@@ -173,6 +173,12 @@ export interface Studies {
    * one account.
    */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
+  /** True for the hash of a token of the study whose owner was erased: it joins no more. */
+  hasErased(study: string, hash: string): Promise<boolean>;
+  /** Lets such a token join again; false if it is none. */
+  readmit(study: string, hash: string): Promise<boolean>;
+  /** Removes the study and the list of these tokens. Returns how many members it has; then nothing was removed. */
+  remove(name: string): Promise<number>;
   /**
    * Removes accounts of people who joined the study by its link at a time in `[from, to)` and of whom the store has no
    * entry, the first to join first. Returns them; empty: there are no more.

@@ -7,6 +7,7 @@ import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
   type AccountRow,
   accounts,
+  erasedTokens,
   feedParts,
   feeds,
   managers,
@@ -119,7 +120,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   report.others = await othersAt(from, to);
   if (report.others > 0 && !options.merge) throw strangers(from, to, report.others);
   if (options.dryRun !== true) {
-    for (const table of [studies, managers] as unknown as AnyTable[]) {
+    for (const table of [studies, managers, erasedTokens] as unknown as AnyTable[]) {
       const found = await from.read((rows) => rows.find(table, { where: {} }));
       await to.write(null, (rows) => rows.put(table, found));
     }

@@ -6,7 +6,7 @@ import { everyStand, standOfUser } from '../../diary/status/all-statuses.ts';
 import type { Breakage, LinkName, Stand } from '../../diary/status/person-status.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { joinRefusal, readStudyToken } from '../../model/study.ts';
-import type { UserRecord } from '../../model/user.ts';
+import { tokenHash, type UserRecord } from '../../model/user.ts';
 import type { Lease, Store } from '../../store/store.ts';
 import { checkCorrections, countBeyondBounds } from '../../upkeep/check-corrections.ts';
 import { type Check, checkInstallation, checkRuns, isDead } from '../../upkeep/check-installation.ts';
@@ -44,8 +44,9 @@ Changes nothing. Exit code 3: something is broken.`,
 async function examine(context: CommandContext, { user: name, day, url }: Options): Promise<Outcome> {
   const store = await context.store();
   if (name === undefined) return examineInstallation(context, store, url);
+  const owner = (await store.tokens.byHash(tokenHash(name)))?.user_id; // any token, also one that no study made
   try {
-    return await examineUser(context, store, await context.findUser(name), day);
+    return await examineUser(context, store, await context.findUser(owner ?? name), day);
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
     const check = await joinCheck(store, name);
@@ -65,6 +66,10 @@ async function joinCheck(store: Store, name: string): Promise<Cure | null> {
   if (study === null) {
     const why = `The token names the study ${token.study}, which is not here; studies: ${names}.`;
     return { why, next: 'give the person the link of the right study: mobility study link NAME --qr' };
+  }
+  if (await store.studies.hasErased(study.name, tokenHash(name))) {
+    const why = `The owner of this token was erased from ${study.name}, so that it does not join again.`;
+    return { why, next: 'if the person wants to join again: mobility study readmit TOKEN' };
   }
   const why = `The token of ${study.name}, ${token.subgroup}, has no account${refusal === null ? '' : `: ${refusal}`}.`;
   return { why, next: `mobility study show ${study.name}` };

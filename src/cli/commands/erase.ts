@@ -42,6 +42,8 @@ interface Receipt {
   logs: ScrubReceipt;
   /** Where the users may still be named: no command reaches it. */
   not_reached: readonly string[];
+  /** What the store keeps, so that the phone does not join again. */
+  kept: string;
 }
 
 /** Erases one user, several users or the members of a study. */
@@ -179,7 +181,7 @@ async function eraseAll(context: CommandContext, store: Store, people: readonly 
   if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
   await wipeTraces(store);
   const erased = { store: store.address, erased_ts: context.now(), users, failed };
-  return { ...erased, logs, not_reached: notReached(store) };
+  return { ...erased, logs, not_reached: notReached(store), kept };
 }
 
 /** Removes all rows of a user but their record. */
@@ -200,6 +202,9 @@ async function eraseRecord(store: Store, user: Erased): Promise<void> {
 }
 
 const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as Erased['removed'];
+
+const kept =
+  'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
 
 /** What no command reaches, and what the engine keeps: MongoDB overwrites its free pages, journal and oplog in time. */
 function notReached({ address }: Store): readonly string[] {
@@ -225,6 +230,7 @@ function receiptText({ users, logs, not_reached }: Receipt): string {
     `log files in ${logs.folder}: names replaced in ${counted(logs.lines, 'line')} of ${counted(logs.rewritten, 'file')}`,
     ...logs.left.map(({ file, reason }) => `  may still be named in ${file}: ${reason}; mend or remove it, and repeat`),
     `not reached: ${not_reached.join('; ')}`,
+    `kept: ${kept}`,
   ].join('\n');
 }
 

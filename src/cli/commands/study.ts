@@ -22,6 +22,7 @@ import { counted, table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../user-options.ts';
 import { minuteText, withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
+import { readmitCommand, removeCommand } from './study-remove.ts';
 
 /** Creates, shows, opens and closes studies, and writes what their phones need. */
 export function studyCommand(context: CommandContext): Command {
@@ -39,6 +40,8 @@ Examples:
     .addCommand(showCommand(context))
     .addCommand(openCommand(context, 'close', false))
     .addCommand(openCommand(context, 'open', true))
+    .addCommand(removeCommand(context))
+    .addCommand(readmitCommand(context))
     .addCommand(configCommand(context))
     .addCommand(linkCommand(context))
     .addCommand(newLinkCommand(context))

@@ -49,6 +49,14 @@ export const studies = table('studies', {
   user: null,
 });
 
+/** A study token whose owner was erased: 64 bits of its SHA-256, as hex. It never joins again. */
+export const erasedTokens = table('erased_tokens', {
+  columns: { study: 'text', token: 'text' },
+  key: ['study', 'token'],
+  indexes: [],
+  user: null,
+});
+
 /** An account of a manager: JSON of the `ManagerRecord`. */
 export const managers = table('managers', {
   columns: { name: 'text', record: 'text' },
@@ -245,6 +253,7 @@ export const allTables: readonly Table<never>[] = [
   people,
   tokens,
   studies,
+  erasedTokens,
   managers,
   feeds,
   feedParts,

@@ -4,6 +4,7 @@ import { accounts, batches, chunks, documents, errors, people, profiles, tokens,
 import type { Collection, Erasure, Unfinished } from '../store.ts';
 import { accountOf, released } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
+import { keepErasedTokens } from './erased-tokens.ts';
 
 type Counts = Record<Collection, number>;
 
@@ -47,6 +48,7 @@ export async function erase(
   await engine.write(userId, async (rows) => {
     const account = await accountOf(rows, userId);
     if (account !== null) await rows.put(accounts, [{ ...released(account), stage: 'erasing' }]);
+    await keepErasedTokens(rows, userId);
     await rows.remove(tokens, { user: userId });
   });
   for (const { table } of tables) {

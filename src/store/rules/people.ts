@@ -10,6 +10,7 @@ import type { Engine, Rows, Table, WritableRows } from '../rows/rows.ts';
 import {
   type AccountRow,
   accounts,
+  erasedTokens,
   errors,
   managers as managerTable,
   type PersonRow,
@@ -21,6 +22,7 @@ import {
 } from '../rows/tables.ts';
 import type { Managers, Studies, Tokens, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
+import { erasedTokensOf, isErasedToken } from './erased-tokens.ts';
 
 /** The users of a store, without their figures. */
 export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
@@ -156,6 +158,15 @@ export function studies(engine: Engine): Studies {
       const uuid = newUuid();
       return engine.write(null, (rows) => enrol(rows, uuid, enrolment));
     },
+    ...erasedTokensOf(engine),
+    remove: (name) =>
+      engine.write(null, async (rows) => {
+        const members = await rows.total(people, { study: name });
+        if (members > 0) return members;
+        await rows.remove(erasedTokens, { study: name });
+        await rows.remove(studyTable, { name });
+        return 0;
+      }),
     removeIdle: (name, range) => engine.write(null, (rows) => removeIdle(rows, name, range)),
   };
 }
@@ -171,6 +182,7 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   const refused = joinRefusal(study, enrolment);
   if (study === null || refused !== null) return { refused: refused ?? 'no_study' };
   const { name } = study;
+  if (await isErasedToken(rows, name, token.hash)) return { refused: 'erased' };
   const lastHour = await rows.total(people, { study: name, joined_ts: { gt: now - joinWindow } });
   if (!byOperator && lastHour >= study.hour_limit) return { refused: 'hour_full' };
   if (!byOperator && (await rows.total(people, { study: name })) >= study.total_limit) return { refused: 'all_full' };

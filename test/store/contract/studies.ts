@@ -30,6 +30,30 @@ export function studyTests(use: Use): void {
     ...fields,
   });
 
+  it('a study token whose owner was erased does not join, by 64 bits of its hash, until it is readmitted', async () => {
+    const { studies, erase } = use.store;
+    const study = settings();
+    await studies.put(study);
+    const one = enrolment(study.name);
+    const enrolled = (await studies.enrol(one)) as { enrolled: { uuid: string } };
+    expect(await studies.remove(study.name)).toBe(1);
+    await erase(enrolled.enrolled.uuid);
+    const same64 = { ...one.token, hash: one.token.hash.slice(0, 16).padEnd(64, '0') };
+    for (const token of [one.token, same64])
+      expect(await studies.enrol({ ...one, token })).toEqual({ refused: 'erased' });
+    expect([await studies.hasErased(study.name, one.token.hash), await studies.hasErased(study.name, hash())]).toEqual([
+      true,
+      false,
+    ]);
+    expect(await studies.readmit(study.name, one.token.hash)).toBe(true);
+    expect(await studies.readmit(study.name, one.token.hash)).toBe(false);
+    expect(await studies.enrol(one)).toHaveProperty('enrolled');
+    const other = settings();
+    await studies.put(other);
+    expect(await studies.remove(other.name)).toBe(0);
+    expect(await studies.byName(other.name)).toBeNull();
+  });
+
   it('a study keeps its settings, is found by name and listed, and keeps its number of joins when its settings change', async () => {
     const { studies } = use.store;
     const [first, second] = [settings(), settings({ config: null, subgroups: [] })];

@@ -1,0 +1,45 @@
+// `mobility study remove` and `readmit`: what ends a study, and what lets an erased person join again.
+import { Command } from 'commander';
+import { usageError } from '../../model/mobility-error.ts';
+import { readStudyToken } from '../../model/study.ts';
+import { tokenHash } from '../../model/user.ts';
+import type { CommandContext } from '../context.ts';
+import { counted } from '../output.ts';
+import { findStudy } from '../user-options.ts';
+
+/** Removes a study without members, and the list of its erased tokens. */
+export function removeCommand(context: CommandContext): Command {
+  return new Command('remove')
+    .description('remove a study without members, and what is kept of the tokens of its erased members')
+    .argument('<name>', 'name of the study')
+    .addHelpText('after', '\nExample:\n  mobility erase --study sunny\n  mobility study remove sunny')
+    .action(
+      context.run(async (name: string) => {
+        await findStudy(context, name);
+        const members = await (await context.store()).studies.remove(name);
+        if (members > 0)
+          throw usageError(
+            `expected a study without members, found ${counted(members, 'member')}: first erase them with \`mobility erase --study ${name}\``,
+          );
+        await context.output.result({ name, removed: true }, name);
+      }),
+    );
+}
+
+/** Lets the phone of an erased person join its study again. */
+export function readmitCommand(context: CommandContext): Command {
+  return new Command('readmit')
+    .description('let the study token of an erased person join its study again')
+    .argument('<token>', 'study token, as the app shows it')
+    .addHelpText('after', '\nExample:\n  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
+    .action(
+      context.run(async (token: string) => {
+        const { studies } = await context.store();
+        const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
+        if (study === null) throw usageError('expected a token of a study of this store, found another text');
+        if (!(await studies.readmit(study.name, tokenHash(token))))
+          throw usageError(`expected the token of a person who was erased from ${study.name}, found another one`);
+        await context.output.result({ study: study.name, readmitted: true }, study.name);
+      }),
+    );
+}

@@ -1,0 +1,37 @@
+// Study tokens whose owners were erased. An app joins its study again by itself, with the same token: it must not.
+import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
+import { erasedTokens, people, tokens } from '../rows/tables.ts';
+import type { Studies } from '../store.ts';
+
+/** What is kept of a token: 64 bits of its SHA-256, with which nobody finds the token. */
+const keptOf = (hash: string): string => hash.slice(0, 16);
+
+/** Keeps what is left of the study tokens of a user who is erased; nothing of the user, and no time. */
+export async function keepErasedTokens(rows: WritableRows, user: string): Promise<void> {
+  const [person] = await rows.find(people, { where: { uuid: user } });
+  if (person?.study == null) return;
+  const { study } = person;
+  const own = (await rows.find(tokens, { where: { user } })).filter(({ kind }) => kind === 'study' || kind === null);
+  await rows.put(
+    erasedTokens,
+    own.map(({ hash }) => ({ study, token: keptOf(hash) })),
+  );
+}
+
+/** True for a token of the study whose owner was erased. */
+export async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {
+  return (await rows.total(erasedTokens, { study, token: keptOf(hash) })) > 0;
+}
+
+/** The part of `Studies` about tokens that never join. */
+export function erasedTokensOf(engine: Engine): Pick<Studies, 'hasErased' | 'readmit'> {
+  return {
+    hasErased: (study, hash) => engine.read((rows) => isErasedToken(rows, study, hash)),
+    readmit: (study, hash) =>
+      engine.write(null, async (rows) => {
+        const isListed = await isErasedToken(rows, study, hash);
+        await rows.remove(erasedTokens, { study, token: keptOf(hash) });
+        return isListed;
+      }),
+  };
+}
