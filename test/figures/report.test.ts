@@ -257,8 +257,8 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
     expect(csv.stdout).toContain('2024-03,weekday,Monday,5,');
     const page = await run(['report', '--from', '2024-02', '--to', '2024-03', '--html', '-']);
     expect(page.stdout).toContain('<th scope="row">on foot</th>');
-    expect(page.stdout).toMatch(/Observed: [\d.]+ days of people, with [\d.]+ km on each\./);
-    expect(page.stdout).toContain('Too few people to tell anything.'); // February
+    expect(page.stdout).toMatch(/[\d.]+ person-days observed, [\d.]+ km per day on average\./);
+    expect(page.stdout).toContain('Too few people to show any figures.'); // February
     // All is the same by whatever it is split, and counts a trip of three modes once.
     const alls = await Promise.all(
       ['mode', 'hour', 'weekday', 'zone', 'cell'].map(

@@ -96,7 +96,7 @@ async function state(path: string, fields: Record<string, string>): Promise<void
 }
 
 const takeBack = async (): Promise<void> =>
-  state('/me/correct', formWith(await page(`/me/day/${day}`), 'Take it back', 'id="stated"'));
+  state('/me/correct', formWith(await page(`/me/day/${day}`), 'Undo', 'id="stated"'));
 
 const trips = (html: string): string[] => [...html.matchAll(/class="trip" id="trip-(\w+)"/g)].map((m) => m[1]!);
 
@@ -109,7 +109,7 @@ it('a person says in which mode they travelled, sees it on the next page, and ta
   const fields = formWith(html, 'How did you travel from');
   await state('/me/correct', { ...fields, mode: 'train' });
   const after = await page(`/me/day/${day}`);
-  expect(after).toContain('you travelled like this: train');
+  expect(after).toContain('you travelled by: train');
   expect(after).toMatch(/<li class="trip".*?Train/s);
   await run('pipeline', '--all');
   expect(await page(`/me/day/${day}`)).toBe(after);
@@ -129,7 +129,7 @@ it('the latest word counts, also one that was said before', async () => {
 
 it('time that is taken out has no trips and says so, until it is taken back', async () => {
   const before = await page(`/me/day/${day}`);
-  const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'This did not happen');
+  const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'I did not make this trip');
   const [from, to] = [`${day}T00:00:00+01:00`, `${day}T23:59:59+01:00`].map((text) => `${Date.parse(text) / 1000}`);
   await state('/me/correct', { csrf: csrf!, day, kind: 'set_aside', start_ts: from!, end_ts: to! });
   expect(await page(`/me/day/${day}?done=later`)).toContain('with the next run of the server');
@@ -137,7 +137,7 @@ it('time that is taken out has no trips and says so, until it is taken back', as
   await run('pipeline', '--all');
   const after = await page(`/me/day/${day}`);
   expect(trips(after)).toEqual([]);
-  expect(after).toContain('Taken out by hand.');
+  expect(after).toContain('This time is ignored at your request.');
   await takeBack();
   await run('pipeline', '--all');
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
@@ -146,7 +146,7 @@ it('time that is taken out has no trips and says so, until it is taken back', as
 it('a form that is sent twice states one thing, and one of a trip that has gone saves nothing and says so', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
-  const [drop, label] = [formWith(html, 'This did not happen'), formWith(html, 'How did you travel?')];
+  const [drop, label] = [formWith(html, 'I did not make this trip'), formWith(html, 'How did you travel?')];
   for (let n = 0; n < 3; n += 1) {
     clock += 60;
     expect((await post('/me/correct', drop)).status).toBe(303);
@@ -219,7 +219,7 @@ it('a long label is cut on the page, an endless one is set aside, and one named 
 
 it('figures of a month stand beside what may be published, which waits until the month is settled', async () => {
   acts.length = 0;
-  expect(await page('/study/sunny/figures/2024-03', manager)).toContain('a week after its end');
+  expect(await page('/study/sunny/figures/2024-03', manager)).toContain('a week after it ends');
   const cells = (html: string, row: string): string[] => {
     const found = html.match(/<tr><th scope="row">.*?<\/tr>/g)!.find((one) => one.includes(`>${row}<`))!;
     return [...found.matchAll(/<td class="n">([^<]*)</g)].map((m) => m[1]!);
@@ -245,7 +245,7 @@ it('figures of a month stand beside what may be published, which waits until the
 it('the operator sees the version, and by name whose phone is turned away', async () => {
   const fine = await page('/operator', manager);
   expect(fine).toContain('1.2.3');
-  expect(fine).not.toContain('turned away');
+  expect(fine).not.toContain('Phones whose data is refused');
   const { uuid } = (await store.users.byEmail(person))!;
   await store.profiles.merge(uuid, {
     last_refusal: 'token x, revoked',
@@ -302,7 +302,7 @@ it('corrections of one moment are all kept, and one beyond those that a person m
   await putBatch(uuid, entries, { store, now: () => clock });
   const before = await waiting();
   expect((await drop(9e8)).headers.get('location')).toBe(`/me/day/${day}?done=full`);
-  expect(await page(`/me/day/${day}?done=full`)).toContain('no more are taken');
+  expect(await page(`/me/day/${day}?done=full`)).toContain('maximum number of corrections');
   const said = await program.run(['correct', 'drop', '--user', person, '--day', day, '--at', '12:00'], { now: clock });
   expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('at most 1000 corrections')]);
   expect(await waiting()).toBe(before);
