@@ -2,14 +2,14 @@
 import { join } from 'node:path';
 import { usageError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
+import { makeFolder, writeNewFile } from '../util/file-access.ts';
 import type { ShownDay } from '../web/pages/day-items.ts';
 import { dayFile, daysFile, fileOfDay, indexFile } from '../web/pages/diary-file.ts';
 import { type DayRow, dayRow, type Step } from '../web/pages/overview.ts';
 import { shownDays } from '../web/pages/shown-days.ts';
 import { textsFor } from '../web/pages/texts/texts.ts';
 import type { CommandContext } from './context.ts';
-import { makeFolder, writeNewFile, writeResult } from './file-access.ts';
-import { counted } from './output.ts';
+import { counted, writeResult } from './output.ts';
 
 /** Writes days as one page; returns the number of their trips. */
 export async function writeDiaryPage(

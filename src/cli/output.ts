@@ -2,6 +2,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { oneLine, printable } from '../log/text.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
+import { writeNewFile } from '../util/file-access.ts';
 
 /** A stream as commands need it, such as `process.stdout`. */
 export interface Sink {
@@ -144,6 +145,13 @@ export function createOutput({ stdout, stderr, env, json, quiet = () => false }:
         .join('\n'),
     dim: (text) => marked(text, 2, 22),
   };
+}
+
+/** Writes a result to a file, as `writeNewFile` does, or to standard output for `-`, and notes what was written. */
+export async function writeResult(output: Output, file: string, text: string, what: string): Promise<void> {
+  if (file === '-') await output.write(text);
+  else await writeNewFile(file, text);
+  output.note(file === '-' ? what : `${what} written to ${file}`);
 }
 
 const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+|38;5;231;48;5;16|39;49)m)`);

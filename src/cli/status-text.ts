@@ -1,5 +1,6 @@
 // Where people stand, in words: links, what broke one, and what mends it.
 
+import { agoText, minuteText } from '../diary/number-text.ts';
 import {
   type Breakage,
   breakages,
@@ -11,7 +12,6 @@ import { oneLine } from '../log/text.ts';
 import { appIds } from '../model/apps.ts';
 import { refusalOf } from '../model/user.ts';
 import { counted } from './output.ts';
-import { agoText, minuteText } from './wording.ts';
 
 /** How a state is called. */
 export const personStates: Record<PersonState, string> = {

@@ -1,7 +1,5 @@
 // How results read: keys, times and ages as people write them. Of days see diary/day-words.
-import { durationText } from '../diary/number-text.ts';
 import { quoted } from '../log/text.ts';
-import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 import { counted } from './output.ts';
 
 /** The key of an error. Phones may send any text as one: nothing of it may steer a terminal. */
@@ -15,21 +13,8 @@ export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 
-/** `2024-03-12 08:05` in `zone`; the bare number where no calendar reaches: phones may write any. */
-export function minuteText(ts: number, zone: string): string {
-  if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
-  return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
-}
-
 /** A text with times, and their zone below it; an empty one stays empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
-
-/** `12 minutes ago` and the like, for `ts` before `now`. */
-export function agoText(ts: number, now: number): string {
-  if (ts > now) return 'in the future';
-  const days = Math.floor((now - ts) / 86_400);
-  return days < 14 ? `${durationText(now - ts)} ago` : `${days} days ago`;
-}
 
 /** What a new version of the analysis derives again with the next run, and how to see it before; or with this one. */
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {

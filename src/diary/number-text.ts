@@ -1,5 +1,5 @@
 // Numbers as people read them, on the terminal and on pages.
-import { formatForPeople } from '../model/time.ts';
+import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 
 /** m as `350 m`, `4.2 km` or `128 km`. */
 export function distanceText(metres: number): string {
@@ -21,4 +21,17 @@ export function durationText(seconds: number): string {
 /** `08:05` in `zone`. */
 export function clockText(ts: number, zone: string): string {
   return formatForPeople(ts, zone, 'HH:mm');
+}
+
+/** `2024-03-12 08:05` in `zone`; the bare number where no calendar reaches: phones may write any. */
+export function minuteText(ts: number, zone: string): string {
+  if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
+  return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');
+}
+
+/** `12 minutes ago` and the like, for `ts` before `now`. */
+export function agoText(ts: number, now: number): string {
+  if (ts > now) return 'in the future';
+  const days = Math.floor((now - ts) / 86_400);
+  return days < 14 ? `${durationText(now - ts)} ago` : `${days} days ago`;
 }

@@ -1,13 +1,12 @@
 // Archives of users: folders that `mobility import` reads.
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Files, makeFolder, type TextWriter } from '../cli/file-access.ts';
-import type { Progress } from '../cli/output.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { type Files, makeFolder, type TextWriter } from '../util/file-access.ts';
 import { type Days, entryRows, errorRows, tripsGeoJson } from './entry-rows.ts';
 
 /** What was written about a user. */
@@ -36,7 +35,7 @@ export interface ArchiveSource {
   days: (user: UserRecord) => Promise<Days>;
   keys: readonly string[] | undefined;
   signal: AbortSignal;
-  progress: Progress;
+  progress: { update(text: string): void };
 }
 
 /**

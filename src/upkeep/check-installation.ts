@@ -2,13 +2,22 @@
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { CommandContext } from '../cli/context.ts';
-import { agoText, minuteText } from '../cli/wording.ts';
+import type { Config } from '../config.ts';
+import { agoText, minuteText } from '../diary/number-text.ts';
 import { readActs } from '../log/audit-log.ts';
 import { folderIn, isMongoAddress } from '../model/address.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { day } from '../model/time.ts';
 import type { Lease, Store } from '../store/store.ts';
+
+/** The settings, variables, clock and zone of the host that is checked. */
+interface Host {
+  config(): Config;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Seconds since the epoch. */
+  now(): number;
+  zone: string;
+}
 
 /** One thing that was checked; `next` mends it. */
 export interface Check {
@@ -24,15 +33,15 @@ const clockSlack = 30;
 const backupDays = 7;
 
 /** Checks the installation. `url`: the address at which phones reach the server, through its proxy. */
-export async function checkInstallation(context: CommandContext, store: Store, url?: string): Promise<Check[]> {
-  const config = context.config();
+export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
+  const config = host.config();
   const checks = [
     await checkStore(store),
-    checkRights(context, config.logDir),
+    checkRights(host, config.logDir),
     await checkDisk(store, config.readyDiskMiB),
   ];
-  checks.push(checkZones(context), ...(await checkActs(context)));
-  return url === undefined ? checks : [...checks, ...(await checkServer(url, context.now()))];
+  checks.push(checkZones(host), ...(await checkActs(host)));
+  return url === undefined ? checks : [...checks, ...(await checkServer(url, host.now()))];
 }
 
 const sound = (name: string, text: string): Check => ({ name, ok: true, text });
@@ -48,7 +57,7 @@ async function checkStore(store: Store): Promise<Check> {
 }
 
 /** The folders can be written, and belong to the account that runs this: files of another one stop the service. */
-function checkRights({ config }: CommandContext, logDir: string): Check {
+function checkRights({ config }: Host, logDir: string): Check {
   const { store } = config();
   for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {
     const stat = statSync(folder, { throwIfNoEntry: false });
@@ -84,7 +93,7 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   );
 }
 
-function checkZones({ env, zone }: CommandContext): Check {
+function checkZones({ env, zone }: Host): Check {
   const knowsZones = new Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata', hour: '2-digit' }).format(0) !== '';
   if (env.TZ !== undefined && env.TZ !== '' && zone === 'UTC' && !/^(Etc\/)?(UTC|GMT)$/i.test(env.TZ))
     return wrong(
@@ -98,9 +107,9 @@ function checkZones({ env, zone }: CommandContext): Check {
 }
 
 /** What the audit log says of the last backup and the last check of all rows. */
-async function checkActs(context: CommandContext): Promise<Check[]> {
-  const { store, logDir } = context.config();
-  const now = context.now();
+async function checkActs(host: Host): Promise<Check[]> {
+  const { store, logDir } = host.config();
+  const now = host.now();
   try {
     const acts = await readActs(logDir);
     const check = acts.findLast(({ action }) => action === 'store check');
@@ -135,7 +144,7 @@ export function isDead({ owner }: Lease): boolean {
 }
 
 /** Leases of killed runs, and whether the host's clock went back. `newest`: when the last put arrived. */
-export function checkRuns(dead: readonly Lease[], newest: number | null, { now, zone }: CommandContext): Check[] {
+export function checkRuns(dead: readonly Lease[], newest: number | null, { now, zone }: Host): Check[] {
   const clock =
     newest !== null && newest > now() + clockSlack
       ? wrong(

@@ -1,7 +1,7 @@
 // How distances, durations and times read.
 import { expect, it } from 'vitest';
-import { agoText, minuteText, workTimeText } from '../../src/cli/wording.ts';
-import { distanceText, durationText } from '../../src/diary/number-text.ts';
+import { workTimeText } from '../../src/cli/wording.ts';
+import { agoText, distanceText, durationText, minuteText } from '../../src/diary/number-text.ts';
 
 it('distances', () => {
   expect([0, 4, 994, 996, 4249, 99_900, 128_400].map(distanceText)).toEqual([

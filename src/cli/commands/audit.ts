@@ -1,5 +1,6 @@
 // `mobility audit`: who did what to whose data.
 import { Command } from 'commander';
+import { minuteText } from '../../diary/number-text.ts';
 import { everyStand } from '../../diary/status/all-statuses.ts';
 import { type Act, readActs } from '../../log/audit-log.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -9,7 +10,7 @@ import type { CommandContext } from '../context.ts';
 import { timeArgument } from '../log-query.ts';
 import { didYouMean } from '../nearest-name.ts';
 import { counted, table } from '../output.ts';
-import { minuteText, withZone } from '../wording.ts';
+import { withZone } from '../wording.ts';
 
 interface Options {
   user?: string;

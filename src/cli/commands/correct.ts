@@ -5,6 +5,7 @@ import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
 import { concernedTime } from '../../diary/corrections/read-corrections.ts';
+import { minuteText } from '../../diary/number-text.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { readDays } from '../../diary/read-days.ts';
 import { convert } from '../../intake/converters/convert.ts';
@@ -29,7 +30,6 @@ import { onCopyOf } from '../on-copy.ts';
 import { table } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
 import { packageVersion } from '../program-version.ts';
-import { minuteText } from '../wording.ts';
 
 const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'add', 'at-home', 'place-name'] as const;
 

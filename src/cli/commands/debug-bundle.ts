@@ -30,9 +30,9 @@ import { withoutExcluded } from '../../pipeline/excluded-entries.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
 import { everyEntry, everyLink } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
+import { allOrNone, makeFolder } from '../../util/file-access.ts';
 import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
-import { allOrNone, makeFolder } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 
 interface Options {

@@ -17,8 +17,7 @@ import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
-import { writeResult } from '../file-access.ts';
-import { counted } from '../output.ts';
+import { counted, writeResult } from '../output.ts';
 
 /** Local days, both included. */
 interface Range {

@@ -8,8 +8,8 @@ import { userNameOf } from '../../model/user.ts';
 import { everyUser } from '../../store/paging.ts';
 import { type Collection, collections, type Store } from '../../store/store.ts';
 import { eraseUser, totalOf, wipeTraces } from '../../upkeep/erase-user.ts';
+import { fileText } from '../../util/file-access.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { isMember, refuseUnknownStudy, type Whom, withUsersOrStudy } from '../user-options.ts';
 

@@ -1,5 +1,6 @@
 // `mobility errors`: what was set aside, by reason, key, platform and version, with how many people; faults first.
 import { Command } from 'commander';
+import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
 import { faultReason } from '../../model/error-summary.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
@@ -18,7 +19,7 @@ import {
 } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
-import { errorKeyText, minuteText, withZone } from '../wording.ts';
+import { errorKeyText, withZone } from '../wording.ts';
 
 type Options = Whom & ErrorFilter;
 

@@ -7,9 +7,9 @@ import { evaluateLabels, type LabelScore, type LabelsReport } from '../../evalua
 import { type Summary, summarise } from '../../evaluate/score.ts';
 import { oneLine } from '../../log/text.ts';
 import { MobilityError, usageError } from '../../model/mobility-error.ts';
+import { fileText } from '../../util/file-access.ts';
 import { repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { fileText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 

@@ -1,15 +1,16 @@
 // `mobility managers`: the people who look after studies on the pages of the server.
 import { randomInt } from 'node:crypto';
 import { Command } from 'commander';
+import { minuteText } from '../../diary/number-text.ts';
 import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import { streamText } from '../../util/file-access.ts';
 import { leastPassword, passwordHash } from '../../web/password-hash.ts';
 import { repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { streamText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { findStudy } from '../user-options.ts';
-import { minuteText, withZone } from '../wording.ts';
+import { withZone } from '../wording.ts';
 
 /** Adds, lists and removes managers. */
 export function managersCommand(context: CommandContext): Command {

@@ -15,9 +15,9 @@ import {
   type RebuildSummary,
 } from '../../upkeep/rebuild-summary.ts';
 import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
+import { allOrNone } from '../../util/file-access.ts';
 import { type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { allOrNone } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';

@@ -9,8 +9,7 @@ import { isDay, localDay } from '../../model/time.ts';
 import { reportPage } from '../../web/pages/report-page.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { writeResult } from '../file-access.ts';
-import { counted, table } from '../output.ts';
+import { counted, table, writeResult } from '../output.ts';
 
 interface Options {
   from: string;

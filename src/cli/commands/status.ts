@@ -2,7 +2,7 @@
 
 import { Command } from 'commander';
 import { shippedVersion } from '../../analysis/segmenter.ts';
-import { durationText } from '../../diary/number-text.ts';
+import { agoText, durationText, minuteText } from '../../diary/number-text.ts';
 import { everyStand } from '../../diary/status/all-statuses.ts';
 import {
   isTrouble,
@@ -20,7 +20,7 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { cureOf, personStates } from '../status-text.ts';
-import { agoText, minuteText, outdatedText, withZone } from '../wording.ts';
+import { outdatedText, withZone } from '../wording.ts';
 
 /** What was set aside for one reason. */
 interface SetAside {

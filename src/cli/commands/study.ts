@@ -1,6 +1,7 @@
 // `mobility study`: studies that people join with today's app, with their settings and configuration.
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { minuteText } from '../../diary/number-text.ts';
 import { type MobilityError, usageError } from '../../model/mobility-error.ts';
 import {
   countMember,
@@ -14,13 +15,13 @@ import {
 } from '../../model/study.ts';
 import { configFileName, configFlaws, studyConfig } from '../../model/study-config.ts';
 import { everyUser } from '../../store/paging.ts';
+import { fileJson, replaceFile } from '../../util/file-access.ts';
 import { phoneAddress } from '../app-settings.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { fileJson, replaceFile } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../user-options.ts';
-import { minuteText, withZone } from '../wording.ts';
+import { withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 import { readmitCommand, removeCommand } from './study-remove.ts';
 

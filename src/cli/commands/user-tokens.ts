@@ -1,22 +1,22 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
 
 import { Command, Option } from 'commander';
-import { clockText } from '../../diary/number-text.ts';
+import { clockText, minuteText } from '../../diary/number-text.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { day } from '../../model/time.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
+import { streamText } from '../../util/file-access.ts';
 import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
 import { phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
-import { streamText } from '../file-access.ts';
 import { counted, table } from '../output.ts';
 import { checkedToken, newToken, showTokens } from '../tokens.ts';
-import { minuteText, withZone } from '../wording.ts';
+import { withZone } from '../wording.ts';
 
 /** Days for which a token of a person or script is valid by default. */
 const usualDays = 365;

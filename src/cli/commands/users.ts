@@ -2,21 +2,22 @@
 
 import { Command, Option } from 'commander';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
+import { agoText, minuteText } from '../../diary/number-text.ts';
 import { everyStand } from '../../diary/status/all-statuses.ts';
 import { type PersonState, type Stand, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
 import type { Collection } from '../../store/store.ts';
+import { fileText, streamText } from '../../util/file-access.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { fileText, streamText } from '../file-access.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
 import { checkedName, importUsers, uuidError } from '../register-people.ts';
 import { personStates, standJson } from '../status-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../user-options.ts';
-import { agoText, minuteText, withZone } from '../wording.ts';
+import { withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
 /** Adds, imports, lists and removes users, and manages their tokens. */

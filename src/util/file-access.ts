@@ -6,8 +6,7 @@ import { access, link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path';
 import { type JsonObject, parseJsonObject } from '../model/json.ts';
 import { isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
-import { makeFolders } from '../util/make-folders.ts';
-import type { Output } from './output.ts';
+import { makeFolders } from './make-folders.ts';
 
 /** The text of a file named on the command line. Throws `MOBILITY_USAGE` if it cannot be read. */
 export async function fileText(path: string): Promise<string> {
@@ -42,13 +41,6 @@ export interface TextWriter {
 
 /** Writes a file through `fill`. */
 export type WriteFile = (path: string, fill: (writer: ByteSink) => Promise<void>) => Promise<void>;
-
-/** Writes a result to a file, as `writeNewFile` does, or to standard output for `-`, and notes what was written. */
-export async function writeResult(output: Output, file: string, text: string, what: string): Promise<void> {
-  if (file === '-') await output.write(text);
-  else await writeNewFile(file, text);
-  output.note(file === '-' ? what : `${what} written to ${file}`);
-}
 
 /** Writes a new file, complete or not at all. Throws as `Files.write` does. */
 export async function writeNewFile(path: string, text: string): Promise<void> {
