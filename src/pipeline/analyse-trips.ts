@@ -143,7 +143,7 @@ class Analysis {
     const { store, userId, segmenter, stretchSize = defaultStretchSize } = context;
     const found = await store.trips.lastSettledBefore(userId, this.work.changed.from);
     const { retained } = context.state;
-    const before = retained !== null && retained.chain_ts > (found?.chain_ts ?? -Infinity) ? retained : found;
+    const before = retained !== null && retained.chain_ts >= (found?.chain_ts ?? -Infinity) ? retained : found;
     let carry = before?.carry ?? null;
     let from = before ? justAfter(before.chain_ts) : -Number.MAX_VALUE;
     let size = Math.min(firstStretchSize, stretchSize);

@@ -88,7 +88,7 @@ async function lastLink(store: Store, userId: string): Promise<TripRecord | null
  * What is noted: what was removed before, and what goes now. null: nothing does. `end`: all data lie before this time.
  */
 function retainedAt(
-  { retained: earlier, analysis_version: version }: PipelineState,
+  { retained: earlier, analysis_version: version, observed }: PipelineState,
   last: TripRecord | null,
   what: RetainOptions['what'],
   end: number | null,
@@ -98,7 +98,10 @@ function retainedAt(
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
   const later = (a: number | null, b: number, isMeant: boolean): number | null =>
     isMeant ? Math.max(a ?? -Infinity, b) : a;
-  const { chain_ts, carry } = earlier !== null && earlier.chain_ts > last.chain_ts ? earlier : last;
+  // Where nothing is left that came after the link, what followed from it goes on from the state of today.
+  const atEnd = end === null || observed === null ? null : { seen: observed.seen, silences: observed.silences };
+  const isEarlier = earlier !== null && earlier.chain_ts >= last.chain_ts && atEnd === null;
+  const { chain_ts, carry } = isEarlier ? earlier : { ...last, carry: { ...last.carry, ...atEnd } };
   const versions = earlier?.versions ?? [];
   const others = versions.at(-1)?.version === version ? versions.slice(0, -1) : versions;
   return {
