@@ -89,7 +89,8 @@ export interface Segmented {
  * - A trip is given only when nothing loaded later can change it: its `settledTs` is not before its `end_ts`, and lies
  *   below `loadedUntil`; at the end of the data (`loadedUntil` infinite) it may be null, which makes the trip a draft.
  * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one look at all data.
- *   `nextState` is the state before the trip that is still open, or at the last location where none is; a stretch that gives neither a
+ *   `nextState` is the state before the trip that is still open, or at the last location where none is; a stretch that
+ *   gives neither a
  *   trip nor a later `nextState` is read again at twice the length.
  */
 export interface Segmenter {

@@ -54,9 +54,9 @@ export interface PutOptions {
  * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its
  * length costs no memory. Each element is checked on its own (`takeEntry`): an entry may name its `metadata.platform`
  * or not, its times may be in milliseconds, it may be an object or JSON text. An invalid entry is stored in the
- * error timeseries with the reason, counted as `rejected`, and fails nothing. An entry replaces the one with the same identity: user,
- * `metadata.key` and `metadata.write_ts`. The same entries may be pushed any number of times, so a caller that was
- * interrupted starts again.
+ * error timeseries with the reason, counted as `rejected`, and fails nothing. An entry replaces the one with the same
+ * identity: user, `metadata.key` and `metadata.write_ts`. The same entries may be pushed any number of times, so a
+ * caller that was interrupted starts again.
  *
  * Resolves when all of it is durable; the user's profile then says when entries came last. Rejects when the store does
  * (`MOBILITY_STORE_FULL`, …): parts before the one that failed are stored.

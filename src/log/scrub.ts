@@ -33,9 +33,9 @@ export interface ErasedPerson {
 /**
  * Overwrites names and UUIDs with `erased---…` of the same length in all log files of a folder. The length stays, so
  * that a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's,
- * and, if it is an e-mail address, wherever it is a word of its own, also percent-encoded or in capitals, and as a part of a
- * path or key. Keys that a phone chose are overwritten in lines of its person. May be killed and repeated. A missing
- * folder has no files.
+ * and, if it is an e-mail address, wherever it is a word of its own, also percent-encoded or in capitals, and as a part
+ * of a path or key. Keys that a phone chose are overwritten in lines of its person. May be killed and repeated. A
+ * missing folder has no files.
  */
 export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };

@@ -128,8 +128,8 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * A position that an app sends to the bare address of the server, because the path was not typed: it is stored, or refused
- * so that the app keeps it. Any other POST there is refused in the same way.
+ * A position that an app sends to the bare address of the server, because the path was not typed: it is stored, or
+ * refused so that the app keeps it. Any other POST there is refused in the same way.
  */
 function sentToRoot(
   answer: (c: Context<ServerEnv>) => Promise<Response>,

@@ -61,8 +61,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
   const connections = new Connections(server, { most, mostPerAddress, proxies });
-  // Without progress for so long: an answer that its caller does not read, or an idle connection; not a call that is being worked
-  // on.
+  // Without progress for so long: an answer that its caller does not read, or an idle connection; not a call that is
+  // being worked on.
   server.setTimeout(stallSeconds * 1000, (socket) => {
     if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
   });

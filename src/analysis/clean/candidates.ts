@@ -75,8 +75,8 @@ export interface CandidateOutput {
  * Finds candidates. Each location is visited once, in order: it belongs to the rest after a trip, begins a trip,
  * continues one, or shows that it has ended.
  *
- * With two phones that sample differently, an open trip belongs to the phone that began it. Locations of the other phone
- * count only after a gap of `gapThreshold`: they show whether the trip has ended.
+ * With two phones that sample differently, an open trip belongs to the phone that began it. Locations of the other
+ * phone count only after a gap of `gapThreshold`: they show whether the trip has ended.
  */
 export function findCandidates(input: CandidateInput): CandidateOutput {
   const { locations, resume } = input;
@@ -164,7 +164,10 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
   return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
 }
 
-/** For apps that also send at rest: index of the first location of a rest of `gapThreshold` that ends at `i`; null: none. */
+/**
+ * For apps that also send at rest: index of the first location of a rest of `gapThreshold` that ends at `i`; null:
+ * none.
+ */
 function restSince(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
   for (let j = i - 1; j >= start; j -= 1) {

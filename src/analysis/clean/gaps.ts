@@ -38,8 +38,8 @@ export const gapLimits = {
 };
 
 /**
- * The gaps that end in `(seen.ts, until]`, and the state at `until`, which is the time of a location or infinite. A fold:
- * two calls for two halves give the same as one call.
+ * The gaps that end in `(seen.ts, until]`, and the state at `until`, which is the time of a location or infinite. A
+ * fold: two calls for two halves give the same as one call.
  */
 export function findGaps(
   signs: Observations,
@@ -132,7 +132,9 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
   return new Map(rows.flatMap(([phone, names]) => names.map((name) => [of[name] as number | null, phone as Phone])));
 }
 
-/** True where the app, which did not segment before, starts. One that says `INITIALIZE` in another state goes on in it. */
+/**
+ * True where the app, which did not segment before, starts. One that says `INITIALIZE` in another state goes on in it.
+ */
 const isAnew = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 

@@ -208,8 +208,8 @@ export const sourceReach = 300;
 export type BySource = ReadonlyMap<string, readonly Location[]>;
 
 /**
- * Chooses among several phones and apps of one person, ranked by name: a location of a lower ranking source is used only
- * if no higher ranking source has one within `sourceReach`.
+ * Chooses among several phones and apps of one person, ranked by name: a location of a lower ranking source is used
+ * only if no higher ranking source has one within `sourceReach`.
  *
  *   phone   o o o o o            o o o
  *   watch      x x x x x x x x x x x x x      x: excluded by the phone

@@ -1,4 +1,5 @@
-// Journeys: the candidates of a group -> journeys. A wait joins two candidates, a stay parts them, a phantom is no travel.
+// Journeys: the candidates of a group -> journeys. A wait joins two candidates, a stay parts them, a phantom is no
+// travel.
 //
 //   candidates   |--walk--|     |---bus---|         |--walk--|      |.|
 //   stops                  5 min           25 min              10 min
@@ -103,8 +104,8 @@ interface Open {
 }
 
 /**
- * Journeys in order of time. A moving piece is compared with the previous moving piece, so phantoms inside a wait belong
- * to it. `from`: the place before the group, if the path from there was recorded.
+ * Journeys in order of time. A moving piece is compared with the previous moving piece, so phantoms inside a wait
+ * belong to it. `from`: the place before the group, if the path from there was recorded.
  */
 export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journey[] {
   const journeys: Journey[] = [];

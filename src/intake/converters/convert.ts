@@ -10,8 +10,8 @@ export { ConversionError, type ConversionReason, conversionReasons } from './con
 
 /**
  * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under a key that
- * the service does not know stays as it came: studies and newer apps have keys of their own. Identity stays. Pure; never
- * changes its input but may share parts with it. Throws a `ConversionError`: an entry that throws is rejected.
+ * the service does not know stays as it came: studies and newer apps have keys of their own. Identity stays. Pure;
+ * never changes its input but may share parts with it. Throws a `ConversionError`: an entry that throws is rejected.
  */
 export function convert(entry: Entry): Entry {
   const found = conversionOf(entry);

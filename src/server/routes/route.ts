@@ -56,7 +56,10 @@ export type Answer = object | AsyncIterable<string>;
 export interface Dialect {
   /** Name of the top-level field of the body that holds the token; null: none does. Default `user`. */
   tokenField?: string | null;
-  /** Where the app puts the token, as the refusal of a call without a token says. Default: as the phones of this family do. */
+  /**
+   * Where the app puts the token, as the refusal of a call without a token says. Default: as the phones of this family
+   * do.
+   */
   tokenPlace?: string;
   /** Parameters of the query, one of which holds the token where the header has none. */
   tokenParameters?: readonly string[];
