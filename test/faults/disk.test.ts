@@ -2,11 +2,10 @@
 // touched.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import { connect } from '../../src/store/sqlite/driver.ts';
 import { buildProgram } from '../support/build.ts';
 import { isHere } from '../support/needs.ts';
 import { noise } from '../support/noise.ts';
@@ -258,22 +257,11 @@ function mayRun(program: string, { uid }: How): boolean {
   return works(process.execPath, ['-e', reading, join(program, 'package.json')], uid);
 }
 
+/** One of each kind: test/process/store/sqlite/folder.test.ts has the others, without the program. */
 const faults: Record<string, Fault> = {
-  'a write-ahead log that was cut off': {
-    code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => truncate(join(store, 'mobility.db-wal'), 300_000),
-  },
-  'a write-ahead log that is gone': {
-    code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => rm(join(store, 'mobility.db-wal')),
-  },
   'a write-ahead log with a damaged page in its middle': {
     code: 'MOBILITY_STORE_DAMAGED',
     break: (store) => flip(join(store, 'mobility.db-wal'), 300_000),
-  },
-  'a write-ahead log with a damaged head': {
-    code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => flip(join(store, 'mobility.db-wal'), 9),
   },
   'a folder that may only be read': {
     code: 'MOBILITY_STORE_READONLY',
@@ -283,22 +271,6 @@ const faults: Record<string, Fault> = {
     },
     how: asNobody,
     readable: true,
-  },
-  'a format of a newer version': {
-    code: 'MOBILITY_STORE_VERSION',
-    break: async (store) => {
-      const connection = connect(join(store, 'mobility.db'));
-      connection.exec('PRAGMA user_version = 1000');
-      connection.close();
-    },
-  },
-  'a file that is no database': {
-    code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => writeFile(join(store, 'mobility.db'), 'Dear diary, '.repeat(5_000)),
-  },
-  'a file that is missing beside its log': {
-    code: 'MOBILITY_STORE_DAMAGED',
-    break: (store) => rm(join(store, 'mobility.db')),
   },
 };
 

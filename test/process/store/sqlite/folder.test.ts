@@ -268,4 +268,14 @@ describe('a write-ahead log', () => {
       expect(await refused(copy, 'MOBILITY_STORE_DAMAGED')).toMatch(/expected a write-ahead log with \d+ pages, found/);
     }
   });
+
+  it('whose head is damaged after a kill is refused', async () => {
+    const { folder } = await openStore();
+    const copy = await copyOf(folder);
+    const log = `${databaseIn(copy)}-wal`;
+    const bytes = await readFile(log);
+    bytes[9]! ^= 1;
+    await writeFile(log, bytes);
+    await refused(copy, 'MOBILITY_STORE_DAMAGED');
+  });
 });
