@@ -7,6 +7,7 @@ import type { Engine, Summed, Where } from '../store/rows/rows.ts';
 import {
   type AccountRow,
   accounts,
+  arrivals,
   erasedTokens,
   feedParts,
   feeds,
@@ -19,6 +20,7 @@ import {
 } from '../store/rows/tables.ts';
 import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
+import { settleMissing } from './missing-people.ts';
 
 /** How people are copied. */
 export interface CopyOptions {
@@ -30,6 +32,8 @@ export interface CopyOptions {
   overwrite?: boolean;
   /** Allow people at the target whom the source does not have. */
   merge?: boolean;
+  /** Erase these people, unless one of them sent data to the target itself. */
+  eraseMissing?: boolean;
   /** Once aborted, the copy ends with its reason after the person in work. */
   signal?: AbortSignal;
   /** Called after each person. */
@@ -58,7 +62,7 @@ export interface CopyReport {
   same: number;
   written: number;
   removed: number;
-  /** People whom only the target has. */
+  /** People whom only the target has, or had before they were erased. */
   others: number;
   /** People who are not the same at the target now, with the reason. */
   reports: CopiedUser[];
@@ -117,8 +121,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
     ...{ users: 0, copied: 0, same: 0, written: 0, removed: 0, others: 0 },
     ...{ reports: [], equal: false, seconds: 0 },
   };
-  report.others = await othersAt(from, to);
-  if (report.others > 0 && !options.merge) throw strangers(from, to, report.others);
+  report.others = await settleMissing(from, to, options);
   if (options.dryRun !== true) {
     for (const table of [studies, managers, erasedTokens] as unknown as AnyTable[]) {
       const found = await from.read((rows) => rows.find(table, { where: {} }));
@@ -157,20 +160,6 @@ function damaged({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
   return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };
 }
 
-function strangers(from: Engine, to: Engine, count: number): MobilityError {
-  return new MobilityError(
-    'MOBILITY_USER_EXISTS',
-    `expected no other users at ${to.address} than those of ${from.address}, found ${count}: name another target, ` +
-      'or allow both to be together there with --merge',
-  );
-}
-
-async function othersAt(from: Engine, to: Engine): Promise<number> {
-  let others = 0;
-  for await (const { uuid } of everyRow(to, people, 'uuid')) if (!(await personAt(from, { uuid }))) others += 1;
-  return others;
-}
-
 async function personAt(engine: Engine, where: Where<PersonRow>): Promise<PersonRow | null> {
   return (await engine.read((rows) => rows.find(people, { where })))[0] ?? null;
 }
@@ -206,7 +195,11 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
   if (options.dryRun === true) return result;
   const left = await compare(from, to, user_id);
   if (left.length > 0) return end('failed', 'the source changed meanwhile: stop its servers and pipelines, and repeat');
-  await to.write(user_id, (rows) => rows.put(accounts, [released(account)]));
+  const arrived_ts = await to.now();
+  await to.write(user_id, async (rows) => {
+    await rows.put(arrivals, [{ user: user_id, arrived_ts }]);
+    await rows.put(accounts, [released(account)]);
+  });
   return result;
 }
 

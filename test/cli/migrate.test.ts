@@ -113,6 +113,34 @@ describe('migrate', () => {
     );
   });
 
+  it('erases people who were erased at the source between two copies, if asked, and nobody who sent data to the target', async () => {
+    const { run, address, target } = await withPeople();
+    const again = ['migrate', '--from', address, '--to', target, '--overwrite'];
+    await run(['migrate', '--from', address, '--to', target]);
+    await run(['erase', '--user', ada!, '--yes']);
+    const refused = await run(again);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`found 1: ${ada}`)]);
+    expect((await run([...again, '--erase-missing'])).code).toBe(2);
+    const tried = await run([...again, '--erase-missing', '--dry-run']);
+    expect([tried.code, tried.stdout]).toEqual([0, expect.stringContaining('1 other user at the target to erase')]);
+    await withStore(target, async (store) => {
+      const { uuid } = (await store.users.byEmail(ada!))!;
+      await store.profiles.merge(uuid, { last_put_ts: Date.now() / 1000 + 60 });
+    });
+    const swapped = await run([...again, '--erase-missing', '--yes']);
+    expect([swapped.code, swapped.stderr]).toEqual([1, expect.stringContaining('may be swapped')]);
+    await withStore(target, async (store) => {
+      const { uuid } = (await store.users.byEmail(ada!))!;
+      await store.profiles.merge(uuid, { last_put_ts: 5 });
+    });
+    const erased = await run([...again, '--erase-missing', '--yes']);
+    expect([erased.code, erased.stdout]).toEqual([0, expect.stringContaining('1 other user at the target erased')]);
+    expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
+    expect((await run(['migrate', '--from', target, '--to', address, '--overwrite'])).code).toBe(0);
+    await run(['users', 'add', 'only here', '--store', target]);
+    expect((await run([...again, '--erase-missing', '--yes'])).code).toBe(0);
+  });
+
   it('skips a user whom a run works on, one with damaged rows and one with another UUID, and copies the rest', async () => {
     const { run, address, target, withStore: withSource } = await withPeople();
     await withSource(async (store) => {

@@ -11,9 +11,11 @@ import { workTimeText } from '../wording.ts';
 interface Options {
   from?: string;
   to?: string;
-  dryRun?: true;
+  dryRun?: boolean;
   overwrite?: true;
   merge?: true;
+  eraseMissing?: true;
+  yes?: true;
 }
 
 /** Copies one store to another. */
@@ -24,6 +26,8 @@ export function migrateCommand(context: CommandContext): Command {
     .option('--dry-run', 'compare and count, copy nothing; a target that does not exist counts as empty')
     .option('--overwrite', 'replace users whose data at the target differs from the source; their data there is lost')
     .option('--merge', 'allow users at the target that the source does not have, and keep them')
+    .option('--erase-missing', 'with --overwrite: erase users at the target that the source does not have')
+    .option('--yes', 'with --erase-missing: do not ask')
     .addHelpText(
       'after',
       `
@@ -40,6 +44,10 @@ Exit code 3: some users differ between source and target; the list names them wi
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { from, to } = addressesOf(context, options);
+  if (options.eraseMissing && (!options.overwrite || options.merge))
+    throw usageError('expected --erase-missing with --overwrite and without --merge');
+  if (options.eraseMissing && !options.yes && !options.dryRun)
+    throw usageError('--erase-missing erases people for good: look with --dry-run, then add --yes');
   const progress = context.output.progress('comparing');
   let users = 0;
   const report = await copyBetween(from, to, {
@@ -47,6 +55,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
     ...(options.dryRun && { dryRun: true }),
     ...(options.overwrite && { overwrite: true }),
     ...(options.merge && { merge: true }),
+    ...(options.eraseMissing && { eraseMissing: true }),
     signal: context.interruptible(),
     onWarning: context.output.note,
     onUser: () => {
@@ -56,7 +65,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   });
   const dry_run = options.dryRun === true;
   const result = { from: withoutCredentials(from), to: withoutCredentials(to), dry_run, ...report };
-  await context.output.result(result, () => reportText(report, dry_run));
+  await context.output.result(result, () => reportText(report, options));
   return { exitCode: report.equal || dry_run ? 0 : 3 }; // done, also if a signal came after the last user
 }
 
@@ -74,12 +83,15 @@ function placeOf(address: string): string {
   return address.includes('://') ? withoutCredentials(address) : resolve(folderIn(address));
 }
 
-function reportText(report: CopyReport, dryRun: boolean): string {
+function reportText(report: CopyReport, { dryRun = false, eraseMissing }: Options): string {
   const { users, copied, same, written, removed, others, reports, equal, seconds } = report;
   const rows = `${counted(written, 'row')} ${dryRun ? 'to write' : 'written'}, ${removed} ${dryRun ? 'to remove' : 'removed'}`;
   const parts = [`${copied} ${dryRun ? 'to copy' : 'copied'} (${rows})`, `${same} already equal`];
   if (reports.length > 0) parts.push(`${reports.length} ${dryRun ? 'that cannot be copied' : 'not copied'}`);
-  if (others > 0) parts.push(`${counted(others, 'other user')} at the target`);
+  if (others > 0) {
+    const ending = eraseMissing ? ` ${dryRun ? 'to erase' : 'erased'}` : '';
+    parts.push(`${counted(others, 'other user')} at the target${ending}`);
+  }
   const verdict = equal ? 'both sides are equal' : 'both sides are not equal';
   return [
     ...reports.map(({ user_email, status, message }) => `${user_email}: ${status}: ${message}`),

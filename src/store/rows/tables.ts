@@ -116,6 +116,14 @@ export const accounts = table('accounts', {
   user: 'user',
 });
 
+/** When a copy from another store brought a user; users who registered here have none. */
+export const arrivals = table('arrivals', {
+  columns: { user: 'text', arrived_ts: 'number' },
+  key: ['user'],
+  indexes: [],
+  user: 'user',
+});
+
 /** The profile of a user, JSON. */
 export const profiles = table('profiles', {
   columns: { user: 'text', profile: 'text' },
@@ -258,6 +266,7 @@ export const allTables: readonly Table<never>[] = [
   feeds,
   feedParts,
   accounts,
+  arrivals,
   ...userTables,
 ] as never;
 

@@ -1,6 +1,17 @@
 // Erasing a user, and counting what the store has of one.
 import type { Engine, Rows, Table } from '../rows/rows.ts';
-import { accounts, batches, chunks, documents, errors, people, profiles, tokens, trips } from '../rows/tables.ts';
+import {
+  accounts,
+  arrivals,
+  batches,
+  chunks,
+  documents,
+  errors,
+  people,
+  profiles,
+  tokens,
+  trips,
+} from '../rows/tables.ts';
 import type { Collection, Erasure, Unfinished } from '../store.ts';
 import { accountOf, released } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
@@ -58,6 +69,7 @@ export async function erase(
   if (keepRecord) return removed;
   await engine.write(null, async (rows) => {
     await rows.remove(people, { uuid: userId });
+    await rows.remove(arrivals, { user: userId });
     await rows.remove(accounts, { user: userId });
   });
   if (!keepTraces) await engine.forget();

@@ -10,6 +10,7 @@ import type { Engine, Rows, Table, WritableRows } from '../rows/rows.ts';
 import {
   type AccountRow,
   accounts,
+  arrivals,
   erasedTokens,
   errors,
   managers as managerTable,
@@ -208,7 +209,8 @@ async function removeIdle(
     const user = person.uuid;
     // An import may have brought what was set aside.
     if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(errors, { user })) > 0) continue;
-    for (const table of [tokenTable, profiles, accounts]) await rows.remove(table as Table<{ user: string }>, { user });
+    for (const table of [tokenTable, profiles, arrivals, accounts])
+      await rows.remove(table as Table<{ user: string }>, { user });
     await rows.remove(people, { uuid: user });
     idle.push(userOf(person));
   }

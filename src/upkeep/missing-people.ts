@@ -1,0 +1,68 @@
+// People whom only the target of a copy has: erased at the source between two copies, or of another store altogether.
+import { MobilityError } from '../model/mobility-error.ts';
+import type { Engine } from '../store/rows/rows.ts';
+import { arrivals, type PersonRow, people, profiles } from '../store/rows/tables.ts';
+import { accountOf } from '../store/rules/accounts.ts';
+import { ChunkCache } from '../store/rules/chunk-cache.ts';
+import { erase } from '../store/rules/erase-rows.ts';
+import { everyRow } from './every-row.ts';
+
+/** Names that a message lists. */
+const mostListed = 20;
+
+/** What happens to them: they stay, or are erased; absent: the copy is refused. */
+export interface MissingOptions {
+  merge?: boolean;
+  overwrite?: boolean;
+  eraseMissing?: boolean;
+  dryRun?: boolean;
+}
+
+/**
+ * Finds and, as the options say, erases them. Returns how many there are. Throws `MOBILITY_USER_EXISTS`, and changes
+ * nothing, where they may neither stay nor go.
+ */
+export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
+  const found: PersonRow[] = [];
+  for await (const person of everyRow(to, people, 'uuid')) {
+    if ((await from.read((rows) => rows.total(people, { uuid: person.uuid }))) === 0) found.push(person);
+  }
+  if (found.length === 0 || options.merge) return found.length;
+  if (!options.eraseMissing) throw refusal(from, to, found, options);
+  const live: PersonRow[] = [];
+  for (const person of found) if (await hasSent(to, person.uuid)) live.push(person);
+  if (live.length > 0) {
+    const text = `expected people whom only copies brought to ${to.address}, found ${live.length} who sent data to it: ${namesOf(live)}. Source and target may be swapped; nothing was changed`;
+    throw new MobilityError('MOBILITY_USER_EXISTS', text);
+  }
+  if (options.dryRun) return found.length;
+  for (const { uuid } of found) await erase(to, new ChunkCache(), uuid);
+  return found.length;
+}
+
+function refusal(from: Engine, to: Engine, found: readonly PersonRow[], { overwrite }: MissingOptions): MobilityError {
+  const next = overwrite
+    ? 'erase them there with --erase-missing --yes'
+    : 'name another target, erase them there with --overwrite --erase-missing --yes';
+  return new MobilityError(
+    'MOBILITY_USER_EXISTS',
+    `expected no other users at ${to.address} than those of ${from.address}, found ${found.length}: ${namesOf(found)}; ` +
+      `${next}, or allow both to be together there with --merge`,
+  );
+}
+
+function namesOf(found: readonly PersonRow[]): string {
+  const names = found.slice(0, mostListed).map(({ user_email, uuid }) => `${user_email} (${uuid})`);
+  return [...names, ...(found.length > mostListed ? [`and ${found.length - mostListed} more`] : [])].join(', ');
+}
+
+/** True for a person who sent data to this store itself, and not only to one from which they were copied. */
+async function hasSent(store: Engine, user: string): Promise<boolean> {
+  return store.read(async (rows) => {
+    const [arrival] = await rows.find(arrivals, { where: { user } });
+    if (arrival === undefined) return (await accountOf(rows, user))?.sent === 1;
+    const [row] = await rows.find(profiles, { where: { user } });
+    const { last_put_ts: last = 0 } = JSON.parse(row?.profile ?? '{}') as { last_put_ts?: number };
+    return last > arrival.arrived_ts;
+  });
+}
