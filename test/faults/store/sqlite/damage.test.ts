@@ -74,7 +74,10 @@ const readers: Record<string, (store: Store, user: Person) => Promise<unknown>> 
   documents: (store, user) => store.documents.list(user.id),
 };
 
-const tables = allTables as unknown as readonly Table<Record<string, unknown>>[];
+/** All that have more than their key: another value of a key is another row. */
+const tables = (allTables as unknown as readonly Table<Record<string, unknown>>[]).filter(
+  ({ columns, key }) => Object.keys(columns).length > key.length,
+);
 
 it.each(tables)('a row of $name with another value anywhere is refused', async ({ name, columns, key, indexes }) => {
   const { folder, store } = await places.newStore();
