@@ -1,0 +1,3 @@
+import type { Command } from 'commander';
+
+export function cliPage(text: string, program: Command): string;
