@@ -8,6 +8,7 @@ import { seededRandom } from '../../src/simulate/random.ts';
 import { namedPlaces } from '../../src/web/pages/day-items.ts';
 import { en } from '../../src/web/pages/texts/en.ts';
 import { freshProgram } from '../cli/kit.ts';
+import { words } from '../support/words.ts';
 
 const metresPerDegree = 111_195;
 const days = 60;
@@ -123,19 +124,7 @@ const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];
 it('a place keeps its letter on every day, gets the name that somebody gave it, and has one id in exports that ask', async () => {
   const { run, folder } = await freshProgram();
   const user = 'sim-spot-1@example.org';
-  await run([
-    'simulate',
-    '--users',
-    '1',
-    '--days',
-    '4',
-    '--from',
-    '2024-03-11',
-    '--seed',
-    'spot',
-    '--platform',
-    'android',
-  ]);
+  await run(words('simulate --users 1 --days 4 --from 2024-03-11 --seed spot --platform android'));
   await run(['pipeline', '--all']);
   const shown = async (day: string): Promise<string> => (await run(['diary', '--user', user, '--day', day])).stdout;
   for (const day of ['2024-03-11', '2024-03-13']) {

@@ -10,6 +10,7 @@ import { estimatedField, estimatedOf } from '../../src/model/trip-fields.ts';
 import { spot, t0, zone } from '../support/phone.ts';
 import { android, pushedIncident } from '../support/pushes.ts';
 import { userId, workday } from '../support/trips.ts';
+import { words } from '../support/words.ts';
 
 const [toWork, toHome] = workday().map((record) => record.trip!) as [Trip, Trip];
 const left: AfterTrip = { exit_ts: toHome.start_ts, starting_trip: toHome.id };
@@ -115,15 +116,11 @@ describe('places', () => {
 
   it('the newest has no exit', () => {
     const end = features(toHome, { exit_ts: null, starting_trip: null }).features[1] as Feature;
-    expect(Object.keys(end.properties!)).toEqual([
-      'source',
-      'raw_places',
-      'enter_ts',
-      'enter_local_dt',
-      'enter_fmt_time',
-      'ending_trip',
-      'feature_type',
-    ]);
+    expect(Object.keys(end.properties!)).toEqual(
+      words(`
+      source raw_places enter_ts enter_local_dt enter_fmt_time ending_trip feature_type
+    `),
+    );
   });
 
   it('one that the user left unseen has an exit but no starting trip', () => {

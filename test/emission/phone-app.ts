@@ -2,6 +2,7 @@
 // dashboard. It follows what the app reads and when; where the app would break on a missing field, this one throws.
 import { newUuid } from '../../src/model/ids.ts';
 import type { Untyped } from '../support/untyped.ts';
+import { words } from '../support/words.ts';
 
 /** A row of the phone, as it is pushed. */
 export interface PhoneRow {
@@ -246,15 +247,7 @@ function flattened(entry: Untyped): Untyped {
 }
 
 function cardOf(trip: Untyped): Card {
-  const needed = [
-    'start_fmt_time',
-    'end_fmt_time',
-    'start_local_dt',
-    'end_local_dt',
-    'start_loc',
-    'end_loc',
-    'distance',
-  ];
+  const needed = words('start_fmt_time end_fmt_time start_local_dt end_local_dt start_loc end_loc distance');
   for (const name of [...needed, 'duration', 'user_input', 'additions']) {
     if (trip[name] === undefined || trip[name] === null) throw new Error(`a card without ${name}`);
   }

@@ -1,5 +1,6 @@
 // A store that calls a function before each of its calls: to push at that moment, or to die.
 import type { Store } from '../../src/store/store.ts';
+import { words } from '../support/words.ts';
 
 /** Called before each call of the store, such as `usercache.move`. What it throws is what the caller sees. */
 export type Interposer = (call: string) => Promise<void> | void;
@@ -28,23 +29,12 @@ function interposed(call: string, method: (...args: unknown[]) => unknown, inter
   };
 }
 
-const writes = new Set([
-  'erase',
-  'users.register',
-  'tokens.add',
-  'tokens.revoke',
-  'profiles.merge',
-  'usercache.put',
-  'usercache.move',
-  'errors.recover',
-  'errors.put',
-  'documents.apply',
-  'trips.apply',
-  'pipeline.merge',
-  'leases.acquire',
-  'leases.renew',
-  'leases.release',
-]);
+const writes = new Set(
+  words(`
+  erase users.register tokens.add tokens.revoke profiles.merge usercache.put usercache.move errors.recover
+  errors.put documents.apply trips.apply pipeline.merge leases.acquire leases.renew leases.release
+`),
+);
 
 /**
  * Dies before the write number `at` (from 0), and stays dead: no call after it has an effect. Between two writes

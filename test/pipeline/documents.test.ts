@@ -23,6 +23,7 @@ import {
 } from '../support/pushes.ts';
 import { newUser, putDocument, removeDocument, useStore } from '../support/store.ts';
 import { workday } from '../support/trips.ts';
+import { words } from '../support/words.ts';
 
 const store = useStore();
 
@@ -302,15 +303,10 @@ describe('documents of trips that all went', () => {
 
 describe('obsolete keys', () => {
   it('are all document keys but the days with trips in the window and the configurations', () => {
-    const present = [
-      'common-trips',
-      'config/consent',
-      'config/sensor_config',
-      'config/sync_config',
-      'config/other',
-      'diary/trips-2023-11-13',
-      'diary/trips-2023-11-14',
-    ];
+    const present = words(`
+      common-trips config/consent config/sensor_config config/sync_config config/other diary/trips-2023-11-13
+      diary/trips-2023-11-14
+    `);
     expect(obsoleteKeys(present, ['2023-11-14'])).toEqual([
       { key: 'common-trips', why: 'not in the list of valid keys' },
       { key: 'config/other', why: 'not in the list of valid keys' },

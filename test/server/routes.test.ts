@@ -4,6 +4,7 @@ import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { putDocument } from '../support/store.ts';
+import { words } from '../support/words.ts';
 import { androidLocation, iosActivity, type Kit, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
@@ -61,15 +62,7 @@ describe('timeline and pipeline state', () => {
   });
 
   it('an invalid day is answered with 400', async () => {
-    for (const date of [
-      '2016-02-30',
-      '2016-5-7',
-      '2016-05-17T00:00',
-      '%0A%0AINFO',
-      '20160517',
-      '0000-01-01',
-      '..%2f',
-    ]) {
+    for (const date of words('2016-02-30 2016-5-7 2016-05-17T00:00 %0A%0AINFO 20160517 0000-01-01 ..%2f')) {
       expect((await call(`/timeline/getTrips/${date}`)).status, date).toBe(400);
     }
     const known = /^[A-Z]+:w1-\d+:(?:START|END|Called|Found|user_uuid|Answered) /;

@@ -5,6 +5,7 @@ import { observedDays } from '../../../src/diary/observed-time.ts';
 import type { TripEvidence, TripRecord } from '../../../src/model/trip.ts';
 import { freshProgram } from '../../cli/kit.ts';
 import { workday } from '../../support/trips.ts';
+import { words } from '../../support/words.ts';
 
 const user = 'sim-why-1@example.org';
 
@@ -17,19 +18,7 @@ interface Part {
 
 it('explains every second of a simulated day, without a coordinate', async () => {
   const { run } = await freshProgram();
-  await run([
-    'simulate',
-    '--users',
-    '1',
-    '--days',
-    '2',
-    '--from',
-    '2024-03-11',
-    '--seed',
-    'why',
-    '--platform',
-    'android',
-  ]);
+  await run(words('simulate --users 1 --days 2 --from 2024-03-11 --seed why --platform android'));
   await run(['pipeline', '--all']);
   const asked = ['explain', '--user', user, '--day', '2024-03-11'];
   const said = await run([...asked, '--json']);

@@ -11,6 +11,7 @@ import type { FileLogOptions } from '../../../src/log/writer.ts';
 import { isMobilityError } from '../../../src/model/mobility-error.ts';
 import { isHere } from '../../support/needs.ts';
 import { until } from '../../support/until.ts';
+import { words } from '../../support/words.ts';
 import { ended, logFiles, messagesOf, newFolder, spoke, startChild, textOf } from './support/kit.ts';
 
 // Noon of the host's day, so that the current file has this name wherever the tests run.
@@ -201,15 +202,12 @@ describe('files that a killed process left', () => {
     leave(dir, 'server-2026-03-12.log.gz.draft', 'incomplete');
     leave(dir, 'notes.txt', 'not a log');
     await (await open(dir)).close();
-    expect(logFiles(dir)).toEqual([
-      'notes.txt',
-      'pipeline-2-2026-03-14.log',
-      'pipeline-2026-03-12.log.gz',
-      'server-2-2026-03-13.log.gz',
-      'server-2026-03-12.log.gz',
-      'server-2026-03-14.1.log',
-      'server-2026-03-14.log.gz',
-    ]);
+    expect(logFiles(dir)).toEqual(
+      words(`
+      notes.txt pipeline-2-2026-03-14.log pipeline-2026-03-12.log.gz server-2-2026-03-13.log.gz
+      server-2026-03-12.log.gz server-2026-03-14.1.log server-2026-03-14.log.gz
+    `),
+    );
     expect(messagesOf(dir).sort()).toContain('server-2-2026-03-13');
   });
 
