@@ -52,7 +52,7 @@ export interface FoundParts {
 
 /**
  * The parts at each of `sources`, sorted by path within a folder or archive. `format`: take every file as of that
- * format. Throws `MOBILITY_USAGE` for a source that is not there or holds nothing that can be imported.
+ * format. Throws `MOBILITY_USAGE` for a source that is not there, and if the only one holds nothing to import.
  */
 export async function findParts(
   sources: readonly string[],
@@ -69,11 +69,11 @@ export async function findParts(
     await lookInto(source, { format, reading, found, folders: new Set() });
     checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
-    throw new MobilityError(
-      'MOBILITY_USAGE',
-      `${source}: expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source)}; ` +
-        'see docs/import.md, or name the format with --format',
-    );
+    const text =
+      `expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source)}; ` +
+      'see docs/import.md, or name the format with --format';
+    if (sources.length === 1) throw new MobilityError('MOBILITY_USAGE', `${source}: ${text}`);
+    found.parts.push(brokenPart(source, new SourceBroken(text))); // the other sources go on
   }
   return found;
 }

@@ -4,7 +4,7 @@ import { isEntry, type Taken } from '../intake/check-entry.ts';
 import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
 import type { Entry, Identity } from '../model/entry.ts';
-import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
+import { errorText, isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import { justAfter } from '../model/time.ts';
 import { isUserName, type UserRecord } from '../model/user.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
@@ -152,8 +152,10 @@ async function importPart(part: Part, report: PartReport, people: People, option
       }
     }
   } catch (error) {
-    if (!(error instanceof SourceBroken) && !isMobilityError(error, 'MOBILITY_USER_EXISTS')) throw error;
-    problem(error.message);
+    const isOfPart = error instanceof SourceBroken || isMobilityError(error, 'MOBILITY_USER_EXISTS');
+    // A fault of a reader ends its part; one of the store ends the import.
+    if (!isOfPart && isMobilityError(error)) throw error;
+    problem(isOfPart ? error.message : `the program failed on it: ${errorText(error)}`);
   }
   await people.flush(report);
   tell();

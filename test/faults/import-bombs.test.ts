@@ -1,5 +1,6 @@
 // Files that unpack to far more than they are: an import reads them to their end in a small heap.
 import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -108,6 +109,47 @@ const bombs: Record<string, () => Generator<string | Uint8Array>> = {
     yield* times(20, (i) => bson(0.99, i % 7));
   },
 };
+
+/** Files of folders that are one whole: a dump of e-mission, and what `export` wrote. `content`: packed by gzip. */
+const folders: Record<string, Record<string, () => Generator<string | Uint8Array>>> = {
+  dump: { 'Stage_timeseries.bson.gz': bombs['Stage_timeseries.bson']!, 'Stage_uuids.bson.gz': bombs['users.bson']! },
+  'json dump': {
+    'Stage_timeseries.json.gz': bombs['elements.json']!,
+    'Stage_usercache.json.gz': bombs['lines.jsonl']!,
+  },
+  export: {
+    'user.json': function* () {
+      yield '{"uuid":"01234567-89ab-4def-8123-456789000001","user_email":"ada","profile":{}}';
+    },
+    'entries.jsonl': bombs['lines.jsonl']!,
+    'errors.jsonl': bombs['lines.jsonl']!,
+    'documents.jsonl': function* () {
+      yield* times(12, (i) => `{"key":"k${i}","write_ts":${i},"data":[${fill('{},', 15)}0]}\n`);
+    },
+  },
+  'export with a large user': {
+    'user.json': function* () {
+      yield `{"uuid":"01234567-89ab-4def-8123-456789000001","user_email":"ada","profile":[`;
+      yield* times(60, () => fill('{},', 4));
+    },
+    'entries.jsonl': bombs['lines.jsonl']!,
+  },
+};
+
+it.each(Object.keys(folders))('imports the folder "%s" in a heap of 128 MiB', (name) =>
+  inFolder(async (folder) => {
+    const source = join(folder, 'source');
+    await mkdir(source);
+    for (const [file, content] of Object.entries(folders[name]!))
+      await pipeline(Readable.from(content()), createGzip({ level: 1 }), createWriteStream(join(source, file)));
+    await fillStore(join(folder, 'store'), { ada: [] });
+    const env = { NODE_OPTIONS: `--max-old-space-size=${heap}`, MOBILITY_STORE: join(folder, 'store') };
+    const end = await run(['import', source, '--log-dir', join(folder, 'logs')], { env });
+    expect([end.signal, end.code], end.stderr).toEqual([null, expect.any(Number)]);
+    expect(end.stderr + end.stdout).toContain(source);
+    expect(end.stderr).not.toContain('heap');
+  }),
+);
 
 it.each(sampled(Object.keys(bombs), 5))('imports %s.gz in a heap of 128 MiB', (name) =>
   inFolder(async (folder) => {
