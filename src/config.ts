@@ -32,8 +32,6 @@ export interface Config {
   mibPerDay: number;
   /** Entries of one user that may wait for the pipeline; 0: no limit. */
   waitingEntries: number;
-  /** People that figures of everybody stand for at least; 0: there are none. */
-  leastPeople: number;
   /** Addresses and networks of proxies whose `X-Forwarded-For` names the caller, separated by commas. */
   trustedProxies: string;
   /** Answers `GET /metrics`. */
@@ -183,13 +181,6 @@ export const settings: readonly Setting[] = [
     default: '2000000',
     meaning: 'entries per user that may wait for the pipeline or be set aside; 0: no limit',
     parse: integer(0, 1_000_000_000),
-  },
-  {
-    name: 'leastPeople',
-    variable: 'MOBILITY_LEAST_PEOPLE',
-    default: '0',
-    meaning: 'fewest people behind a figure of everybody in the app, 5 or more; 0: no such figures',
-    parse: (value) => (value === '0' ? 0 : integer(5, 1_000_000)(value)),
   },
   {
     name: 'trustedProxies',

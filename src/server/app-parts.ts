@@ -10,7 +10,7 @@ import type { CallerLimits } from './caller-limits.ts';
 
 /** The settings that an app depends on. */
 type AppSettings =
-  | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'leastPeople' | 'readyDiskMiB')
+  | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'readyDiskMiB')
   | ('mibPerDay' | 'waitingEntries' | 'trustedProxies' | 'publicUrl');
 
 /** What an app is made of. */

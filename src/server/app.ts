@@ -1,7 +1,6 @@
 // Assembles the app: its parts, its routes, and what happens around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
-import { Everybody } from '../figures/everybody.ts';
 import { networksOf } from '../model/networks.ts';
 import { nameless } from '../web/routes.ts';
 import { fixedAnswer, headersOf, jsonAnswer } from './answer.ts';
@@ -32,12 +31,11 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
   const method = createAuthMethod(config, store, now);
   const auth = { method, users: store.users, now, counts };
-  const everybody = new Everybody(store, now);
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
   app.use(logCalls(parts));
   app.use(protectPages);
-  app.use('/', sentToRoot(storing(answerCaller(positionRoute, parts, auth, everybody)), guard));
+  app.use('/', sentToRoot(storing(answerCaller(positionRoute, parts, auth)), guard));
   mountPages(app, parts, counts);
   for (const { path, dialect } of routes) if (dialect !== undefined) app.use(`${path}/*`, refuseAs(dialect.refuse));
   if (guard !== null) app.use(guard);
@@ -59,7 +57,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     );
   }
   for (const route of routes) {
-    const answer = answerCaller(route, parts, auth, everybody);
+    const answer = answerCaller(route, parts, auth);
     // People type the addresses of other apps by hand, at times with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);

@@ -1,7 +1,6 @@
 // The flow of a call of a caller: authentication, body, limits, route, answer.
 import { constants } from 'node:buffer';
 import type { Context } from 'hono';
-import type { Everybody } from '../figures/everybody.ts';
 import { line } from '../log/messages.ts';
 import type { JsonObject } from '../model/json.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
@@ -31,7 +30,7 @@ const fetchStep = 3600;
 const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
 
 /** Returns the handler of a route for callers. */
-export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, everybody: Everybody) {
+export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
   const { store, config, now, metrics } = parts;
   const { counts } = auth;
   const most = Math.min(config.bodyLimitMiB * mebibyte, constants.MAX_STRING_LENGTH);
@@ -109,8 +108,6 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts, eve
         store: routeStore,
         put: (taken) =>
           putForCaller({ store: routeStore, counts, now }, { user: caller, log: call.log, sentWith }, taken),
-        config,
-        everybody,
         log: call.log,
         now,
       });

@@ -53,7 +53,6 @@ export const config: AppParts['config'] = {
   bodyLimitMiB: 64,
   mibPerDay: 0,
   waitingEntries: 0,
-  leastPeople: 0,
   readyDiskMiB: 0,
   trustedProxies: '',
   publicUrl: '',

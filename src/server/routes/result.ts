@@ -3,7 +3,7 @@
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
 import { daysBetween } from '../../emission/local-dates.ts';
-import { DaySums } from '../../figures/by-day.ts';
+import { figuresByDay } from '../../figures/by-day.ts';
 import { defaultMetric, isMetric, type SectionFigures } from '../../figures/metrics.ts';
 import type { LocalFrequency, MetricSummary, Period, UtcFrequency } from '../../figures/periods.ts';
 import { localPeriods, summarize, utcPeriods } from '../../figures/periods.ts';
@@ -57,23 +57,16 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
 }
 
-/**
- * By day and by label. The figures of all users cover the caller's study, if a setting allows figures
- * at all.
- */
+/** By day and by label. There are no figures of all users: the figures of few people tell about each of them. */
 async function byDay(call: RouteCall): Promise<object> {
-  const { caller, body, store, config, everybody } = call;
+  const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
   if (!isDay(from) || !isDay(to)) throw badRequest('expected "start_time" and "end_time" as days, YYYY-MM-DD');
   const asked = body.metric_list as Record<string, string[]>;
-  if (body.aggregate === true) {
-    const least = config.leastPeople;
-    return least === 0 ? {} : everybody.figures({ study: caller.study, days: { from, to }, asked, least });
-  }
-  const sums = new DaySums();
-  sums.add(await readDayTrips(store, caller.uuid, { from, to }));
+  if (body.aggregate === true) return {};
+  const trips = await readDayTrips(store, caller.uuid, { from, to });
   const observed = Object.hasOwn(asked, 'observed') && { observed: await observedByDay(call, from, to) };
-  return { ...sums.figures(asked), ...observed };
+  return { ...figuresByDay(trips, asked), ...observed };
 }
 
 /** Days of one call for observed time, which is worked out from the entries of the days too. */

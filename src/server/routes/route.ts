@@ -1,7 +1,5 @@
 // The definition of a route: its path, callers, input and answer, and the function that answers.
-import type { Config } from '../../config.ts';
 import type { SuggestionSettings } from '../../diary/labels/suggest.ts';
-import type { Everybody } from '../../figures/everybody.ts';
 import type { Taken } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { PutCounts } from '../../log/messages.ts';
@@ -30,10 +28,6 @@ export interface RouteCall {
   store: Store;
   /** Stores entries of the caller within their limits: the only way to store any. */
   put(taken: readonly Taken[]): Promise<PutCounts>;
-  /** The settings that answers depend on. */
-  config: Pick<Config, 'leastPeople'>;
-  /** Figures of all users. */
-  everybody: Everybody;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
