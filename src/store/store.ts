@@ -181,7 +181,7 @@ export interface Studies {
   remove(name: string): Promise<number>;
   /**
    * Removes accounts of people who joined the study by its link at a time in `[from, to)` and of whom the store has no
-   * entry, the first to join first. Returns them; empty: there are no more.
+   * entry, the first to join first. Returns them; fewer than `limit`: there are no more.
    */
   removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
 }

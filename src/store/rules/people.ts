@@ -205,16 +205,25 @@ async function removeIdle(
 ): Promise<UserRecord[]> {
   const where = { study, sent_ts: null, joined_ts: { gte: from, lt: to } };
   const idle: UserRecord[] = [];
-  for (const person of await rows.find(people, { where, order: ['joined_ts'], limit })) {
-    const user = person.uuid;
-    // An import may have brought what was set aside.
-    if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(errors, { user })) > 0) continue;
-    for (const table of [tokenTable, profiles, arrivals, accounts])
-      await rows.remove(table as Table<{ user: string }>, { user });
-    await rows.remove(people, { uuid: user });
-    idle.push(userOf(person));
+  const staying = new Set<string>();
+  for (;;) {
+    const asked = limit - idle.length + staying.size;
+    const found = await rows.find(people, { where, order: ['joined_ts'], limit: asked });
+    for (const person of found) {
+      const user = person.uuid;
+      if (staying.has(user)) continue;
+      // An import may have brought rejected entries.
+      if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(errors, { user })) > 0) {
+        staying.add(user);
+        continue;
+      }
+      for (const table of [tokenTable, profiles, arrivals, accounts])
+        await rows.remove(table as Table<{ user: string }>, { user });
+      await rows.remove(people, { uuid: user });
+      idle.push(userOf(person));
+    }
+    if (found.length < asked || idle.length === limit) return idle;
   }
-  return idle;
 }
 
 async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRecord[]> {

@@ -177,6 +177,22 @@ export function studyTests(use: Use): void {
     expect((await studies.byName(study.name))?.joins).toBe(4);
   });
 
+  it('an account with rejected entries alone stays, and hides no idle account after it', async () => {
+    const { studies, users, errors } = use.store;
+    const study = settings();
+    await studies.put(study);
+    const join = async (now: number) => {
+      const result = await studies.enrol(enrolment(study.name, { now }));
+      return (result as Extract<typeof result, { enrolled: unknown }>).enrolled;
+    };
+    const [imported, idle] = [await join(1), await join(2)];
+    const times = { first_ts: 1, last_ts: 1, tries: 1, received_ts: 1 };
+    await errors.put(imported.uuid, [{ id: 'a', entry: 1, identity: null, reason: 'r', message: 'm', ...times }]);
+    expect(await studies.removeIdle(study.name, { limit: 1 })).toEqual([idle]);
+    expect(await studies.removeIdle(study.name, { limit: 1 })).toEqual([]);
+    expect(await users.byUuid(imported.uuid)).toEqual(imported);
+  });
+
   it('one token that joins many times at once makes one account', async () => {
     const { studies, users } = use.store;
     const study = settings();
