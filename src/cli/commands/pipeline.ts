@@ -3,7 +3,7 @@
 import { Command, Option } from 'commander';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { createLineLog, type Lines } from '../../log/line-log.ts';
-import { type Log, silentLog } from '../../log/log.ts';
+import type { Log } from '../../log/log.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
@@ -132,9 +132,8 @@ interface Watch {
 
 async function runUsers(context: CommandContext, pool: WorkerPool | null, lanes: number, watch: Watch = {}) {
   const store = await context.store();
-  const { signal, now } = context;
-  if (pool === null) return runAll(store, { ...(await pipelineOptions(context)), signal, ...watch });
-  return runAll(store, { log: silentLog, now, signal, run: pool.run, lanes, ...watch });
+  const options = { ...(await pipelineOptions(context)), signal: context.signal, ...watch };
+  return runAll(store, pool === null ? options : { ...options, run: pool.run, lanes });
 }
 
 /** One of many rounds; returns its line. */
