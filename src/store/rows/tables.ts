@@ -202,7 +202,7 @@ export const chunks = table('chunks', {
     entries: 'bytes',
   },
   key: ['user', 'first', 'key'],
-  indexes: [{ columns: ['user', 'first_ts', 'key'] }],
+  indexes: [{ columns: ['user', 'first_ts', 'key'] }, { columns: ['user', 'key', 'first'] }],
   user: 'user',
 });
 

@@ -98,6 +98,11 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
 /** Texts are passed as one JSON list; numbers one by one, as SQLite may read them differently from a text. */
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
+  if (list.length === 1) {
+    // With a list the planner does not use the columns of an index after this one.
+    values.push(bindable(list[0]!));
+    return `"${column}" = ?`;
+  }
   if (typeof list[0] === 'string') {
     values.push(JSON.stringify(list.map((text) => escapeText(text as string))));
     return `"${column}" IN (SELECT value FROM json_each(?))`;
