@@ -1,8 +1,6 @@
 // The flags that choose errors: `--key`, `--reason`, `--platform` and `--app-version`.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PersonFigures, Store } from '../store/store.ts';
-import type { CommandContext } from './context.ts';
-import { refuseUnknownKeys, refuseUnknownReason } from './known-names.ts';
 
 /** The flags, as parsed. */
 export interface ErrorFilter {
@@ -25,12 +23,6 @@ export function withErrorFilter(command: Command): Command {
 function filterArgument(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
-}
-
-/** Throws `MOBILITY_USAGE` for a key or reason that nobody knows. */
-export async function refuseUnknownFilter(context: CommandContext, { key, reason }: ErrorFilter): Promise<void> {
-  if (key !== undefined) await refuseUnknownKeys(context, [key]);
-  if (reason !== undefined) await refuseUnknownReason(context, reason);
 }
 
 /** A key as it is, or as the list of remaining errors shows it: as a JSON string where it has other characters. */

@@ -25,7 +25,6 @@ import type { Store } from '../../store/store.ts';
 import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
-import { refuseUnknownSource } from '../known-names.ts';
 import { onCopyOf } from '../on-copy.ts';
 import { table } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
@@ -160,7 +159,6 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   };
   const end_ts = to === undefined ? Math.min(clockTs(day, '24:00', zone), now) : passed(to);
   const stretch = { start_ts: passed(from ?? '00:00'), end_ts };
-  if (source !== undefined) await refuseUnknownSource(context, user, source);
   const fields = {
     ...(['set-aside', 'add', 'at-home'].includes(what) ? stretch : { ts: passed(at ?? need('--at')) }),
     ...(['mode', 'add'].includes(what) && { mode: mode ?? need('--mode') }),

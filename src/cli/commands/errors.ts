@@ -10,13 +10,7 @@ import { everyError } from '../../store/paging.ts';
 import type { ErrorRow } from '../../store/store.ts';
 import { platformOf } from '../../upkeep/recover-user.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import {
-  appVersionOf,
-  type ErrorFilter,
-  figuresWithErrors,
-  refuseUnknownFilter,
-  withErrorFilter,
-} from '../error-filter.ts';
+import { appVersionOf, type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { errorKeyText, withZone } from '../wording.ts';
@@ -72,7 +66,6 @@ Exit code 3: a converter of the program failed.`,
 
 async function showAll(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
-  await refuseUnknownFilter(context, options);
   const { key, reason, platform } = options;
   const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
   const groups = new Map<string, Group>();

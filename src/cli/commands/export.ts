@@ -23,7 +23,6 @@ import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
 import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { refuseUnknownKeys } from '../known-names.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 
@@ -110,7 +109,6 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const store = await context.store();
   const { store: address } = context.config();
   if (out !== undefined && !isMongoAddress(address)) await checkOutside(out, folderIn(address), 'the export');
-  await refuseUnknownKeys(context, options.key ?? []);
   const users: UserRecord[] = [];
   // All users of a store may be more than fit in memory.
   if (!all) for await (const user of usersMeant(context, options)) users.push(user);

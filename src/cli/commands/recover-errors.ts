@@ -5,7 +5,7 @@ import { startOfDay } from '../../model/time.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
 import { type DayAsked, dayArgument, dayIn } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { type ErrorFilter, figuresWithErrors, refuseUnknownFilter, withErrorFilter } from '../error-filter.ts';
+import { type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
@@ -47,7 +47,6 @@ Exit code 3: some errors remain, or some users could not be processed.`,
 
 async function recover(context: CommandContext, options: Options): Promise<Outcome> {
   const { key, reason, platform, appVersion: _, dryRun, removeBefore, ...given } = options;
-  await refuseUnknownFilter(context, options);
   if (removeBefore !== undefined) return remove(context, given, { ...options, removeBefore });
   const whom: Whom = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
