@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest';
 import { createContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { packageVersion } from '../../src/cli/program-version.ts';
-import type { Entry } from '../../src/model/entry.ts';
 import { freshProgram, run, tempFolder } from './kit.ts';
 
 describe('exit codes', () => {

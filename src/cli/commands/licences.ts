@@ -1,8 +1,8 @@
 // `mobility licences`: the licences of the installed packages.
 import { Command } from 'commander';
+import { installedLicences } from '../../upkeep/read-licences.ts';
 import type { CommandContext } from '../context.ts';
 import { table } from '../output.ts';
-import { installedLicences } from '../read-licences.ts';
 
 /** Lists the program and every package that it needs at run time. */
 export function licencesCommand(context: CommandContext): Command {

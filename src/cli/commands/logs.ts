@@ -1,13 +1,13 @@
 // `mobility logs`: calls, puts step by step, and what failed, from the log files.
 import { Command } from 'commander';
+import { callJson, createLogText } from '../../log/call-text.ts';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
+import { LineFold } from '../../log/line-fold.ts';
 import { type LogLine, type ReadOptions, readLogs } from '../../log/read-log.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { LineFold } from '../line-fold.ts';
 import { type LogFlags, withCallFlags, withLogFlags } from '../log-query.ts';
-import { callJson, createLogText } from '../log-text.ts';
 import { counted } from '../output.ts';
 
 const lateEnd = 600; // s after `--until` in which the END of a call is searched

@@ -2,6 +2,7 @@
 
 import { Command, Option } from 'commander';
 import { shippedSegmenter } from '../../analysis/segment.ts';
+import { LineFold } from '../../log/line-fold.ts';
 import { createLineLog, type Lines } from '../../log/line-log.ts';
 import type { Log } from '../../log/log.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
@@ -10,7 +11,6 @@ import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import { durationArgument, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { LineFold } from '../line-fold.ts';
 import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { type AppId, appIds, appOfToken, phoneApps } from '../../model/apps.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import { newToken } from '../../model/new-token.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
 import { tokenHash } from '../../model/user.ts';
@@ -15,7 +16,7 @@ import { phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
-import { newToken, showTokens } from '../tokens.ts';
+import { showTokens } from '../tokens.ts';
 import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink } from './user-tokens.ts';
 

@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { clockText, minuteText } from '../../diary/number-text.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
+import { checkedToken, newToken } from '../../model/new-token.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { day } from '../../model/time.ts';
 import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
@@ -15,7 +16,7 @@ import { phoneAddress } from '../app-settings.ts';
 import { wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { checkedToken, newToken, showTokens } from '../tokens.ts';
+import { showTokens } from '../tokens.ts';
 import { withZone } from '../wording.ts';
 
 /** Days for which a token of a person or script is valid by default. */

@@ -1,8 +1,8 @@
 // Calls and lines of the logs as text, and calls as JSON.
-import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps } from '../log/calls.ts';
-import { createStamp, fileLine } from '../log/line-format.ts';
-import type { PutCounts } from '../log/messages.ts';
-import type { LogLine } from '../log/read-log.ts';
+import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps } from './calls.ts';
+import { createStamp, fileLine } from './line-format.ts';
+import type { PutCounts } from './messages.ts';
+import type { LogLine } from './read-log.ts';
 
 /** Returns functions that format with times of a zone. */
 export function createLogText(zone: string) {

@@ -2,9 +2,9 @@
 import { parse } from 'csv-parse/sync';
 import { isUuid } from '../model/ids.ts';
 import { errorText, isMobilityError, type MobilityError, usageError } from '../model/mobility-error.ts';
+import { checkedToken } from '../model/new-token.ts';
 import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { checkedToken } from './tokens.ts';
 
 /** What an import did. */
 export interface UsersReport {
