@@ -8,7 +8,7 @@ export interface ManagerRecord {
   studies: string[];
   /** True: sees the page of the operator too. */
   operator: boolean;
-  /** See `passwordHash` in `web/passwords.ts`. */
+  /** See `passwordHash` in `web/password-hash.ts`. */
   password: string;
   created_ts: number;
   /** Wrong passwords since the last right one, and until when none is tried. */
@@ -16,6 +16,8 @@ export interface ManagerRecord {
   locked_ts: number;
   /** Browsers that are signed in: the hash of the cookie, and when it ends. */
   sessions: { hash: string; created_ts: number; expires_ts: number }[];
+  /** Browsers that have signed in, also those whose session is over: a stranger's tries do not keep them out. */
+  browsers?: { hash: string; expires_ts: number }[];
 }
 
 /** True for a name that a manager can have. */

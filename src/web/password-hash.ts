@@ -1,30 +1,54 @@
-// Passwords of managers: scrypt with a salt of their own.
+// Passwords of managers: scrypt with a salt of their own, and with the parameters beside the key.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** The N of scrypt: 32 MiB and about 0.07 s for one hash. */
+/** The N of scrypt: 32 MiB, and with the p below about 0.2 s for one hash. */
 const hashCost = 2 ** 15;
+/** r and p of scrypt; p as OWASP names it for this N. */
+const [blockSize, parallel] = [8, 3];
 
 /** Characters that a password has at least. */
 export const leastPassword = 12;
 
-const derived = (password: string, salt: Buffer, N: number): Promise<Buffer> =>
+interface Stored {
+  N: number;
+  p: number;
+  salt: Buffer;
+  key: Buffer;
+}
+
+/** The parts of what is stored. Before parameters were kept, p was 1: `scrypt:<salt>:<key>`. */
+function partsOf(stored: string | undefined, cost: number): Stored {
+  const parts = (stored ?? '').split(':');
+  const [N, , p, salt = '', key = ''] = parts.length === 6 ? parts.slice(1) : [hashCost, 8, 1, ...parts.slice(1)];
+  const [bytes, derivedKey] = [salt, key].map((text) => Buffer.from(String(text), 'base64url')) as [Buffer, Buffer];
+  return stored === undefined
+    ? { N: cost, p: parallel, salt: bytes, key: derivedKey }
+    : { N: Number(N), p: Number(p), salt: bytes, key: derivedKey };
+}
+
+const derived = (password: string, salt: Buffer, N: number, p: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const cost = { N, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+    const cost = { N, r: blockSize, p, maxmem: 64 * 1024 * 1024 };
     scrypt(password.normalize('NFKC'), salt, 32, cost, (error, key) => (error ? reject(error) : resolve(key)));
   });
 
-/** What is stored of a password: `scrypt:<salt>:<key>`. */
+/** What is stored of a password: `scrypt:<N>:<r>:<p>:<salt>:<key>`. */
 export async function passwordHash(password: string, cost = hashCost): Promise<string> {
   const salt = randomBytes(16);
-  return `scrypt:${salt.toString('base64url')}:${(await derived(password, salt, cost)).toString('base64url')}`;
+  const key = await derived(password, salt, cost, parallel);
+  return ['scrypt', cost, blockSize, parallel, salt.toString('base64url'), key.toString('base64url')].join(':');
 }
 
 /** True for the password of which `stored` is kept. Takes as long for any other, and where nothing is stored. */
 export async function isPassword(password: string, stored: string | undefined, cost = hashCost): Promise<boolean> {
-  const [, salt = '', key = ''] = (stored ?? '').split(':');
-  const [expected, found] = [
-    Buffer.from(key, 'base64url'),
-    await derived(password.slice(0, 1000), Buffer.from(salt, 'base64url'), cost),
-  ];
-  return expected.length === found.length && timingSafeEqual(expected, found);
+  const { N, p, salt, key } = partsOf(stored, cost);
+  const found = await derived(password.slice(0, 1000), salt, N, p);
+  if (p < parallel) await derived('', salt, N, parallel - p); // no time tells old hashes from names that do not exist
+  return key.length === found.length && timingSafeEqual(key, found);
 }
+
+/** True for a hash that costs less to guess than a new one. */
+export const isWeak = (stored: string, cost = hashCost): boolean => {
+  const { N, p } = partsOf(stored, cost);
+  return N * p < cost * parallel;
+};

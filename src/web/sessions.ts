@@ -8,6 +8,8 @@ import type { PersonCall, WebCall } from './web.ts';
 
 /** s for which a browser stays signed in: for a study; and for a day's work of a manager. */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
+/** s for which a browser keeps the cookie. That of a manager shows later that the browser has signed in before. */
+const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };
 type Kind = keyof typeof names;
@@ -33,7 +35,7 @@ export function sessionCookie(
   { isSecure }: Pick<WebCall, 'isSecure'>,
   secret: string | null,
 ): Record<string, string> {
-  const life = secret === null ? 0 : lifetimes[kind];
+  const life = secret === null ? 0 : cookieLives[kind];
   const rules = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${life}${isSecure ? '; Secure' : ''}`;
   return { 'Set-Cookie': `${cookieName(kind, isSecure)}=${secret ?? ''}; ${rules}` };
 }
@@ -93,6 +95,22 @@ export const endSession = async ({ store, user, session, now }: PersonCall): Pro
 
 /** Sessions that one manager has at most; the oldest ends first. */
 const mostSessions = 10;
+/** Browsers of one manager that are known at most; the one that signed in first is forgotten first. */
+const mostBrowsers = 20;
+
+/** Name and hash of the manager's cookie that the call has. */
+function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {
+  const cookie = cookies.get(cookieName('manager', isSecure)) ?? '';
+  const at = cookie.lastIndexOf('.');
+  return at < 1 ? ['', ''] : [cookie.slice(0, at), tokenHash(cookie.slice(at + 1))];
+}
+
+/** The hash of the browser of the call, if this manager signed in with it before; else null. */
+export function knownBrowser(call: WebCall, manager: ManagerRecord | null): string | null {
+  const [name, hash] = managerCookie(call);
+  if (manager === null || manager.name !== name) return null;
+  return manager.browsers?.some((one) => one.hash === hash && one.expires_ts > call.now) ? hash : null;
+}
 
 /**
  * Makes a session of a manager; returns its cookie. null: meanwhile they have another password than the one that was
@@ -104,10 +122,19 @@ export async function startManaging(call: WebCall, name: string, verified: strin
   const session = { hash: tokenHash(secret), created_ts: now, expires_ts: now + lifetimes.manager };
   let isIn = false;
   await store.managers.change(name, (before) => {
-    isIn = before?.password === verified && before.locked_ts <= now;
+    const known = knownBrowser(call, before);
+    isIn = before?.password === verified && (before.locked_ts <= now || known !== null);
     if (before === null || !isIn) return before;
     const others = before.sessions.filter(({ expires_ts }) => expires_ts > now);
-    return { ...before, failures: 0, locked_ts: 0, sessions: [...others, session].slice(-mostSessions) };
+    const browser = { hash: session.hash, expires_ts: now + cookieLives.manager };
+    const browsers = (before.browsers ?? []).filter(({ hash, expires_ts }) => hash !== known && expires_ts > now);
+    return {
+      ...before,
+      // Strangers' tries stay counted: a known browser gets in beside a lock.
+      ...(known === null && { failures: 0, locked_ts: 0 }),
+      sessions: [...others, session].slice(-mostSessions),
+      browsers: [...browsers, browser].slice(-mostBrowsers),
+    };
   });
   return isIn ? `${name}.${secret}` : null;
 }
@@ -115,9 +142,9 @@ export async function startManaging(call: WebCall, name: string, verified: strin
 /** The manager whose session the call has, and the hash of the session; null: none that is good. */
 export async function managerOf(call: WebCall): Promise<{ manager: ManagerRecord; hash: string; csrf: string } | null> {
   const cookie = call.cookies.get(cookieName('manager', call.isSecure)) ?? '';
-  const at = cookie.lastIndexOf('.');
-  if (at < 1) return null;
-  const [manager, hash] = [await call.store.managers.byName(cookie.slice(0, at)), tokenHash(cookie.slice(at + 1))];
+  const [name, hash] = managerCookie(call);
+  if (name === '') return null;
+  const manager = await call.store.managers.byName(name);
   const isGood = manager?.sessions.some((one) => one.hash === hash && one.expires_ts > call.now);
   return isGood ? { manager: manager!, hash, csrf: csrfOf(cookie) } : null;
 }

@@ -13,9 +13,8 @@ export class SignInLimits {
   readonly #failures: WindowCounts;
   /** By network and account: a stranger elsewhere keeps nobody out. */
   readonly #ofAccount: WindowCounts;
-  /** Networks of the passwords that wait. */
-  readonly #waiting: (string | null)[] = [];
-  #last: Promise<unknown> = Promise.resolve();
+  /** Passwords that wait, with the one that is computed, by network or known browser. */
+  readonly #waiting: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
   /** `now`: seconds since the epoch. */
   constructor(now: () => number) {
@@ -43,14 +42,28 @@ export class SignInLimits {
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
-  /** Runs `work` after all before it; null: too many wait, and no network keeps all others out. */
-  async inTurn<T>(origin: string | null, work: () => Promise<T>): Promise<T | null> {
-    const waiting = this.#waiting;
-    const most = origin === null ? mostWaiting.ofUnknown : mostWaiting.ofOrigin;
-    if (waiting.length >= mostWaiting.all || waiting.filter((one) => one === origin).length >= most) return null;
-    waiting.push(origin);
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => {});
-    return turn.finally(() => waiting.splice(waiting.indexOf(origin), 1));
+  /**
+   * Runs `work` after all before it, of known browsers before that of strangers; null: too many wait, and no network
+   * keeps all others out. `browser`: the hash of a known one.
+   */
+  async inTurn<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
+    const isKnown = browser !== null;
+    const of = browser ?? origin;
+    const waiting = this.#waiting.filter((one) => one.isKnown === isKnown);
+    const most = of === null ? mostWaiting.ofUnknown : mostWaiting.ofOrigin;
+    if (waiting.length >= mostWaiting.all || waiting.filter((one) => one.of === of).length >= most) return null;
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ of, isKnown, run: () => work().then(resolve, reject) });
+      if (this.#waiting.length === 1) void this.#runAll();
+    });
+  }
+
+  async #runAll(): Promise<void> {
+    for (;;) {
+      const next = this.#waiting.find(({ isKnown }) => isKnown) ?? this.#waiting[0];
+      if (next === undefined) return;
+      await next.run();
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    }
   }
 }

@@ -4,8 +4,16 @@ import { shownName } from '../model/user.ts';
 import { type Markup, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
-import { isPassword } from './password-hash.ts';
-import { endManaging, endSession, openLink, ownerOfLink, sessionCookie, startManaging } from './sessions.ts';
+import { isPassword, isWeak, passwordHash } from './password-hash.ts';
+import {
+  endManaging,
+  endSession,
+  knownBrowser,
+  openLink,
+  ownerOfLink,
+  sessionCookie,
+  startManaging,
+} from './sessions.ts';
 import {
   answerOf,
   faultPage,
@@ -76,10 +84,12 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
 
 /** Every failure has the same answer: it does not tell which names there are. */
 async function signIn(call: WebCall): Promise<WebAnswer> {
-  const { t, form, limits, origin, log } = call;
+  const { t, form, limits, origin, log, store } = call;
   const [name, password] = [(form.name ?? '').trim().toLowerCase().slice(0, 100), form.password ?? ''];
-  if (limits.isHeld(origin)) return faultPage(429, t);
-  const verified = await limits.inTurn(origin, () => tryPassword(call, name, password));
+  // A browser that signed in before counts by itself: nothing that strangers try keeps it out.
+  const browser = knownBrowser(call, await store.managers.byName(name));
+  if (browser === null && limits.isHeld(origin)) return faultPage(429, t);
+  const verified = await limits.inTurn(origin, () => tryPassword(call, name, password, browser), browser);
   if (verified === null) return faultPage(429, t);
   const cookie = verified === '' ? null : await startManaging(call, name, verified);
   if (cookie === null) return passwordForm(call, name.slice(0, 40), true);
@@ -91,20 +101,28 @@ async function signIn(call: WebCall): Promise<WebAnswer> {
  * What is stored of the password, if it is right; else an empty text. Tries are counted one after another, so that many
  * at once do not get more of them. Of a locked account nothing but the name counts: no count tells which try was right.
  */
-async function tryPassword(call: WebCall, name: string, password: string): Promise<string> {
-  const { store, now, log, limits, origin } = call;
+async function tryPassword(call: WebCall, name: string, password: string, browser: string | null): Promise<string> {
+  const { store, now, log, limits, passwordCost } = call;
+  const origin = browser ?? call.origin;
   const manager = await store.managers.byName(name);
   // A new password ends what was counted of the one before.
   const account = `${name} ${manager?.password}`;
   if (limits.isHeldFrom(origin, account)) return '';
-  const isLocked = manager !== null && manager.locked_ts > now;
-  const isRight = (await isPassword(password, manager?.password, call.passwordCost)) && !isLocked;
+  const isLocked = manager !== null && manager.locked_ts > now && browser === null;
+  const isRight = (await isPassword(password, manager?.password, passwordCost)) && !isLocked;
   limits.tried(origin, account, { isRight, isLocked });
-  if (manager !== null && isRight) return manager.password;
+  if (manager !== null && isRight) {
+    if (!isWeak(manager.password, passwordCost)) return manager.password;
+    const stronger = await passwordHash(password, passwordCost);
+    const after = await store.managers.change(name, (before) =>
+      before?.password === manager.password ? { ...before, password: stronger } : before,
+    );
+    return after?.password === stronger ? stronger : '';
+  }
   if (manager === null || isLocked) return '';
   log.write('WARNING', `wrong password for manager ${name}`);
   await store.managers.change(name, (before) => {
-    if (before === null) return null;
+    if (before === null || browser !== null) return before;
     const failures = before.failures + 1;
     return failures < mostFailures ? { ...before, failures } : { ...before, failures: 0, locked_ts: now + lockTime };
   });
@@ -148,7 +166,7 @@ export const signInRoutes: readonly WebRoute[] = [
     who: 'manager',
     answer: async (call) => {
       await endManaging(call);
-      return redirect('/sign-in/study', { ...sessionCookie('manager', call, null), ...forgetting });
+      return redirect('/sign-in/study', forgetting); // the cookie stays: it opens nothing, and shows a known browser
     },
   },
 ];

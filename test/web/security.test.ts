@@ -250,6 +250,42 @@ it('a stranger who tries passwords elsewhere keeps a manager out of no network o
   clock = now;
 });
 
+it('under a flood of sign-ins and behind a lock, a signed-in browser works, and one that signed in before gets in', async () => {
+  const own = await managing('of-windy');
+  for (let i = 0; i < 60; i += 1) await from(`192.0.${i}.7`, 'of-windy', 'wrong'); // locks the name
+  expect((await kit.store.managers.byName('of-windy'))!.locked_ts).toBeGreaterThan(clock);
+  const flood = Array.from({ length: 100 }, (_, i) => from(`100.${i}.0.7`, `invented-${i}`, 'wrong'));
+  const unknown = Array.from({ length: 40 }, () => form('/sign-in/study', { name: 'nobody', password: 'x' }, nobody));
+  expect((await kit.request('/study/windy', { headers: { Cookie: own.cookie } })).status).toBe(200);
+  const again = await form('/sign-in/study', { name: 'of-windy', password }, own);
+  expect(again.status).toBe(303);
+  expect(again.headers.get('set-cookie')).toContain('Max-Age=34560000');
+  expect((await form('/sign-in/study', { name: 'of-windy', password }, nobody)).status).not.toBe(303);
+  // Who has the cookie may guess no more often than a network may.
+  const next = browserOf(again.headers);
+  for (let i = 0; i < 5; i += 1)
+    expect((await form('/sign-in/study', { name: 'of-windy', password: 'wrong' }, next)).status).toBe(403);
+  expect((await form('/sign-in/study', { name: 'of-windy', password }, next)).status).toBe(403);
+  expect((await Promise.all(flood)).filter((status) => status === 429).length).toBeGreaterThan(50);
+  await Promise.all(unknown);
+  // A session that is over opens nothing; its browser is known for a year.
+  clock += 13 * 3600;
+  expect((await kit.request('/study/windy', { headers: { Cookie: next.cookie } })).status).toBe(303);
+  expect((await form('/sign-in/study', { name: 'of-windy', password }, next)).status).toBe(303);
+  await kit.store.managers.change('of-windy', (before) => before && { ...before, failures: 0, locked_ts: 0 });
+  clock = now;
+});
+
+it('a weak hash of a password is replaced at the next sign-in', async () => {
+  const weak = await passwordHash(password, passwordCost / 2);
+  await kit.store.managers.change('of-windy', (before) => before && { ...before, password: weak });
+  await managing('of-windy');
+  const { password: stored } = (await kit.store.managers.byName('of-windy'))!;
+  expect(stored.split(':').slice(0, 4)).toEqual(['scrypt', String(passwordCost), '8', '3']);
+  await managing('of-windy');
+  expect((await kit.store.managers.byName('of-windy'))!.password).toBe(stored);
+});
+
 it('a password that is changed while it is tried opens nothing', async () => {
   const { managers } = kit.store;
   const { byName } = managers;
