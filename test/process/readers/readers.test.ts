@@ -80,8 +80,6 @@ async function python(args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-const startTime = 240_000; // ms; a cold start of seven libraries on a machine that others share
-
 describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   let program: Program;
   let seen: Seen;
@@ -118,7 +116,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     }>();
     wrote = Object.fromEntries(csv.files.map(({ kind, rows }) => [kind, rows]));
     seen = JSON.parse(await python([file('read_exports.py'), program.folder]));
-  }, startTime);
+  });
 
   const of = <R extends keyof Seen>(reader: R): Seen[R] => {
     expect(seen[reader]).not.toHaveProperty('error');
@@ -228,39 +226,27 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       return printed;
     }
 
-    it(
-      'modal_split.py draws the kilometres of the export, with what the participant named',
-      async () => {
-        const printed = await notebook('modal_split.py');
-        const km = Object.values(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
-        const rows = [...printed.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
-        expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(km, 0);
-        expect(printed).toMatch(/^bus +1/m);
-      },
-      startTime,
-    );
+    it('modal_split.py draws the kilometres of the export, with what the participant named', async () => {
+      const printed = await notebook('modal_split.py');
+      const km = Object.values(of('pandas').modes).reduce((sum, metres) => sum + metres, 0) / 1000;
+      const rows = [...printed.matchAll(/^(\w+) +(\S+) +(\S+) +(\S+)$/gm)];
+      expect(rows.reduce((sum, row) => sum + Number(row[3]), 0)).toBeCloseTo(km, 0);
+      expect(printed).toMatch(/^bus +1/m);
+    });
 
-    it(
-      'map.py draws the ways of one person and where they stay',
-      async () => {
-        const [, sections, stays, locations] = /(\d+) sections, (\d+) stays at (\d+) locations/
-          .exec(await notebook('map.py'))!
-          .map(Number) as [number, number, number, number];
-        expect(sections).toBeGreaterThan(wrote.sections! / 3);
-        expect(stays).toBeGreaterThan(locations);
-      },
-      startTime,
-    );
+    it('map.py draws the ways of one person and where they stay', async () => {
+      const [, sections, stays, locations] = /(\d+) sections, (\d+) stays at (\d+) locations/
+        .exec(await notebook('map.py'))!
+        .map(Number) as [number, number, number, number];
+      expect(sections).toBeGreaterThan(wrote.sections! / 3);
+      expect(stays).toBeGreaterThan(locations);
+    });
 
-    it(
-      'week.py counts every trip once, on the local clock',
-      async () => {
-        const rows = (await notebook('week.py')).split('\n').slice(1, -1);
-        expect(rows.reduce((sum, row) => sum + Number(row.trim().split(/ +/)[2]), 0)).toBe(wrote.trips);
-        expect(new Set(rows.map((row) => row.trim()[0]))).toEqual(new Set(['6', '7'])); // Saturday and Sunday
-      },
-      startTime,
-    );
+    it('week.py counts every trip once, on the local clock', async () => {
+      const rows = (await notebook('week.py')).split('\n').slice(1, -1);
+      expect(rows.reduce((sum, row) => sum + Number(row.trim().split(/ +/)[2]), 0)).toBe(wrote.trips);
+      expect(new Set(rows.map((row) => row.trim()[0]))).toEqual(new Set(['6', '7'])); // Saturday and Sunday
+    });
 
     it('none is left out', async () => {
       const here = await readdir(file('../../../examples/notebooks'));

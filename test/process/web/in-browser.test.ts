@@ -16,7 +16,6 @@ import { greyPixel, pmtiles } from '../../support/pmtiles.ts';
 import { until } from '../../support/until.ts';
 
 const found = browserPath();
-const startTime = 240_000; // ms; a browser on a machine that others share
 const day = '2024-03-26';
 
 describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.mjs)', () => {
@@ -57,7 +56,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     serving = await serve({ app, host: '127.0.0.1', port: 0, drainSeconds: 1 });
     address = `http://127.0.0.1:${serving.port}`;
     page = await openBrowser(found!);
-  }, startTime);
+  });
   afterAll(async () => {
     await page?.close();
     await serving?.close();
@@ -74,93 +73,75 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await page.follow('main button');
   }
 
-  it(
-    'a link leads to the days of its owner, without scripts, and to days beside each other',
-    async () => {
-      await page.send('Emulation.setScriptExecutionDisabled', { value: true });
-      await signIn();
-      expect(await path()).toBe('/me');
-      await page.open(`${address}/me/day/${day}`);
-      expect(await text('h1')).toBe('Tuesday 26 March 2024');
-      const loaded = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/me/tiles/'))";
-      const images = await page.value<number>("document.querySelectorAll('.map .base image').length");
-      expect(images).toBeGreaterThan(3);
-      await until(async () => (await page.value(`${loaded}.length`)) === images);
-      expect(await page.value(`${loaded}.every((one) => one.responseStatus === 200)`)).toBe(true);
-      expect(await text('.mapc p')).toContain('© Nobody');
-      await page.follow('a[rel=next]');
-      expect(await path()).toBe('/me/day/2024-03-27');
-      await page.follow('a[rel=prev]');
-      expect(await path()).toBe(`/me/day/${day}`);
-      await page.follow('.week li:first-child a');
-      expect(await path()).toBe('/me/day/2024-03-25');
-      await page.send('Emulation.setScriptExecutionDisabled', { value: false });
-    },
-    startTime,
-  );
+  it('a link leads to the days of its owner, without scripts, and to days beside each other', async () => {
+    await page.send('Emulation.setScriptExecutionDisabled', { value: true });
+    await signIn();
+    expect(await path()).toBe('/me');
+    await page.open(`${address}/me/day/${day}`);
+    expect(await text('h1')).toBe('Tuesday 26 March 2024');
+    const loaded = "performance.getEntriesByType('resource').filter((one) => one.name.includes('/me/tiles/'))";
+    const images = await page.value<number>("document.querySelectorAll('.map .base image').length");
+    expect(images).toBeGreaterThan(3);
+    await until(async () => (await page.value(`${loaded}.length`)) === images);
+    expect(await page.value(`${loaded}.every((one) => one.responseStatus === 200)`)).toBe(true);
+    expect(await text('.mapc p')).toContain('© Nobody');
+    await page.follow('a[rel=next]');
+    expect(await path()).toBe('/me/day/2024-03-27');
+    await page.follow('a[rel=prev]');
+    expect(await path()).toBe(`/me/day/${day}`);
+    await page.follow('.week li:first-child a');
+    expect(await path()).toBe('/me/day/2024-03-25');
+    await page.send('Emulation.setScriptExecutionDisabled', { value: false });
+  });
 
-  it(
-    'a trip is labelled from its card, and says so',
-    async () => {
-      await page.open(`${address}/me/day/${day}`);
-      await page.follow('.trip .fold');
-      await page.value(`document.querySelector('.trip input[value=bus]').click()`);
-      await page.value(`document.querySelector('.trip select').value = 'work'`);
-      await page.follow('.trip button');
-      expect(await text('[role=status]')).toContain('Saved.');
-      expect(await text('.trip')).toContain('Your label: Bus, Going to work');
-      expect(await page.value('location.hash')).toMatch(/^#trip-[0-9a-f]{24}$/);
-    },
-    startTime,
-  );
+  it('a trip is labelled from its card, and says so', async () => {
+    await page.open(`${address}/me/day/${day}`);
+    await page.follow('.trip .fold');
+    await page.value(`document.querySelector('.trip input[value=bus]').click()`);
+    await page.value(`document.querySelector('.trip select').value = 'work'`);
+    await page.follow('.trip button');
+    expect(await text('[role=status]')).toContain('Saved.');
+    expect(await text('.trip')).toContain('Your label: Bus, Going to work');
+    expect(await page.value('location.hash')).toMatch(/^#trip-[0-9a-f]{24}$/);
+  });
 
-  it(
-    'a person names a place and says that a trip did not happen, sees it after the next run, and takes it back',
-    async () => {
+  it('a person names a place and says that a trip did not happen, sees it at once, and undoes both', async () => {
+    await page.open(`${address}/me/day/${day}`);
+    const trips = await page.value<number>(`document.querySelectorAll('.trip').length`);
+    await page.value(`document.querySelector('li:last-child .stay [name=name]').value = 'Home <b>'`);
+    await page.follow('li:last-child .stay form button');
+    expect(await text('[role=status]')).toContain('This page shows it now');
+    await page.follow('.trip .fold');
+    await page.follow('.trip [value=drop] ~ button');
+    await page.open(`${address}/me/day/${day}`);
+    expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
+    expect(await text('.rail')).toContain('Home <b>');
+    expect(await text('main')).toContain('you did not make this trip');
+    for (let left = 2; left > 0; left--) {
       await page.open(`${address}/me/day/${day}`);
-      const trips = await page.value<number>(`document.querySelectorAll('.trip').length`);
-      await page.value(`document.querySelector('li:last-child .stay [name=name]').value = 'Home <b>'`);
-      await page.follow('li:last-child .stay form button');
-      expect(await text('[role=status]')).toContain('with the next run');
-      await page.follow('.trip .fold');
-      await page.follow('.trip [value=drop] ~ button');
-      await run('pipeline', '--all');
-      await page.open(`${address}/me/day/${day}`);
-      expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
-      expect(await text('.rail')).toContain('Home <b>');
-      expect(await text('main')).toContain('this trip did not happen');
-      for (let left = 2; left > 0; left--) {
-        await page.open(`${address}/me/day/${day}`);
-        await page.follow('.stated button');
-        await run('pipeline', '--all');
-      }
-      await page.open(`${address}/me/day/${day}`);
-      expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips);
-      expect(await page.value(`document.querySelector('.stated')`)).toBe(null);
-    },
-    startTime,
-  );
+      await page.follow('.stated button');
+    }
+    await page.open(`${address}/me/day/${day}`);
+    expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips);
+    expect(await page.value(`document.querySelector('.stated')`)).toBe(null);
+  });
 
-  it(
-    'the keyboard reaches the content first, then every link and form, and shows where it is',
-    async () => {
-      await page.open(`${address}/me/day/${day}`);
+  it('the keyboard reaches the content first, then every link and form, and shows where it is', async () => {
+    await page.open(`${address}/me/day/${day}`);
+    await page.press('Tab');
+    expect(await page.value('document.activeElement.hash')).toBe('#content');
+    const seen = new Set<string>();
+    for (;;) {
       await page.press('Tab');
-      expect(await page.value('document.activeElement.hash')).toBe('#content');
-      const seen = new Set<string>();
-      for (;;) {
-        await page.press('Tab');
-        const [name, outline] = await page.value<[string, string]>(
-          '[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]',
-        );
-        if (name === 'BODY') break;
-        expect([name, outline]).toEqual([name, 'solid']);
-        seen.add(name);
-      }
-      expect([...seen].sort()).toEqual(['A', 'BUTTON', 'SUMMARY']);
-    },
-    startTime,
-  );
+      const [name, outline] = await page.value<[string, string]>(
+        '[document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle]',
+      );
+      if (name === 'BODY') break;
+      expect([name, outline]).toEqual([name, 'solid']);
+      seen.add(name);
+    }
+    expect([...seen].sort()).toEqual(['A', 'BUTTON', 'SUMMARY']);
+  });
 
   it.each(['light', 'dark'])(
     'axe-core finds nothing in %s colours, nothing is cut off, and nothing comes from elsewhere',
@@ -210,20 +191,15 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       expect(page.requests.filter((url) => !url.startsWith(`${address}/`) && !url.startsWith('data:'))).toEqual([]);
       expect(page.complaints.filter((text) => !text.includes('404'))).toEqual([]);
     },
-    startTime,
   );
 
-  it(
-    'a day prints on white paper without links and forms',
-    async () => {
-      const features = [{ name: 'prefers-color-scheme', value: 'dark' }];
-      await page.send('Emulation.setEmulatedMedia', { media: 'print', features });
-      await page.open(`${address}/me/day/${day}`);
-      expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
-      for (const selector of ['nav', '.trip .fold'])
-        expect(await page.value(`getComputedStyle(document.querySelector('${selector}')).display`)).toBe('none');
-      await page.send('Emulation.setEmulatedMedia', { media: '' });
-    },
-    startTime,
-  );
+  it('a day prints on white paper without links and forms', async () => {
+    const features = [{ name: 'prefers-color-scheme', value: 'dark' }];
+    await page.send('Emulation.setEmulatedMedia', { media: 'print', features });
+    await page.open(`${address}/me/day/${day}`);
+    expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
+    for (const selector of ['nav', '.trip .fold'])
+      expect(await page.value(`getComputedStyle(document.querySelector('${selector}')).display`)).toBe('none');
+    await page.send('Emulation.setEmulatedMedia', { media: '' });
+  });
 });

@@ -6,7 +6,6 @@ import { freshProgram } from '../../cli/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
 
 const found = browserPath();
-const startTime = 240_000; // ms; a browser on a machine that others share
 
 describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
   let page: BrowserPage;
@@ -39,23 +38,19 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     files.report = `${program.folder}/report.html`;
     await run('report', '--from', '2024-02', '--to', '2024-03', '--html', files.report);
     page = await openBrowser(found!);
-  }, startTime);
+  });
   afterAll(() => page?.close());
 
   const open = (name: string): Promise<void> => page.open(pathToFileURL(files[name]!).href);
 
-  it(
-    'ask for nothing, and nothing in them is refused',
-    async () => {
-      for (const name of Object.keys(files)) {
-        const before = page.requests.length;
-        await open(name);
-        expect(page.requests.slice(before)).toEqual([pathToFileURL(files[name]!).href]);
-      }
-      expect(page.complaints).toEqual([]);
-    },
-    startTime,
-  );
+  it('ask for nothing, and nothing in them is refused', async () => {
+    for (const name of Object.keys(files)) {
+      const before = page.requests.length;
+      await open(name);
+      expect(page.requests.slice(before)).toEqual([pathToFileURL(files[name]!).href]);
+    }
+    expect(page.complaints).toEqual([]);
+  });
 
   it.each(['light', 'dark'])(
     'axe-core finds nothing in %s colours, on a wide and on a narrow screen',
@@ -75,14 +70,11 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
       }
       await page.send('Emulation.clearDeviceMetricsOverride');
     },
-    startTime,
   );
 
-  it(
-    'bars tell modes apart by pattern, and maps by line',
-    async () => {
-      await open('week');
-      const modes = await page.value<Record<string, [string, boolean, string]>>(`Object.fromEntries(
+  it('bars tell modes apart by pattern, and maps by line', async () => {
+    await open('week');
+    const modes = await page.value<Record<string, [string, boolean, string]>>(`Object.fromEntries(
         [...document.querySelectorAll('svg .on')].map((bar) => {
           const { fill } = getComputedStyle(bar);
           const mode = bar.classList[1];
@@ -90,81 +82,63 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
           const line = [...document.querySelectorAll('.map .' + mode)].map((way) => getComputedStyle(way)).map((look) => look.strokeWidth + look.strokeDasharray);
           return [mode, [fill, id === undefined || document.getElementById(id) !== null, [...new Set(line)].join()]];
         }))`);
-      const shown = Object.values(modes);
-      expect(shown.length).toBeGreaterThan(1);
-      expect(shown.every(([, isThere]) => isThere)).toBe(true);
-      expect(new Set(shown.map(([fill]) => fill)).size).toBe(shown.length);
-      expect(new Set(shown.map(([, , dash]) => dash)).size).toBe(shown.length);
-    },
-    startTime,
-  );
+    const shown = Object.values(modes);
+    expect(shown.length).toBeGreaterThan(1);
+    expect(shown.every(([, isThere]) => isThere)).toBe(true);
+    expect(new Set(shown.map(([fill]) => fill)).size).toBe(shown.length);
+    expect(new Set(shown.map(([, , dash]) => dash)).size).toBe(shown.length);
+  });
 
-  it(
-    'the keyboard reaches the days, shows where it is, and goes there',
-    async () => {
-      await open('week');
-      for (let i = 0; i < 6; i += 1) await page.press('Tab');
-      const at = await page.value<string[]>(
-        '[document.activeElement.hash, getComputedStyle(document.activeElement).outlineStyle]',
-      );
-      expect(at).toEqual(['#d2024-03-26', 'solid']);
-      await page.press('Enter');
-      expect(await page.value('location.hash')).toBe('#d2024-03-26');
-    },
-    startTime,
-  );
+  it('the keyboard reaches the days, shows where it is, and goes there', async () => {
+    await open('week');
+    for (let i = 0; i < 6; i += 1) await page.press('Tab');
+    const at = await page.value<string[]>(
+      '[document.activeElement.hash, getComputedStyle(document.activeElement).outlineStyle]',
+    );
+    expect(at).toEqual(['#d2024-03-26', 'solid']);
+    await page.press('Enter');
+    expect(await page.value('location.hash')).toBe('#d2024-03-26');
+  });
 
-  it(
-    'a folder of days leads from the list to each day, and from day to day',
-    async () => {
-      await open('index');
-      const days = await page.value<string[]>(`[...document.querySelectorAll('main a')].map((a) => a.textContent)`);
-      expect(days.map((text) => /(\w+ \d+ March),/.exec(text)![1])).toEqual([
-        'Wednesday 27 March',
-        'Tuesday 26 March',
-        'Monday 25 March',
-      ]);
-      await page.follow('main li:last-child a');
-      expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25 March 2024');
-      await page.follow('a[rel=next]');
-      expect(await page.value('document.querySelector("h2").textContent')).toBe('Tuesday 26 March 2024');
-      await page.follow('nav a');
-      expect(await page.value('location.pathname')).toMatch(/index\.html$/);
-    },
-    startTime,
-  );
+  it('a folder of days leads from the list to each day, and from day to day', async () => {
+    await open('index');
+    const days = await page.value<string[]>(`[...document.querySelectorAll('main a')].map((a) => a.textContent)`);
+    expect(days.map((text) => /(\w+ \d+ March),/.exec(text)![1])).toEqual([
+      'Wednesday 27 March',
+      'Tuesday 26 March',
+      'Monday 25 March',
+    ]);
+    await page.follow('main li:last-child a');
+    expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25 March 2024');
+    await page.follow('a[rel=next]');
+    expect(await page.value('document.querySelector("h2").textContent')).toBe('Tuesday 26 March 2024');
+    await page.follow('nav a');
+    expect(await page.value('location.pathname')).toMatch(/index\.html$/);
+  });
 
-  it(
-    'a screen reader hears the hours on the way, the places of the map, and every trip as a row',
-    async () => {
-      await open('day');
-      const { nodes } = await page.send<{ nodes: { role?: { value: string }; name?: { value: string } }[] }>(
-        'Accessibility.getFullAXTree',
-      );
-      const named = (role: string): string[] =>
-        nodes.filter((node) => node.role?.value === role).map((node) => node.name?.value ?? '');
-      const [bar, map] = named('image');
-      expect(bar).toMatch(/^The 24 hours of the day: \d\d:\d\d .*on foot/);
-      expect(map).toMatch(/^Map of the day\. .*The list tells the same\.$/);
-      expect(named('heading').length).toBeGreaterThan(5);
-      expect(named('listitem').length).toBeGreaterThan(3);
-    },
-    startTime,
-  );
+  it('a screen reader hears the hours on the way, the places of the map, and every trip as a row', async () => {
+    await open('day');
+    const { nodes } = await page.send<{ nodes: { role?: { value: string }; name?: { value: string } }[] }>(
+      'Accessibility.getFullAXTree',
+    );
+    const named = (role: string): string[] =>
+      nodes.filter((node) => node.role?.value === role).map((node) => node.name?.value ?? '');
+    const [bar, map] = named('image');
+    expect(bar).toMatch(/^The 24 hours of the day: \d\d:\d\d .*on foot/);
+    expect(map).toMatch(/^Map of the day\. .*The list below shows the same\.$/);
+    expect(named('heading').length).toBeGreaterThan(5);
+    expect(named('listitem').length).toBeGreaterThan(3);
+  });
 
-  it(
-    'prints on white paper without links, whatever the colours of the screen',
-    async () => {
-      await page.send('Emulation.setEmulatedMedia', {
-        media: 'print',
-        features: [{ name: 'prefers-color-scheme', value: 'dark' }],
-      });
-      await open('second');
-      expect(await page.value(`getComputedStyle(document.querySelector('nav')).display`)).toBe('none');
-      expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
-      const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: false });
-      expect(Buffer.from(data, 'base64').subarray(0, 5).toString()).toBe('%PDF-');
-    },
-    startTime,
-  );
+  it('prints on white paper without links, whatever the colours of the screen', async () => {
+    await page.send('Emulation.setEmulatedMedia', {
+      media: 'print',
+      features: [{ name: 'prefers-color-scheme', value: 'dark' }],
+    });
+    await open('second');
+    expect(await page.value(`getComputedStyle(document.querySelector('nav')).display`)).toBe('none');
+    expect(await page.value(`getComputedStyle(document.body).backgroundColor`)).toBe('rgb(255, 255, 255)');
+    const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: false });
+    expect(Buffer.from(data, 'base64').subarray(0, 5).toString()).toBe('%PDF-');
+  });
 });
