@@ -16,7 +16,7 @@ export default defineConfig(({ mode }) => {
     test: {
       setupFiles: ['test/support/seed.ts', 'test/support/temp-folders.ts'],
       // Ends what hangs, and claims nothing about speed: the machine may be busy. The names of what runs then are printed.
-      testTimeout: mode === 'full' ? 1_800_000 : 300_000,
+      testTimeout: mode === 'full' ? 600_000 : 300_000,
       hookTimeout: 300_000,
       pool: 'forks',
       maxWorkers: 2,
