@@ -50,41 +50,59 @@ export function findGaps(
   const from = seen?.ts ?? Number.NEGATIVE_INFINITY;
   let [l, m, e] = [firstLater(locations, from), firstLater(motions, from), firstLater(events, from)];
   let silences: Silence[] = [];
-  let state = seen;
+  const now: Fold = { phone: 'unknown', at: null, reports: 0, stay: null, ...seen, ts: seen?.ts ?? null };
   for (;;) {
     const [location, motion, event] = [locations[l], motions[m], events[e]];
     const ts = Math.min(location?.ts ?? Infinity, motion?.ts ?? Infinity, event?.ts ?? Infinity);
-    if (ts > until || ts === Infinity) return { silences, seen: state };
-    let now: LastSeen = { ...(state ?? { phone: 'unknown', at: null, reports: 0, stay: null }), ts };
-    if (state !== null && ts - state.ts > gapLimits.longest) {
-      const reason = reasonOf(state, ts, location, event?.ts === ts ? event : undefined);
-      if (reason !== null) silences.push({ from: state.ts, to: ts, reason });
-      now = { ...now, reports: 0, stay: reason === null ? { from: state.ts, to: ts } : null };
+    if (ts > until || ts === Infinity) return { silences, seen: toLastSeen(now) };
+    const before = now.ts;
+    if (before !== null && ts - before > gapLimits.longest) {
+      const reason = reasonOf(now, { from: before, to: ts }, location, event?.ts === ts ? event : undefined);
+      if (reason !== null) silences.push({ from: before, to: ts, reason });
+      now.reports = 0;
+      now.stay = reason === null ? { from: before, to: ts } : null;
     }
+    now.ts = ts;
     if (now.stay && ts - now.stay.to > gapLimits.settled) now.stay = null;
     for (; events[e]?.ts === ts; e += 1) {
       // A trip was under way: the user left the place in the gap, whether they came back or not.
       if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
-      now = { ...now, ...phoneAfter(events[e]!, now), stay: null };
+      addEvent(now, events[e]!);
     }
-    for (; motions[m]?.ts === ts; m += 1) now = afterReading(now, motions[m]!);
+    for (; motions[m]?.ts === ts; m += 1) addReading(now, motions[m]!);
     for (; locations[l]?.ts === ts; l += 1) {
-      const { moving: _, unlocated, ...rest } = now;
-      if (unlocated !== undefined) silences = withUnlocated(silences, { from: unlocated, to: ts });
-      const stay = unlocated === undefined ? now.stay : null;
-      now = { ...rest, stay, at: positionOf(locations[l]!), reports: now.phone === 'waits' ? now.reports + 1 : 0 };
+      if (now.unlocated !== undefined) {
+        silences = withUnlocated(silences, { from: now.unlocated, to: ts });
+        now.stay = null;
+      }
+      now.moving = undefined;
+      now.unlocated = undefined;
+      now.at = positionOf(locations[l]!);
+      now.reports = now.phone === 'waits' ? now.reports + 1 : 0;
     }
-    state = now;
   }
 }
 
+/** The state while it is folded over the signs: changed in place, as most signs change one field only. */
+type Fold = Omit<LastSeen, 'ts' | 'moving' | 'unlocated'> & {
+  /** Time of the last sign; null: none yet. */
+  ts: number | null;
+  moving?: LastSeen['moving'] | undefined;
+  unlocated?: number | undefined;
+};
+
+function toLastSeen({ ts, moving, unlocated, ...rest }: Fold): LastSeen | null {
+  if (ts === null) return null;
+  return { ...rest, ts, ...(moving && { moving }), ...(unlocated !== undefined && { unlocated }) };
+}
+
 /** Adds a reading to the movement since the last location. */
-function afterReading(seen: LastSeen, { ts, type, confidence }: Motion): LastSeen {
-  if (!isMoving(readingState(type)) || confidence < gapLimits.sure) return seen;
-  const { moving, unlocated } = seen;
+function addReading(now: Fold, { ts, type, confidence }: Motion): void {
+  if (!isMoving(readingState(type)) || confidence < gapLimits.sure) return;
+  const { moving } = now;
   const from = moving !== undefined && ts - moving.to <= gapLimits.apart ? moving.from : ts;
-  const isLong = unlocated === undefined && ts - from >= gapLimits.unlocated;
-  return { ...seen, moving: { from, to: ts }, ...(isLong && { unlocated: from }) };
+  if (now.unlocated === undefined && ts - from >= gapLimits.unlocated) now.unlocated = from;
+  now.moving = { from, to: ts };
 }
 
 /** Adds a time of movement without locations, except where it overlaps other gaps. */
@@ -96,12 +114,12 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
 }
 
 /**
- * Why the time up to `to` was a gap; null: it was a stay. `next`: the first location after it; `event`: the event that
+ * Why a time was a gap; null: it was a stay. `next`: the first location after it; `event`: the event that
  * ends it.
  */
 function reasonOf(
-  { phone, at, reports, ts: from }: LastSeen,
-  to: number,
+  { phone, at, reports }: Fold,
+  { from, to }: TimeRange,
   next: Location | undefined,
   event: PhoneEvent | undefined,
 ): SilenceReason | null {
@@ -133,16 +151,18 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
 }
 
 /**
- * True where the app, which did not segment before, starts. One that says `INITIALIZE` in another state goes on in it.
+ * True where the app, which did not segment before, starts. One that reports `INITIALIZE` in another state stays in
+ * that state.
  */
 const isAnew = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 
 /** What the phone does after an event. */
-function phoneAfter(event: PhoneEvent, before: LastSeen): Pick<LastSeen, 'phone' | 'reports'> {
-  const phone = phoneOf(event) ?? before.phone;
-  const maySwallow = phone === before.phone && event.state !== states.ONGOING_TRIP;
-  return { phone, reports: maySwallow ? before.reports : 0 };
+function addEvent(now: Fold, event: PhoneEvent): void {
+  const phone = phoneOf(event) ?? now.phone;
+  if (phone !== now.phone || event.state === states.ONGOING_TRIP) now.reports = 0;
+  now.phone = phone;
+  now.stay = null;
 }
 
 const phoneOf = (event: PhoneEvent): Phone | null =>

@@ -114,24 +114,33 @@ function problemOf(tree: TreeFile): string | null {
 }
 
 /**
- * Writes the four state probabilities of one cell to `into[at]` and the three numbers after it. `rows[row]` is the
- * cell's first feature. Adds one leaf of every tree to the score of its class, then takes the softmax of the scores.
+ * Writes the four state probabilities of each cell: of the cell whose features begin at `rows[at[i]]` to `into[4 * i]`
+ * and the three numbers after it. Adds one leaf of every tree to the score of its class, then takes the softmax of the
+ * scores. All cells pass a tree before the next one: a tree then stays in the cache of the processor.
  */
 export function writeProbabilities(
   { roots, nodes, thresholds, leaf }: Model,
   rows: Float64Array,
-  row: number,
+  at: Int32Array,
   into: Float64Array,
-  at: number,
 ): void {
-  for (let s = 0; s < 4; s += 1) into[at + s] = 0;
+  into.fill(0, 0, 4 * at.length);
   for (let k = 0; k < roots.length; k += 1) {
-    let node = roots[k]!;
-    while (node >= 0) node = nodes[rows[row + nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
-    into[at + (k & 3)]! += leaf[-node - 1]!;
+    const root = roots[k]!;
+    for (let i = 0; i < at.length; i += 1) {
+      const row = at[i]!;
+      let node = root;
+      while (node >= 0) node = nodes[rows[row + nodes[node]!]! <= thresholds[node >> 2]! ? node + 1 : node + 2]!;
+      into[4 * i + (k & 3)]! += leaf[-node - 1]!;
+    }
   }
-  const most = Math.max(into[at]!, into[at + 1]!, into[at + 2]!, into[at + 3]!);
+  for (let to = 0; to < 4 * at.length; to += 4) softmax(into, to);
+}
+
+/** Replaces four scores by their probabilities. */
+function softmax(scores: Float64Array, at: number): void {
+  const most = Math.max(scores[at]!, scores[at + 1]!, scores[at + 2]!, scores[at + 3]!);
   let sum = 0;
-  for (let s = 0; s < 4; s += 1) sum += into[at + s] = Math.exp(into[at + s]! - most);
-  for (let s = 0; s < 4; s += 1) into[at + s]! /= sum;
+  for (let s = 0; s < 4; s += 1) sum += scores[at + s] = Math.exp(scores[at + s]! - most);
+  for (let s = 0; s < 4; s += 1) scores[at + s]! /= sum;
 }

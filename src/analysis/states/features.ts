@@ -69,8 +69,8 @@ const margin = 29;
 /** Features per cell. */
 export const cellWidth = featureNames.length;
 
-/** Cells per block: few enough for the cache of a processor. */
-const blockSize = 128;
+/** The most cells in a block: few enough for the cache of a processor. */
+export const blockSize = 128;
 
 /** Consecutive cells with their features, cell after cell. */
 export interface Block {

@@ -9,7 +9,15 @@
 import type { Motion } from '../clean/observations.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { type Model, writeProbabilities } from './boosted-trees.ts';
-import { type CellInput, cellSeconds, cellWidth, featureLimits, featureNames, forEachBlock } from './features.ts';
+import {
+  blockSize,
+  type CellInput,
+  cellSeconds,
+  cellWidth,
+  featureLimits,
+  featureNames,
+  forEachBlock,
+} from './features.ts';
 
 /** Weights, all by hand; results change little around these values, see docs/quality.md. */
 export const decodeWeights = {
@@ -64,20 +72,27 @@ function classifyCells(input: CellInput, model: Model): Cells {
   const probability = new Float64Array(4 * room);
   const walking = new Float64Array(room);
   let n = 0;
-  let known = -1; // the last cell that the model was asked about
-  const asked = new Float64Array(cellWidth); // its features
+  const asked = new Float64Array(cellWidth).fill(Number.NaN); // features of the last cell that the model was asked about
+  const starts = new Int32Array(blockSize); // where the features of the asked cells of a block begin
+  const answers = new Float64Array(4 * (blockSize + 1)); // the last answer of the block before, then those of the block
   forEachBlock(input, ({ ts: start, count, rows }) => {
-    for (let i = 0, row = 0; i < count; i += 1, row += cellWidth, n += 1) {
-      ts[n] = start + i * cellSeconds;
-      walking[n] = rows[row + walkingFeature]!;
-      if (known >= 0 && isSameGap(asked, rows, row)) {
-        probability.copyWithin(4 * n, 4 * known, 4 * known + 4);
-      } else {
-        writeProbabilities(model, rows, row, probability, 4 * n);
-        known = n;
+    let questions = 0;
+    const answerOf = new Uint8Array(count);
+    for (let i = 0, row = 0; i < count; i += 1, row += cellWidth) {
+      ts[n + i] = start + i * cellSeconds;
+      walking[n + i] = rows[row + walkingFeature]!;
+      if (!isSameGap(asked, rows, row)) {
+        starts[questions] = row;
+        questions += 1;
         for (let f = 0; f < cellWidth; f += 1) asked[f] = rows[row + f]!;
       }
+      answerOf[i] = questions;
     }
+    writeProbabilities(model, rows, starts.subarray(0, questions), answers.subarray(4));
+    for (let i = 0; i < count; i += 1)
+      for (let s = 0; s < 4; s += 1) probability[4 * (n + i) + s] = answers[4 * answerOf[i]! + s]!;
+    answers.copyWithin(0, 4 * questions, 4 * questions + 4);
+    n += count;
   });
   return {
     ts: ts.subarray(0, n),

@@ -285,12 +285,12 @@ describe('the trees', () => {
       trees: [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)],
     });
     const probabilities = (gapv: number, last: number): number[] => {
-      const features = new Float64Array(featureNames.length);
-      features[3] = gapv;
-      features[45] = last;
-      const into = new Float64Array(6);
-      writeProbabilities(model, features, 0, into, 2);
-      return [...into.slice(2)];
+      const features = new Float64Array(2 * featureNames.length); // two cells, of which the second is asked about
+      features[featureNames.length + 3] = gapv;
+      features[featureNames.length + 45] = last;
+      const into = new Float64Array(4);
+      writeProbabilities(model, features, Int32Array.of(featureNames.length), into);
+      return [...into];
     };
     const softmax = (scores: number[]): number[] => {
       const sum = scores.reduce((all, s) => all + Math.exp(s), 0);
