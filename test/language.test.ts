@@ -9,9 +9,9 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** What each room may have at most. Lower the number of a room when words have gone. */
 const most: Record<string, number> = {
-  analysis: 63,
+  analysis: 0,
   cli: 98,
-  diary: 127,
+  diary: 101,
   emission: 13,
   evaluate: 8,
   export: 28,

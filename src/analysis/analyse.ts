@@ -19,7 +19,7 @@ export interface AnalyseOutput {
   records: TripRecord[];
   /** What the next stretch begins with: the last link's state, moved on to the open trip or to the last location. */
   nextState: Carry | null;
-  /** Silences since the last link, and what the phone said last; null: it never said anything. */
+  /** Silences since the last link, and what the phone did last; null: it never sent anything. */
   latest: { silences: Silence[]; seen: LastSeen } | null;
   /** Trips that could not be built, by start: they are left out and reported. */
   failed: { chainTs: number; error: unknown }[];
@@ -51,7 +51,7 @@ function goOnWith(stretch: Stretch, carry: Carry | null, nextState: Resume): Car
   return { ...(carry ?? { raw_place: null, place: null }), ...nextState, ...(seen && { seen }), silences };
 }
 
-/** The silences since the last link up to `until`, and what the phone said until then. */
+/** The silences since the last link up to `until`, and the state of the phone at that time. */
 function gapsSince(stretch: Stretch, carry: Carry | null, until: number): ReturnType<typeof findGaps> {
   const { seen, silences } = findGaps(stretch, carry?.seen ?? null, until);
   return { seen, silences: [...(carry?.silences ?? []), ...silences] };

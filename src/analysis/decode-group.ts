@@ -21,7 +21,7 @@ import { within } from './sorted-times.ts';
 import { type Segment, sleepsIn, toSegments } from './states/segments.ts';
 import { type Cells, decodeCells } from './states/viterbi.ts';
 
-/** A stretch without its outliers, and the times of these. */
+/** A stretch without its outliers, and the times of the outliers. */
 export type CleanedStretch = Stretch & { outliers: readonly number[] };
 
 /** A candidate group with everything that the later steps ask about it. */

@@ -111,7 +111,7 @@ export const shippedNames = {
   crfSparse: 'journeys-sparse-2',
 } as const;
 
-/** The version of the analysis with models of these names. */
+/** The version of the analysis with the models that these names select. */
 export const versionWith = ({ full, sparse, crf, crfSparse }: Record<keyof typeof shippedNames, string>): string =>
   [codeVersion, full, sparse, crf, crfSparse].join(' ');
 

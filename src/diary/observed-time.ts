@@ -27,7 +27,7 @@ export type UnobservedReason =
   | 'not yet'
   | 'taken out';
 
-/** The reasons that somebody or the phone decided on; of all others the phone is silent. */
+/** Reasons for which tracking was off on purpose, or the time was excluded. All others mean that data are missing. */
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
 /** A time that was not observed, and why. */
@@ -47,7 +47,7 @@ export interface ObservedDay {
   day: string;
   /** The zone at its start. */
   zone: string;
-  /** Half open; the zone in force at the end is that of the trip before it. */
+  /** Half open. At the end, the zone of the trip before it is in force. */
   from: number;
   to: number;
   spans: TimeSpan[];
@@ -127,8 +127,8 @@ export async function readStated(
 }
 
 /**
- * The first instant of a day and its zone, by the zone in which the user is: that of the start of a trip holds in it,
- * that of its end until the next one.
+ * The first instant of a day and its zone, by the zone in which the user is: a trip has the zone of its start,
+ * the time until the next trip has the zone of its end.
  */
 function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
@@ -191,7 +191,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const end = cuts[i + 1]!;
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
     const isMoving = moves.some(isAround);
-    // What somebody states of a time is known of it, whatever was received.
+    // A time that a correction states is known, whatever was received.
     const isStated = atHome.some(isAround) || moves.some((move) => move.added && isAround(move));
     const cause = isStated ? undefined : causes.find(isAround);
     // What a phone with a wrong clock sent is not where it belongs: without it nothing shows a stay.

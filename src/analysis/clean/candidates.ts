@@ -127,7 +127,7 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
   return { trips, openSince: start };
 }
 
-/** Whether location `i` still isSameGroup to the rest after a trip; `last`: the last one that does. */
+/** True if location `i` still belongs to the rest after a trip; `last`: the last one that does. */
 function isGlued(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
   if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.glueTime) return false;
@@ -214,7 +214,7 @@ function recentSince(locations: readonly Location[], start: number, i: number): 
   return short && j > start && here - locations[j - 1]!.ts <= 2 * candidateLimits.timeThreshold ? j - 1 : j;
 }
 
-/** Index of the location at which the user came to rest before a gap: iOS sends none at rest, Android several. */
+/** Index of the location where the user came to rest before a gap: iOS sends none at rest, Android several. */
 function stillSince(locations: readonly Location[], start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;
   const near: number[] = [];
@@ -269,7 +269,7 @@ export function groupCandidates(
   });
 }
 
-/** True if a trip that begins at `start` joins the group of these candidates. */
+/** True if a trip that begins at `start` joins the group that these candidates form. */
 function isSameGroup(group: readonly Candidate[], start: Location, locations: readonly Location[]): boolean {
   const last = group.at(-1)!;
   return (

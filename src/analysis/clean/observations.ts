@@ -201,7 +201,7 @@ export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
 const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>
   a.ts - b.ts || (a.transition ?? -1) - (b.transition ?? -1) || (a.state ?? -1) - (b.state ?? -1);
 
-/** s; a location excludes those of lower ranking sources within this time before and after it */
+/** s; a location excludes locations of lower ranking sources within this time before and after it */
 export const sourceReach = 300;
 
 /** Locations of each source, ascending by `ts`. Sources are named by `sourceOf` of model/sources. */

@@ -1,7 +1,7 @@
 // Outliers: removes locations where the user cannot have been, and short detours from a rest that nothing confirms.
 //
 //   at home      o o  o o        o  o o  o           .  20 km away for one minute; no geofence, no motion
-//   elsewhere            .                    :      removed: it cannot be reached in time, or nobody left home
+//   elsewhere            .                    :      removed: it cannot be reached in time, or no sign of leaving
 //
 //   at home      o o  o o|                           |  the geofence reports an exit
 //   elsewhere              o  o    o                    kept: the user left

@@ -179,7 +179,7 @@ export class Track {
   }
 }
 
-/** The value at `share` (0 to 1) of the way from element `i` to element `j`. */
+/** The value at `share` (0 to 1) of the step from element `i` to element `j`. */
 function mix(list: Float64Array, i: number, j: number, share: number): number {
   return list[i]! + share * (list[j]! - list[i]!);
 }

@@ -52,7 +52,7 @@ export interface LegEvidence extends Leg {
   near: number;
   /** 0 to 1: the user parked a vehicle there and came back to it. */
   parked: number;
-  /** s of waiting before the leg; times `1 - parked`, as nobody waits for a parked vehicle */
+  /** s of waiting before the leg; times `1 - parked`, as people do not wait for a parked vehicle */
   waited: number;
 }
 
@@ -111,7 +111,7 @@ export function collectEvidence(
   return evidence;
 }
 
-/** m between the end of a leg and the last location before the next one: nobody moves while the phone sends nothing */
+/** m between the end of a leg and the last location before the next one: a silent phone does not move */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });

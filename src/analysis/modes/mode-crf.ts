@@ -148,10 +148,10 @@ export function forwardBackward(
   return { single, pairs };
 }
 
-/** Reads weights; throws an Error if their features are not those of this program. */
+/** Reads weights; throws an Error if this program has other features. */
 export function readModeCrf(text: string): ModeCrf {
   const { id, features, modes: weights, pairs, waits } = JSON.parse(text) as ModeCrf & { features: unknown };
   if (JSON.stringify(features) !== JSON.stringify(legFeatures) || weights.length !== n)
-    throw new Error(`model ${id}: its features are not those of this program; fit it again`);
+    throw new Error(`model ${id}: this program has other features; fit it again`);
   return { id, modes: weights, pairs, waits };
 }

@@ -1,4 +1,4 @@
-// The mode of a section, with its probability and those of the other modes.
+// The mode of a section, with the probabilities of all modes.
 //
 //   leg of the group      |---- bus .6, car .3, train .1 ----|
 //   section                  |------------------------------|        shares most time with that leg: takes its modes
@@ -48,7 +48,7 @@ const unknownMode: Mode = {
   mode_probabilities: {},
 };
 
-/** The mode of a section: that of the leg that shares most of its time. `average`: m/s */
+/** The mode of a section, from the leg that shares most of its time. `average`: m/s */
 export function sectionMode(
   { legs, probabilities, transit, track, motions }: DecodedGroup,
   section: Leg,

@@ -61,7 +61,7 @@ export function toModel(file: Partial<ModelFile>): Model {
   if (typeof id !== 'string' || id === '') throw new Error('model: expected a name in "id"');
   if (JSON.stringify(features) !== JSON.stringify(featureNames))
     throw new Error(
-      `model ${id}: its features are not those of this program (${featureNames.length}, in their order); train it again`,
+      `model ${id}: this program has other features (${featureNames.length}, in their order); train it again`,
     );
   if (JSON.stringify(classes) !== JSON.stringify(stateNames))
     throw new Error(`model ${id}: expected the classes ${stateNames.join(', ')}`);

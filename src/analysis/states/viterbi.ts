@@ -74,7 +74,7 @@ function classifyCells(input: CellInput, model: Model): Cells {
   let n = 0;
   const asked = new Float64Array(cellWidth).fill(Number.NaN); // features of the last cell that the model was asked about
   const starts = new Int32Array(blockSize); // where the features of the asked cells of a block begin
-  const answers = new Float64Array(4 * (blockSize + 1)); // the last answer of the block before, then those of the block
+  const answers = new Float64Array(4 * (blockSize + 1)); // first the last answer of the block before
   forEachBlock(input, ({ ts: start, count, rows }) => {
     let questions = 0;
     const answerOf = new Uint8Array(count);

@@ -135,8 +135,8 @@ function keptLink(parts: LinkParts): TripRecord {
 }
 
 /**
- * The way from the place where the diary has the user to the place where the trip begins: unseen, or by trips too short
- * to keep. In the latter case they have been where it begins since the last of these.
+ * The untracked path from the place where the diary has the user to the place where the trip begins: unobserved, or
+ * made of trips too short to keep. After such trips the user has been there since the last one.
  */
 function untrackedFrom(carry: Carry, place: Place, end_loc: Position, { unseen }: SegmentedTrip): Untracked {
   const arrived = carry.raw_place!.enter_ts;

@@ -210,8 +210,8 @@ function describeStop(
   const [start_ts, end_ts] = [a.end, Math.max(a.end, b.start)];
   const at = (ts: number) => track.positionAt(ts);
   const direct = (start: number): number => {
-    const way = apart(at(start), at(a.end)) + apart(at(b.start), at(b.end));
-    return way > 0 ? apart(at(start), at(b.end)) / way : 0;
+    const length = apart(at(start), at(a.end)) + apart(at(b.start), at(b.end));
+    return length > 0 ? apart(at(start), at(b.end)) / length : 0;
   };
   const middle = (start_ts + end_ts) / 2;
   const isRide = ({ state }: LegEvidence): boolean => state !== cellStates.walk;
@@ -222,14 +222,14 @@ function describeStop(
   const never = ((): StopReason | null => {
     if (someWithin(events, locations[before.endIndex]!.ts, locations[next.startIndex]!.ts, isRestart)) return 'restart';
     if (end_ts - start_ts > journeyLimits.longestWait) return 'too long';
-    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // nobody waits to continue on foot or by bicycle
+    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // people do not wait to walk or cycle
   })();
   const isNext = goes >= 0 && legs[goes]!.before === came;
   const parked = isNext ? legs[goes]!.parked * probabilities.pairs[goes]![twoCars]! : 0;
   const from = came < 0 ? since : legs[came]!.end;
   const to = goes < 0 ? b.end : legs[goes]!.start;
   const walked = secondsIn(movingBetween(segments, from, to), cellStates.walk);
-  const way = (start: number, end: number): number =>
+  const length = (start: number, end: number): number =>
     Math.log(Math.min(20, Math.max(0.1, (at(end).length - at(start).length) / 800)));
   const features = [
     1,
@@ -241,8 +241,8 @@ function describeStop(
     share(came, 1),
     parked,
     Math.log(1 + Math.min(walked, 900) / 60),
-    way(since, a.end),
-    way(a.end, b.end), // from the end of the rest: the phone may notice late that the user continued
+    length(since, a.end),
+    length(a.end, b.end), // from the end of the rest: the phone may notice late that the user continued
   ];
   return { start_ts, end_ts, never, features };
 }

@@ -106,25 +106,25 @@ function shownPlace({ latitude, longitude }: { latitude: number; longitude: numb
 function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, stay: Stay | null): SegmentedSection[] {
   const { track, cells, segments, motions } = decoded;
   const { start_ts: start, end_ts: end } = bounds;
-  const told = bounds.lead.at(-1)?.end ?? start;
-  const inside = [...bounds.lead, ...segmentsBetween(segments, told, end)];
+  const leadEnd = bounds.lead.at(-1)?.end ?? start;
+  const inside = [...bounds.lead, ...segmentsBetween(segments, leadEnd, end)];
   const found = joinLegs(inside, start, end);
   const legs = found.length > 0 ? closeTravelled(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = buildPath(track, legs, firstTs, stay);
-  const ways = legs.map((leg) => slicePath(path, leg.start, leg.end));
+  const paths = legs.map((leg) => slicePath(path, leg.start, leg.end));
   return legs.map((leg, i) => {
-    const way = ways[i]!;
+    const own = paths[i]!;
     // A stop is one place: the distance between its ends belongs to the section after it.
-    const { latitude, longitude } = ways[i - 1]?.at(-1) ?? way[0]!;
-    const length = way[0]!.length - distance({ latitude, longitude }, way[0]!);
-    const first = withFields(way[0]!, { latitude, longitude, length });
-    const average = (way.at(-1)!.length - first.length) / (leg.end - leg.start);
+    const { latitude, longitude } = paths[i - 1]?.at(-1) ?? own[0]!;
+    const length = own[0]!.length - distance({ latitude, longitude }, own[0]!);
+    const first = withFields(own[0]!, { latitude, longitude, length });
+    const average = (own.at(-1)!.length - first.length) / (leg.end - leg.start);
     const estimated = estimatedMetres(path, leg.start, leg.end);
-    return withFields(sectionMode(decoded, leg, average), { path: [first, ...way.slice(1)], estimated });
+    return withFields(sectionMode(decoded, leg, average), { path: [first, ...own.slice(1)], estimated });
   });
 }
 
-/** One leg from start to end, for a journey in which no state moves: the likeliest way to move. */
+/** One leg from start to end, for a journey in which no state moves: the most probable moving state. */
 function onlyLeg(cells: Cells, start: number, end: number): Leg {
   const shares = movingShares({ state: cellStates.walk, start, end }, cells);
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
@@ -145,8 +145,8 @@ function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Mo
 function rodeOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
   if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
   if (track.firstAfter(after.start) > track.firstAfter(before.end)) return false;
-  const told = within(motions, before.end, after.start).map(({ type }) => readingState(type));
-  const of = (state: number): number => told.filter((one) => one === state).length;
+  const states = within(motions, before.end, after.start).map(({ type }) => readingState(type));
+  const of = (state: number): number => states.filter((one) => one === state).length;
   return of(cellStates.motor) > of(cellStates.still) + of(cellStates.walk);
 }
 

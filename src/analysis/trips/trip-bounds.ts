@@ -48,7 +48,7 @@ export const boundLimits = {
   walkingReach: 1200,
   /**
    * If no stay shows where the user came from, an iPhone's readings alone give the start. s: the longest gap between
-   * readings, the longest before a ride (the user may wait in the vehicle), and the longest rest in a gap.
+   * readings, the longest before a vehicle (the user may wait in the vehicle), and the longest rest in a gap.
    */
   movingHole: 90,
   holeBeforeRide: 420,
@@ -148,8 +148,8 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
 /** The movement that leads up to `to`, by an iPhone's readings; each is valid until the next. */
 function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Segment[] {
   const found: Segment[] = [];
-  let hole = 0;
-  let still = 0; // s of the hole
+  let gap = 0;
+  let still = 0; // s of the gap
   let longest = boundLimits.movingHole;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
@@ -158,16 +158,16 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
     if (end <= start) continue;
     if (start < earliest) break;
     if (isMoving(state) && end - start >= boundLimits.leastMovement) {
-      const ride = found[0]?.state === cellStates.motor ? found[0] : null;
-      if (ride) ride.start = end; // the user sat in the vehicle in between
+      const vehicle = found[0]?.state === cellStates.motor ? found[0] : null;
+      if (vehicle) vehicle.start = end; // the user sat in the vehicle in between
       found.unshift({ state, start, end });
-      [hole, still] = [0, 0];
+      [gap, still] = [0, 0];
       longest = state === cellStates.motor ? boundLimits.holeBeforeRide : boundLimits.movingHole;
       continue;
     }
-    hole += end - start;
+    gap += end - start;
     if (state === cellStates.still) still += end - start;
-    if (hole > longest || still > boundLimits.stillInHole) break;
+    if (gap > longest || still > boundLimits.stillInHole) break;
   }
   // The last movement reaches to where the states have it.
   const last = found.at(-1);

@@ -15,11 +15,11 @@ import type { Leg } from '../states/segments.ts';
 
 /** All set by hand on the developers' days. */
 const limits = {
-  /** s; a first location later than this leaves a way that was not recorded */
+  /** s; a first location later than this leaves a path that was not recorded */
   late: 60,
   /** Length of a real path over the straight line. */
   detour: 1.25,
-  /** m/s on foot; s at the beginning that tell the speed of a ride, with its least and most by state */
+  /** m/s on foot; s at the beginning that give the speed of a later leg, with its least and most by state */
   walking: 1.2,
   beginning: 300,
   cycling: [2, 6] as const,
@@ -95,7 +95,7 @@ function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   return withFields(point, { ts });
 }
 
-// Step "resample": the path of a section -> a line with a vertex every so many seconds, its lengths those of the path.
+// Step "resample": the path of a section -> a line with a vertex every 30 s; its length is the length of the path.
 
 /** The vertices of a section, aligned. */
 export interface Line {

@@ -13,7 +13,7 @@ import { lineText, modeText } from '../day-summary.ts';
 import { clockText, distanceText, durationText } from '../number-text.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
 
-/** Something that the phone sent: a location, a motion reading or its word on itself. */
+/** Something that the phone sent: a location, a motion reading or an event. */
 export interface PhoneReading {
   ts: number;
   kind: 'location' | 'motion' | 'phone';
@@ -92,7 +92,7 @@ function linkParts(
   const parts: ExplainedPart[] = [];
   if (untracked !== null) {
     const text =
-      'the next location was at another place, and too far for the time or after a restart: nobody saw the way';
+      'the next location was at another place, and too far for the time or after a restart: the path was not recorded';
     const seconds = untracked.end_ts - untracked.start_ts;
     const reasons = [reason('why', 'untracked', text, { unseen_s: seconds })];
     const { start_ts, end_ts } = untracked;
@@ -124,7 +124,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
     ...sections.map((section) => modeReason(section, zoneWithin(trip, section.start_ts))),
     lengthReason(trip),
     ...Object.entries(evidence?.left_out ?? {}).map(([rule, count]) =>
-      reason('left out', rule, `locations of the outing: ${count} ${leftOutTexts[rule] ?? rule}`, { count }),
+      reason('left out', rule, `locations of the candidate group: ${count} ${leftOutTexts[rule] ?? rule}`, { count }),
     ),
     settled === null
       ? reason('settled', null, 'draft: no data after it yet; later data may change it')
@@ -151,37 +151,38 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
 const aroundBoundary = 300;
 
 const startTexts: Record<BoundaryRule, string> = {
-  location: "it began when the user left the place, by the way to the first location at the trip's usual speed",
-  movement: `it began where the model first sees movement, at most ${durationText(boundLimits.reach)} from when the way says`,
-  geofence: `the phone, silent for more than ${durationText(boundLimits.silence)}, said that the user had left the place, which phones notice late`,
-  'walking readings': 'before its first location the phone told of walking without a hole',
+  location:
+    "it began when the user left the place, estimated from the path to the first location and the trip's usual speed",
+  movement: `it began where the model first sees movement, at most ${durationText(boundLimits.reach)} from the time that the path gives`,
+  geofence: `the phone, silent for more than ${durationText(boundLimits.silence)}, reported that the user had left the place; phones notice this late`,
+  'walking readings': 'before its first location, readings of walking without a gap',
   readings: "only the phone's motion readings show when it began",
   'trip before':
-    'no earlier: until then the user was on another trip or at the place, tracking was off, or nobody saw the way',
+    'no earlier: until then the user was on another trip or at the place, tracking was off, or the path was not recorded',
   'trip after': '',
 };
 
 const endTexts: Partial<Record<BoundaryRule, string>> = {
   location: 'at its last location: no movement was estimated near it',
   movement: `where the model last sees movement, at most ${durationText(boundLimits.reach)} from the arrival`,
-  'trip after': 'no later: then the next trip began, or the phone said that it stopped tracking or rests',
+  'trip after': 'no later: then the next trip began, or the phone reported rest or the end of tracking',
 };
 
 const endedByTexts: Record<Candidate['endedBy'], string> = {
   dwell: `for ${durationText(rests.timeThreshold)} all locations lay within ${rests.timeDistance} m of each other: the user rested`,
   gap: `no location for more than ${durationText(rests.gapThreshold)}, and no travel that fast over the gap: the user rested`,
   restart: 'the phone was restarted, or its tracking stopped',
-  phone: 'the phone, or the imported file, said that the user rests, and nothing came afterwards',
+  phone: 'the phone, or the imported file, reported rest, and nothing came afterwards',
   length: `it had more than ${rests.longestTrip.toLocaleString('en-US')} locations and was cut`,
 };
 
 const stopTexts: Record<StopReason, string> = {
   'change of vehicle': 'the figures of the stop speak for a change of vehicle',
-  'walk to a vehicle': 'the user had walked to it and went on by a vehicle',
-  'ride to a vehicle': 'the user had cycled to it and went on by a vehicle',
-  'no vehicle next': 'nobody waits to go on by foot or bicycle',
+  'walk to a vehicle': 'the user walked to it and continued in a vehicle',
+  'ride to a vehicle': 'the user cycled to it and continued in a vehicle',
+  'no vehicle next': 'people do not wait to walk or cycle',
   restart: 'the phone was restarted, or its tracking stopped, in between',
-  'too long': `nobody waits longer than ${durationText(journeyLimits.longestWait)} for a vehicle`,
+  'too long': `longer than ${durationText(journeyLimits.longestWait)}: people do not wait that long for a vehicle`,
   'turned back': 'the user turned back: the stop was an errand',
   parked: 'a car was parked and driven on: the stop was an errand',
   stay: 'the figures of the stop speak for a stay',
@@ -202,12 +203,15 @@ function modeReason(section: Section, zone: string): Reason {
   const others = Object.entries(mode_probabilities)
     .filter(([name, p]) => modeText(name) !== modeText(sensed_mode) && p >= leastShown)
     .sort(([, a], [, b]) => b - a);
-  const said = [...(mode_confidence === undefined ? [] : [[sensed_mode, mode_confidence] as const]), ...others];
-  const chances = said.map(([name, p]) => `${modeText(name)} ${p.toFixed(2)}`);
+  const shown = [...(mode_confidence === undefined ? [] : [[sensed_mode, mode_confidence] as const]), ...others];
+  const chances = shown.map(([name, p]) => `${modeText(name)} ${p.toFixed(2)}`);
   const times = `${clockText(start_ts, zone)}-${clockText(end_ts, zone)}`;
   const text = `${times} ${modeText(sensed_mode)}: ${chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known'}; on average ${Math.round(speed)} km/h${lineReason(section.transit)}`;
   const values = { start_ts, end_ts, mode: modeText(sensed_mode), average_km_h: Math.round(10 * speed) / 10 };
-  return reason('mode', null, text, { ...values, ...Object.fromEntries(said.map(([name, p]) => [modeText(name), p])) });
+  return reason('mode', null, text, {
+    ...values,
+    ...Object.fromEntries(shown.map(([name, p]) => [modeText(name), p])),
+  });
 }
 
 /** The line, how sure it is, and what it may have been instead. */
@@ -225,31 +229,31 @@ const leastShown = 0.01;
 function lengthReason(trip: Trip): Reason {
   const estimated = estimatedOf(trip);
   const part = estimated < 1 ? '' : `; ${distanceText(estimated)} of it is estimated, as no location shows it`;
-  const text = `${distanceText(trip.distance)} along the smoothed way through the locations${part}`;
+  const text = `${distanceText(trip.distance)} along the smoothed path through the locations${part}`;
   return reason('length', null, text, { distance_m: trip.distance, estimated_m: estimated });
 }
 
 const leftOutTexts: Record<string, string> = {
   repeats: 'stale repeats of the location before',
   spikes: 'spikes: far off and back, faster than anybody moves',
-  strays: 'strays: lone locations where the user cannot have been',
+  strays: 'outliers: locations where the user cannot have been',
 };
 
 // ---------------------------------------------------------------- time between trips
 
 const unobservedTexts: Record<UnobservedReason, string> = {
-  'tracking off': 'the phone had said that tracking was switched off',
-  'no permission': 'the phone had reported an error of tracking, such as a permission that was taken away',
+  'tracking off': 'the phone reported that tracking was switched off',
+  'no permission': 'the phone reported an error of tracking, such as a missing permission',
   'phone off': 'the phone was started after it: it had been off',
-  silent: `nothing for more than ${durationText(gapLimits.longest)}, and no stay: the phone had not said that it waits for the user to leave, or had been reporting from its rest, or was more than ${gapLimits.near} m away afterwards or on the way, or it lasted for more than a day`,
-  'no location': `for ${durationText(gapLimits.unlocated)} or more on end the phone told of movement, and sent no location until the end of this time`,
+  silent: `nothing for more than ${durationText(gapLimits.longest)}, and no stay: the phone had not armed its geofence, or had sent locations at rest, or was more than ${gapLimits.near} m away afterwards or in between, or it lasted for more than a day`,
+  'no location': `for ${durationText(gapLimits.unlocated)} or more, readings report movement without a gap; no location came until the end of this time`,
   'nothing received': 'no later data was processed yet: none came, or it waits for the pipeline',
   'before the first location': 'the first location of all came after it',
   'before joining': 'the person joined the study after it',
   'after leaving': 'all tokens of the person had been revoked or had expired',
   'clock wrong': 'what the phone wrote then claims a later time: it came before it was written',
-  'not yet': 'it is to come',
-  'taken out': 'a correction sets aside what came of this time',
+  'not yet': 'this time lies in the future',
+  'taken out': 'a correction excludes the data of this time',
 };
 
 function spanParts(span: TimeSpan, zone: string, readings: ExplainSource['readings']): ExplainedPart[] {
@@ -260,17 +264,17 @@ function spanParts(span: TimeSpan, zone: string, readings: ExplainSource['readin
 }
 
 function stayReason({ from, to }: TimeSpan, readings: ExplainSource['readings']): Reason {
-  const text = `no trip, and at no time more than ${durationText(gapLimits.longest)} without a word of the phone, unless it had said that it waits for the user to leave and was there when it spoke again`;
+  const text = `no trip and no gap over ${durationText(gapLimits.longest)}, except gaps with an armed geofence that end at the same place`;
   if (readings === undefined) return reason('why', 'stay', text);
   const own = readings.filter(({ ts }) => ts >= from && ts <= to);
   const times = [from, ...own.map(({ ts }) => ts), to];
-  const holes = times.slice(1).map((ts, i) => ts - times[i]!);
-  const longest = Math.max(...holes);
-  const since = times[holes.indexOf(longest)]!;
+  const gaps = times.slice(1).map((ts, i) => ts - times[i]!);
+  const longest = Math.max(...gaps);
+  const since = times[gaps.indexOf(longest)]!;
   const before_silence = readings.findLast(({ kind, ts }) => kind === 'phone' && ts <= since)?.word ?? 'nothing';
   const count = (wanted: PhoneReading['kind']): number => own.filter((one) => one.kind === wanted).length;
   const values = { locations: count('location'), motions: count('motion'), longest_silence_s: longest, before_silence };
-  const words = `seen by ${values.locations} locations and ${values.motions} motion readings; longest silence ${durationText(longest)}, before which the phone had last said: ${before_silence}`;
+  const words = `seen by ${values.locations} locations and ${values.motions} motion readings; longest gap ${durationText(longest)}; last event before it: ${before_silence}`;
   return reason('why', 'stay', `${text}; ${words}`, values);
 }
 
