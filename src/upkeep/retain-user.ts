@@ -41,7 +41,7 @@ const isSaid = (key: string): boolean => key.startsWith('manual/') && key !== ke
 /**
  * Runs the pipeline for the user and removes what is old: up to the last trip that no later data can change, with the
  * entries that later trips need left; all of it if nothing came since. First it notes in the state of the pipeline from
- * where on trips may still be derived, so that a run that was killed loses no day, and the next one goes on. Entries
+ * where on trips may still be derived, so that a run that was killed loses no day, and the next one continues. Entries
  * that come late for a removed time change no day; the next call removes them. Corrections stay, because later days are
  * read with them.
  *
@@ -98,7 +98,7 @@ function retainedAt(
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
   const later = (a: number | null, b: number, isMeant: boolean): number | null =>
     isMeant ? Math.max(a ?? -Infinity, b) : a;
-  // Where nothing is left that came after the link, what followed from it goes on from the state of today.
+  // Where nothing is left that came after the link, what followed from it continues from the state of today.
   const atEnd = end === null || observed === null ? null : { seen: observed.seen, silences: observed.silences };
   const isEarlier = earlier !== null && earlier.chain_ts >= last.chain_ts && atEnd === null;
   const { chain_ts, carry } = isEarlier ? earlier : { ...last, carry: { ...last.carry, ...atEnd } };

@@ -40,7 +40,7 @@ export function parquetWriter(writer: Writer, columns: readonly Column[]): Table
   const extent = new Extent();
   let held: Row[] = [];
 
-  /** Hands on what the library has put together; offsets within the file go on counting. */
+  /** Hands on what the library has put together; offsets within the file continue to count. */
   async function handOn(): Promise<void> {
     const piece = new Uint8Array(bytes.buffer.slice(0, bytes.index));
     bytes.index = 0;

@@ -19,7 +19,7 @@ export const tcx: FileFormat = {
   read: readTcx,
 };
 
-/** Elements of a point that are read: its own, and those of extensions, which have the same names in all programs. */
+/** Elements of a point that are read: its own, and extensions, which have the same names in all programs. */
 const ofGpx = ['ele', 'time', 'accuracy', 'speed', 'course', 'bearing', 'hdop'];
 const ofTcx = ['LatitudeDegrees', 'LongitudeDegrees', 'Time', 'AltitudeMeters', 'Speed'];
 

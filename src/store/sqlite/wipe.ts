@@ -67,7 +67,7 @@ function wipeGroup(
       writeSync(file, Buffer.alloc(to - from), 0, to - from, start + from);
     }
     fdatasyncSync(file);
-    // A commit, so that no connection writes an older copy of these pages again.
+    // A commit, so that no connection writes an older copy of the pages again.
     connection.exec("UPDATE about SET value = hex(randomblob(8)) WHERE name = 'ping'");
     connection.exec('COMMIT');
   } finally {
