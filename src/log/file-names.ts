@@ -34,12 +34,17 @@ export function logNames(names: readonly string[]): LogName[] {
 }
 
 /**
- * The transport's name of files for a process that starts today. It continues plain files of the day. If some are
- * compressed, it takes a new name: the transport looks for plain files only, and would use the old name again.
+ * The transport's name of files for a process that starts today. It continues plain files of the day. It takes a new
+ * name if some are compressed, since the transport looks for plain files only and would use the old name again, and if
+ * a scrub asked for a `fresh` file.
  */
-export function nameTemplate(names: readonly string[], source: string, today: string): string {
+export function nameTemplate(names: readonly string[], source: string, today: string, fresh: boolean): string {
   const logs = logNames(names).filter((log) => log.source === source && log.day === today);
   const last = logs.at(-1)?.run ?? 1;
-  const run = logs.some((log) => log.compressed && log.run === last) ? last + 1 : last;
+  const isUsed = logs.some((log) => log.run === last && (log.compressed || fresh));
+  const run = isUsed ? last + 1 : last;
   return run === 1 ? `${source}-%DATE%` : `${source}-%DATE%-${run}`;
 }
+
+/** A file of this name asks the process that writes a source to start a new log file before its next line. */
+export const newFileRequest = (source: string): string => `.${source}.new`;

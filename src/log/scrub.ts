@@ -1,14 +1,22 @@
 // Removes a person from log files: overwrites name and UUID in every line, also in compressed and current files.
-import { open, readdir } from 'node:fs/promises';
+//
+//     before      server-2026-11-28.log        START ..., Found user email ada@example.org, END ...   <- server writes
+//     request     .server.new                  the server starts a new file before its next line
+//     after       server-2026-11-28.log        START ..., Found user email erased---------, END ...
+//                 server-2026-11-28-2.log      searched too, for lines that were queued             <- server writes
+import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { keyTable } from '../model/keys.ts';
 import { errorText } from '../model/mobility-error.ts';
 import { replaceByGzip, rewriting, unlessMissing } from './compress-files.ts';
 import { linesOf } from './file-lines.ts';
-import { logNames } from './file-names.ts';
+import { tryLock } from './file-lock.ts';
+import { logNames, newFileRequest } from './file-names.ts';
 import { oneLine, word } from './text.ts';
 
 const mostRounds = 5; // other lines may be written meanwhile
+const queueTime = 500; // ms that a process may take to write lines that it had queued
 
 /** What was done, for the receipt. */
 export interface ScrubReceipt {
@@ -41,6 +49,7 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
   if ((await readdir(folder).catch(unlessMissing)) === undefined) return receipt;
   const replace = replacer(people);
+  await requestNewFiles(folder);
   await rewriting(folder, async () => {
     for (let round = 1, before = -1; receipt.lines > before && round <= mostRounds; round += 1) {
       before = receipt.lines;
@@ -48,6 +57,23 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
     }
   });
   return receipt;
+}
+
+/**
+ * Asks each process that writes a log file to start a new one, and waits for lines that it had queued: the old files
+ * then get no more lines. A process that logs nothing meanwhile starts its new file with its next line.
+ */
+async function requestNewFiles(folder: string): Promise<void> {
+  const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
+  let isWritten = false;
+  for (const source of sources) {
+    const lock = tryLock(folder, source);
+    lock?.release();
+    if (lock !== null) continue; // no process writes it
+    await writeFile(join(folder, newFileRequest(source)), '', { mode: 0o600 });
+    isWritten = true;
+  }
+  if (isWritten) await sleep(queueTime);
 }
 
 /** One pass over all files. A file with changed lines is searched again: its process may have added others. */

@@ -1,7 +1,7 @@
 // The log files that one process writes: winston and its transport, which starts a file each day and after a full one.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import winston from 'winston';
 import DailyRotateFile from 'winston-daily-rotate-file';
 import type { Config } from '../config.ts';
@@ -10,7 +10,7 @@ import { localDay } from '../model/time.ts';
 import { makeFolders } from '../util/make-folders.ts';
 import { archiveFiles } from './compress-files.ts';
 import { claimSource } from './file-lock.ts';
-import { type LogKind, nameTemplate } from './file-names.ts';
+import { type LogKind, nameTemplate, newFileRequest } from './file-names.ts';
 import { hostZone } from './line-format.ts';
 
 const retryAfter = 1000; // ms between attempts to write again after a failure
@@ -45,8 +45,11 @@ export class LogFiles {
     makeFolders(logDir);
     this.#claim?.release(); // its file may be removed
     this.#claim = claimSource(logDir, kind);
-    const name = nameTemplate(fs.readdirSync(logDir), this.#claim.source, today());
+    const names = fs.readdirSync(logDir);
+    const isAsked = names.includes(newFileRequest(this.#claim.source));
+    const name = nameTemplate(names, this.#claim.source, today(), isAsked);
     this.#file = await openFile(this.#options, name, () => this.#archive());
+    if (isAsked) fs.rmSync(this.#requestPath(), { force: true });
     this.#archive();
   }
 
@@ -54,7 +57,7 @@ export class LogFiles {
   async write(lines: string): Promise<void> {
     if (this.#failure !== null && performance.now() - this.#failure.at < retryAfter) throw this.#failure.error;
     try {
-      if (this.#file !== null && !fs.existsSync(this.#file.path())) await this.#closeFile(); // the operator removed it
+      if (this.#file !== null && this.#mustEnd(this.#file.path())) await this.#closeFile();
       if (this.#file === null) await this.open();
       await this.#file!.write(lines);
       this.#failure = null;
@@ -70,6 +73,15 @@ export class LogFiles {
     await this.#closeFile();
     await this.#archiving;
     this.#claim?.release();
+  }
+
+  /** True if the operator removed the current file, or a scrub asked for a new one. */
+  #mustEnd(path: string): boolean {
+    return !fs.existsSync(path) || fs.existsSync(this.#requestPath());
+  }
+
+  #requestPath(): string {
+    return join(this.#options.logDir, newFileRequest(this.#claim!.source));
   }
 
   async #closeFile(): Promise<void> {

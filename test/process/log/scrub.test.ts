@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { tryLock } from '../../../src/log/file-lock.ts';
+import { logNames } from '../../../src/log/file-names.ts';
 import { openFileLog } from '../../../src/log/files.ts';
 import { createStamp, fileLine } from '../../../src/log/line-format.ts';
 import { line } from '../../../src/log/messages.ts';
@@ -135,20 +136,29 @@ it('replaces a name that is no address only where the server logged a caller, al
   expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...refused('era'), ...rest]);
 });
 
-it('changes the file that a running process writes, and that process loses no line', async () => {
+it('makes a running process start a new file, and that process loses no line', async () => {
   const dir = newFolder();
   const settings = { logDir: dir, logLevel: 'debug', maxSizeMiB: 1, logMaxFiles: 9, warn: () => {} } as const;
   const files = await openFileLog({ ...settings, kind: 'server' });
   files.log.writeAll('INFO', callsOf(ada));
   await until(() => messagesOf(dir).length === 6);
   const scrubbing = scrubLogs(dir, [ada]);
+  await until(() => existsSync(join(dir, '.server.new')));
   for (let n = 0; n < 200; n += 1) {
     files.log.write('INFO', `${n} of others`);
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect((await scrubbing).left).toEqual([]);
   await files.close();
-  expect(messagesOf(dir)).toEqual([...callsOf(erased), ...Array.from({ length: 200 }, (_, n) => `${n} of others`)]);
+  const others = Array.from({ length: 200 }, (_, n) => `${n} of others`);
+  const messages = logNames(logFiles(dir)).map(({ name, compressed }) =>
+    textOf(dir, compressed ? `${name}.gz` : name)
+      .trimEnd()
+      .split('\n')
+      .map((one) => one.split(':').slice(6).join(':')),
+  );
+  expect(messages).toEqual([callsOf(erased), others]);
+  expect(existsSync(join(dir, '.server.new'))).toBe(false);
 });
 
 it('leaves nothing of a compression or an erasure that was killed', async () => {
