@@ -21,6 +21,8 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
+/** ms; less than a scrub of the log waits for lines of running calls. */
+const longCall = 200;
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Makes the app; it listens nowhere yet. `serve` does that, tests call `app.request`. */
@@ -87,6 +89,7 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
   const budget = new ByteBudget(parts.bytes);
   const originOf = originFinder(networksOf(parts.config.trustedProxies));
   const startCall = createCallLog({ ...parts, thread: parts.thread ?? 'w1' });
+  const { users } = parts.store;
   return async function logCall(c, next) {
     const outgoing = c.env?.outgoing;
     const network = originOf(c.env?.incoming?.socket.remoteAddress, c.req.header('X-Forwarded-For'));
@@ -96,10 +99,15 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
     const { call, end } = startCall(c.req.method, nameless(pathOf(c.req.url)), callParts);
     c.set('call', call);
     const started = performance.now();
+    // The erasure of a caller whose call was running has searched the log by now: their call ends without a name.
+    const endLine = async ({ caller }: Call, status: number): Promise<void> => {
+      const isLong = performance.now() - started > longCall;
+      end(status, isLong && caller !== null && !(await users.isActive(caller.uuid).catch(() => false)));
+    };
     const finish = (): void => {
       parts.metrics?.figures.ended(call, c.res.status, (performance.now() - started) / 1000);
       call.share.release();
-      end(c.res.status);
+      void endLine(call, c.res.status);
       // An answer that is not sent yet still counts as an open call.
       const leaveAll = (): void => {
         for (const leave of call.leave) leave();

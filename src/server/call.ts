@@ -85,7 +85,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
     method: string,
     path: string,
     { share, hold, network }: CallParts,
-  ): { call: Call; end(status: number): void } {
+  ): { call: Call; end(status: number, isErased: boolean): void } {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
     // Beyond that number a call has no lines in the log file until it has a caller.
@@ -129,12 +129,12 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
         callLog.writeAll('INFO', [line.startCall(method, path), line.called(call.handler)]);
       },
     };
-    const end = (status: number): void => {
+    const end = (status: number, isErased: boolean): void => {
       const seconds = (performance.now() - started) / 1000;
       if (callLog !== ownLog) strangers.leaveOut();
       const level = call.cause === 'server' ? 'ERROR' : isOrdinary(status, caller) ? 'INFO' : 'WARNING';
       callLog.write(level, line.answered(status, method, path, call.failure, call.reason));
-      write(line.endCall(method, path, caller?.uuid ?? null, seconds));
+      write(line.endCall(method, path, isErased ? null : (caller?.uuid ?? null), seconds));
     };
     return { call, end };
   };
