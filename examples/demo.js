@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openStore, simulateDay, toFlatGeoJson, tripsOfDay } from 'mobility';
+import { openStore, readTripsOfDay, simulateDay, toFlatGeoJson } from 'mobility';
 
 const program = fileURLToPath(new URL('../bin/mobility.js', import.meta.url));
 const out = 'demo-out';
@@ -53,7 +53,7 @@ try {
   const store = await openStore(folder);
   try {
     for (const { name, uuid } of people) {
-      const map = toFlatGeoJson(await tripsOfDay(store, uuid, day));
+      const map = toFlatGeoJson(await readTripsOfDay(store, uuid, day));
       for (const { properties } of map.features) properties.stroke = colourOf(properties.sensed_mode);
       const file = join(out, `${name.split('@')[0]}-${day}.geojson`);
       await writeFile(file, JSON.stringify(map));

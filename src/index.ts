@@ -1,19 +1,19 @@
 // The public API of the core, for other programs: exports only.
 export type { Segmented, SegmentedTrip, Segmenter, Stretch } from './analysis/segmenter.ts';
 export { type Config, readConfig, settings } from './config.ts';
-export { type DiaryStore, tripsOfDay, tripsOfDays } from './diary/build-trip-documents.ts';
+export { type DiaryStore, readTripsOfDay, readTripsOfDays } from './diary/build-trip-documents.ts';
 export { type ChainStore, type CorrectedTrips, correctedTrips } from './diary/corrections/corrected-trips.ts';
-export { everyStand, standOfUser } from './diary/status/all-statuses.ts';
+export { everyStatus, readStatus } from './diary/status/all-statuses.ts';
 export {
-  type Breakage,
+  type BrokenStep,
   breakages,
-  type Chain,
-  type Link,
-  type LinkName,
+  deriveStatus,
   type PersonState,
-  type Stand,
-  type StandOptions,
-  standOf,
+  type PersonStatus,
+  type StatusOptions,
+  type Step,
+  type StepName,
+  type Steps,
 } from './diary/status/person-status.ts';
 export type { TripFeatureCollection } from './diary/trip-features.ts';
 export { toFlatGeoJson } from './export/trips-geojson.ts';

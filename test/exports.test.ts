@@ -8,10 +8,11 @@ it('the values that other programs can import are these', () => {
   expect(Object.keys(core).sort()).toEqual(
     words(`
     ConversionError MobilityError addDays breakages collections conversionReasons convert correctedTrips
-    dataTime dayKey dayRange errorCodes everyEntry everyError everyLink everyStand everyUser formatTime
-    identityOf initialPipelineState isDay isMobilityError isTimeZone keyTable keys localDateTime localDay
-    openStore planDay present purgeKeys putBatch readConfig rebuild recoverErrors runAll runPipeline settings
-    silentLog simulateDay simulateDays standOf standOfUser startOfDay toFlatGeoJson tripsOfDay tripsOfDays
+    dataTime dayKey dayRange deriveStatus errorCodes everyEntry everyError everyLink everyStatus
+    everyUser formatTime identityOf initialPipelineState isDay isMobilityError isTimeZone keyTable keys
+    localDateTime localDay openStore planDay present purgeKeys putBatch readConfig readStatus
+    readTripsOfDay readTripsOfDays rebuild recoverErrors runAll runPipeline settings silentLog
+    simulateDay simulateDays startOfDay toFlatGeoJson
   `),
   );
 });
@@ -24,12 +25,12 @@ it('the types are these, and all of the store', () => {
   );
   expect(types.filter((name) => name !== '').sort()).toEqual(
     words(`
-    AllOptions AllReport Breakage Chain ChainStore Config ConversionReason CorrectedTrips DayOptions DayPlan
-    DiaryStore Entry ErrorCode Identity JsonObject JsonValue KeyRow Level Link LinkName LocalDateTime Log
-    Metadata OpenOptions PersonState PipelineOptions Place PlannedLeg PlannedStay Position PurgeReport Pushed
-    PutCounts PutOptions RebuildReport RecoverOptions RecoverReport Section Segmented SegmentedTrip Segmenter
-    SimulateOptions StageReport Stand StandOptions Stop Stretch TimeRange TokenRecord Trip TripChange
-    TripFeatureCollection TripRecord UserRecord UserReport
+    AllOptions AllReport BrokenStep ChainStore Config ConversionReason CorrectedTrips DayOptions DayPlan
+    DiaryStore Entry ErrorCode Identity JsonObject JsonValue KeyRow Level LocalDateTime Log Metadata
+    OpenOptions PersonState PersonStatus PipelineOptions Place PlannedLeg PlannedStay Position
+    PurgeReport Pushed PutCounts PutOptions RebuildReport RecoverOptions RecoverReport Section Segmented
+    SegmentedTrip Segmenter SimulateOptions StageReport StatusOptions Step StepName Steps Stop Stretch
+    TimeRange TokenRecord Trip TripChange TripFeatureCollection TripRecord UserRecord UserReport
   `),
   );
 });

@@ -11,7 +11,7 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 const most: Record<string, number> = {
   analysis: 0,
   cli: 98,
-  diary: 101,
+  diary: 62,
   emission: 13,
   evaluate: 8,
   export: 28,
@@ -28,7 +28,7 @@ const most: Record<string, number> = {
   transit: 1,
   upkeep: 15,
   util: 2,
-  web: 76,
+  web: 8,
 };
 
 const found: Record<string, string[]> = {};

@@ -63,7 +63,11 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
 
 const widest = 80; // columns
 
-function tripLines({ trip, way, said }: DayPart & { kind: 'trip' }, ids: boolean, dim: DiaryMarks['dim']): string[] {
+function tripLines(
+  { trip, path: way, labels: said }: DayPart & { kind: 'trip' },
+  ids: boolean,
+  dim: DiaryMarks['dim'],
+): string[] {
   const rows = way.map(({ clock, mode, distance, duration, estimated, line }) => [
     ...[
       clock,

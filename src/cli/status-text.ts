@@ -2,11 +2,11 @@
 
 import { agoText, minuteText } from '../diary/number-text.ts';
 import {
-  type Breakage,
+  type BrokenStep,
   breakages,
-  type LinkName,
   type PersonState,
-  type Stand,
+  type PersonStatus,
+  type StepName,
 } from '../diary/status/person-status.ts';
 import { oneLine } from '../log/text.ts';
 import { appIds } from '../model/apps.ts';
@@ -39,7 +39,7 @@ export interface Shown {
 const phones = 'docs/phones.md';
 
 /** What broke the chain, and what helps. */
-export function cureOf(stand: Stand, broken: Breakage, shown: Shown): Cure {
+export function cureOf(stand: PersonStatus, broken: BrokenStep, shown: Shown): Cure {
   const { user, figures, chain, damage, faults } = stand;
   const name = quotedName(user.user_email);
   const { profile, state, waiting, tokens } = figures;
@@ -145,7 +145,7 @@ function failedNext(error: string, name: string): string {
 }
 
 /** Entries set aside, of whatever reason. */
-const setAsideOf = ({ figures }: Stand): number => figures.set_aside.reduce((sum, { count }) => sum + count, 0);
+const setAsideOf = ({ figures }: PersonStatus): number => figures.set_aside.reduce((sum, { count }) => sum + count, 0);
 
 /** A name as a command line takes it. */
 export const quotedName = (name: string): string =>
@@ -155,9 +155,9 @@ const when = (ts: number | null, { now, zone }: Shown): string =>
   ts === null ? 'never' : `${minuteText(ts, zone)} (${agoText(ts, now)})`;
 
 /** A row of each link: its mark, name, time and what belongs to it. Links behind a broken one are not judged. */
-export function chainRows(stand: Stand, broken: Breakage | null, shown: Shown): string[][] {
+export function chainRows(stand: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
   const { chain, user } = stand;
-  const names = Object.keys(chain) as LinkName[];
+  const names = Object.keys(chain) as StepName[];
   const at = broken === null ? names.length : names.indexOf(broken.link);
   const facts = factsOf(stand, shown);
   return names.map((name, i) => {
@@ -172,7 +172,7 @@ export function chainRows(stand: Stand, broken: Breakage | null, shown: Shown): 
 }
 
 /** What the figures say beside the times of links. */
-function factsOf({ user, figures, chain }: Stand, shown: Shown): Partial<Record<LinkName, string>> {
+function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<Record<StepName, string>> {
   const { tokens, waiting, state, lease, profile } = figures;
   const app = profile.client_app_version;
   const isDraft = (state.complete_until ?? 0) < (state.observed?.seen.ts ?? 0);
@@ -182,7 +182,7 @@ function factsOf({ user, figures, chain }: Stand, shown: Shown): Partial<Record<
     ...(tokens.length > 0 && { called: `${good} of ${counted(tokens.length, 'token')} of phones good` }),
     ...(typeof app === 'string' && { pushed: `app ${app}` }),
     ...(waiting.count > 0 && { moved: `waiting ${waiting.count}, ${waiting.ahead} of them for a later time` }),
-    ...(figures.set_aside.length > 0 && { converted: `set aside ${setAsideOf({ figures } as Stand)}` }),
+    ...(figures.set_aside.length > 0 && { converted: `set aside ${setAsideOf({ figures } as PersonStatus)}` }),
     ...(state.changed !== null && { analysed: `to analyse from ${minuteText(state.changed.from, shown.zone)} on` }),
     ...(isDraft && { final: 'what follows is a draft until the trip after it has ended: mobility explain' }),
     ...(lease !== null && { analysed: `at work: ${lease.owner}, until ${minuteText(lease.expires_ts, shown.zone)}` }),
@@ -190,7 +190,7 @@ function factsOf({ user, figures, chain }: Stand, shown: Shown): Partial<Record<
 }
 
 /** A stand for programs; no token, no place. */
-export function standJson(stand: Stand) {
+export function standJson(stand: PersonStatus) {
   const { user, state, since, chain, broken, damage, faults, lag_s, figures } = stand;
   const { waiting, set_aside, lease, profile, tokens } = figures;
   const { last_error, last_run_ts, analysis_version } = figures.state;

@@ -1,4 +1,5 @@
-// Trips of the store -> the days that phones read. Server and pipeline both build through here, so they never disagree.
+// Builds the days that phones read from stored trips. Server and pipeline both build through here, so they never
+// disagree.
 
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
@@ -10,27 +11,27 @@ import type { Store } from '../store/store.ts';
 import { correctedTrips } from './corrections/corrected-trips.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
-/** The part of the store that a diary is made of. Without `usercache` it shows only what was moved. */
+/** The part of the store that a diary is made of. Without `usercache`, pending entries do not count. */
 export type DiaryStore = Pick<Store, 'trips' | 'timeseries' | 'pipeline'> & Partial<Pick<Store, 'usercache'>>;
 
 /** Trips that start on one local day, in order of time; empty when there are none. */
-export async function tripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
-  return (await tripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
+export async function readTripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
+  return (await readTripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
 }
 
 /**
- * Trips by local start day, both ends included; days without trips are not there. `last`: the user's last trip, if the
+ * Trips by local start day, both ends included; days without trips are absent. `last`: the user's last trip, if the
  * caller has it.
  */
-export async function tripsOfDays(
+export async function readTripsOfDays(
   store: DiaryStore,
   userId: string,
   days: { from: string; to: string },
   last: TripRecord | null = null,
 ): Promise<Map<string, TripFeatureCollection[]>> {
   const records = (await correctedTrips(store).byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
-  const following = await followingTrips(store, userId, records, last);
-  const incidents = await incidentsDuring(store, userId, records);
+  const following = await readFollowingTrips(store, userId, records, last);
+  const incidents = await readIncidents(store, userId, records);
   const state = records.length === 0 ? null : await store.pipeline.get(userId);
   const byDay = new Map<string, TripFeatureCollection[]>();
   for (const [i, record] of records.entries()) {
@@ -47,11 +48,11 @@ export async function tripsOfDays(
 }
 
 /**
- * For each record the trip after it. Days do not bound a stretch of the chain: over the date line a trip of another day
- * may lie between two of one day. So only a trip that leaves the place where the one before ended is known to follow
- * it.
+ * For each record the trip after it. Days do not bound a part of the chain: over the date line, a trip of another day
+ * may lie between two trips of one day. So only a trip that leaves the place where the one before ended is known to
+ * follow it.
  */
-async function followingTrips(
+async function readFollowingTrips(
   store: DiaryStore,
   userId: string,
   records: readonly TripRecord[],
@@ -78,17 +79,16 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
 }
 
 /**
- * Incidents from the first trip to the last, those still in the usercache included; of one identity the waiting one
- * counts.
+ * Incidents from the first trip to the last, pending ones included; of two with one identity the pending one counts.
  */
-async function incidentsDuring(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
+async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   if (trips.length === 0) return [];
   const from = trips.reduce((least, { start_ts }) => Math.min(least, start_ts), Number.POSITIVE_INFINITY);
   const to = justAfter(trips.reduce((most, { end_ts }) => Math.max(most, end_ts), Number.NEGATIVE_INFINITY));
   const query = { keys: [keys.incident], time: 'ts', from, to } as const;
   const found = new Map<number, Entry>();
-  // What waits first: a run may move it to the timeseries between both.
+  // Pending entries first: a run may move them to the timeseries between both reads.
   for (const part of [store.usercache, store.timeseries]) {
     if (part === undefined) continue;
     for await (const entry of everyEntry(part, userId, query)) {
@@ -99,12 +99,12 @@ async function incidentsDuring(store: DiaryStore, userId: string, records: reado
   return [...found.values()].sort((a, b) => timeOf(a) - timeOf(b) || a.metadata.write_ts - b.metadata.write_ts);
 }
 
-/** Those of a trip, both ends included. */
+/** The incidents during a trip, both ends included. */
 function incidentsOf({ start_ts, end_ts }: Trip, incidents: readonly Entry[]): Entry[] {
   return incidents.filter((incident) => timeOf(incident) >= start_ts && timeOf(incident) <= end_ts);
 }
 
-/** They are found by it, so they have it. */
+/** The query found them by `ts`, so they have it. */
 function timeOf({ data }: Entry): number {
   return dataTime(data) ?? Number.NaN;
 }

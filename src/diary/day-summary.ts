@@ -1,4 +1,4 @@
-// What a day says, in words and numbers: the terminal and the HTML page both show these, each in its own form.
+// A day in words and numbers for the terminal.
 
 import { plainMode } from '../model/modes.ts';
 import { formatForPeople, localDay } from '../model/time.ts';
@@ -23,36 +23,36 @@ export function lineText(line: TransitLine | undefined): string {
   return line === undefined ? '' : `${lineName(line)}, ${line.agency}, from ${line.from_stop}`;
 }
 
-/** The name by which riders know a line. */
+/** The name of a line as passengers know it. */
 export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
   route_short_name || route_long_name || route_id;
 
-/** m that no location shows, where they show in a length; else empty. */
+/** Estimated metres, from 50 m; else ''. */
 const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceText(metres)} estimated`);
 
 // ---------------------------------------------------------------- the parts of a day
 
-/** What is shown of a day, see `Day`: labels and flags may be missing. */
+/** The part of a `Day` that is shown; labels and flags may be missing. */
 export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
   /** Links that start on the day, in order. */
   records: readonly TripRecord[];
 }
 
-/** What happened in a day, in order of time. */
+/** A part of a day, in order of time. */
 export type DayPart =
   | { kind: 'place'; clock: string; letter: string; position: Position /** Empty: not known. */; stay: string }
-  /** What lies between two trips and is no place. */
+  /** A gap between two trips that is not a place. */
   | { kind: 'between'; clock: string; words: string }
   | {
       kind: 'trip';
       trip: Trip;
-      way: WayPart[] /** What the user said about it, such as `mode e_bike`. */;
-      said: string[];
+      path: PathPart[] /** Labels, such as `mode e_bike`. */;
+      labels: string[];
     };
 
 /** A section of a trip, or a wait of a minute or more between two. */
-export interface WayPart {
-  /** Empty of a wait. */
+export interface PathPart {
+  /** '' for a wait. */
   clock: string;
   mode: string;
   distance: string;
@@ -78,11 +78,11 @@ export function dayParts(
       parts.push({ kind: 'between', clock: formatForPeople(start_ts, start_zone, format), words });
     }
     if (untracked !== null || i === 0) parts.push(place(start_ts, start_zone, trip.start_loc, ''));
-    parts.push({ kind: 'trip', trip, way: wayParts(trip), said: saidWords(labels, trip) });
+    parts.push({ kind: 'trip', trip, path: pathParts(trip), labels: labelTexts(labels, trip) });
     const next = trips[i + 1];
     const stay = next?.untracked === null ? next.trip.start_ts - end_ts : null;
     if (stay !== null && stay < leastStay)
-      parts.push({ kind: 'between', clock: clockText(end_ts, end_zone), words: 'went on at once' });
+      parts.push({ kind: 'between', clock: clockText(end_ts, end_zone), words: 'continued at once' });
     else
       parts.push(place(end_ts, end_zone, trip.end_loc, stay === null ? '' : stayText(end_ts, end_ts + stay, observed)));
   }
@@ -93,7 +93,7 @@ export function dayParts(
   }
 }
 
-/** s; where two trips touch there is no place between them */
+/** s; two trips closer than this have no place between them */
 const leastStay = 1;
 
 function stayText(from: number, to: number, observed: ObservedDay): string {
@@ -102,8 +102,8 @@ function stayText(from: number, to: number, observed: ObservedDay): string {
   return `${durationText(to - from)} here${seen}`;
 }
 
-function wayParts({ sections, stops, start_zone }: Trip): WayPart[] {
-  const ofSection = ({ start_ts, end_ts, sensed_mode, distance, duration, estimated, transit }: Section): WayPart => ({
+function pathParts({ sections, stops, start_zone }: Trip): PathPart[] {
+  const ofSection = ({ start_ts, end_ts, sensed_mode, distance, duration, estimated, transit }: Section): PathPart => ({
     clock: `${clockText(start_ts, start_zone)}-${clockText(end_ts, start_zone)}`,
     mode: modeText(sensed_mode),
     distance: distanceText(distance),
@@ -118,16 +118,16 @@ function wayParts({ sections, stops, start_zone }: Trip): WayPart[] {
   });
 }
 
-const saidNames: Record<string, string> = {
+const labelNames: Record<string, string> = {
   mode_confirm: 'mode',
   purpose_confirm: 'purpose',
   replaced_mode: 'instead of',
 };
 
-/** What the user said about a trip, each thing with its name: `mode e_bike`. */
-const saidWords = (labels: Labels | undefined, trip: Trip): string[] =>
+/** The labels of a trip, each with its name: `mode e_bike`. */
+const labelTexts = (labels: Labels | undefined, trip: Trip): string[] =>
   Object.entries(shownTexts((labels ?? noLabels).ofTrip(trip.start_ts))).map(
-    ([name, text]) => `${saidNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
+    ([name, text]) => `${labelNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
   );
 
 // ---------------------------------------------------------------- the day as a whole
@@ -144,7 +144,7 @@ export function totalsText(trips: readonly Trip[]): string {
   return `${tripsText(trips.length)}, ${length}, ${durationText(sum(({ duration }) => duration))} on the way`;
 }
 
-/** Lengths by mode, the longest first, each with a `sensed_mode` that it stands for. */
+/** Lengths by mode, the longest first, each with one of its `sensed_mode` names. */
 export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number; words: string }[] {
   const sections = trips.flatMap((trip) => trip.sections);
   const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));
@@ -153,7 +153,7 @@ export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metre
     .map(([mode, metres]) => ({ sensed_mode: named.get(mode)!, metres, words: `${mode} ${distanceText(metres)}` }));
 }
 
-/** How much of the day was observed, and how long each reason held for which the rest was not. */
+/** The observed time of the day, and the duration of each reason for the rest. */
 export function observedWords(day: ObservedDay): { observed: string; reasons: string[] } {
   const observed = `observed ${durationText(day.moving_s + day.staying_s)}`;
   if (day.unobserved_s < 60) return { observed, reasons: [] };
@@ -167,7 +167,7 @@ export function finalText({ end_ts, end_zone }: Trip, completeUntil: number | nu
   return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; what came later is draft`;
 }
 
-/** What is doubtful of a day, a line each: `13:21-14:21 car: mostly estimated`. Times in `zone`. */
+/** The flags of a day, one line each: `13:21-14:21 car: mostly estimated`. Times in `zone`. */
 export const flagLines = (flagged: readonly Flagged[], zone: string): string[] =>
   flagged.map(({ flag, of, from, to, mode = of }) => {
     const clocks = `${clockText(from, zone)}-${clockText(to, zone)} `;

@@ -1,5 +1,10 @@
-// The places of a person: their stays, those at one spot together, each with an id that stays as the life goes on. All
-// of it follows from the stays, whatever their order; nothing is stored.
+// Groups the stays of a person into places with stable ids. The result does not depend on the order of stays, and
+// nothing is stored.
+//
+//   stays      a 06:00   b 09:00   c 17:00   d 22:00       a, c and d lie within 150 m of their median
+//   places     A = {a, c, d}   B = {b}                     letters in order of the first stay
+//   home       A: the person was there at 03:00            P(next night at A) = (nights at A + 1) / (all nights + 2)
+//   id of A    its 1500 m cell; if a larger place has that cell: the 500 m cell, then 150 m, then 1 m
 
 import { daysWithTime } from '../model/clock-times.ts';
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
@@ -18,58 +23,59 @@ const limits = {
   /** m; stays are counted in cells of this size */
   count: 50,
   /**
-   * m; cells that ids are made of: the place with most stays in a large one has its id, others that of a smaller one
+   * m; cell sizes of ids: the place with most stays in a large cell gets that cell's id, other places the id of a
+   * smaller cell
    */
   ids: [1500, 500, 150, 1],
-  /** s after midnight at which people are at home */
+  /** s after midnight when people are at home */
   night: 3 * 3600,
 };
 
-/** A time at one spot. */
+/** A stay at one location. */
 export interface LocatedStay {
   at: Position;
-  /** Seconds since the epoch; equal where one of them is not known. */
+  /** Seconds since the epoch; `from` equals `to` if one of them is not known. */
   from: number;
   to: number;
   zone: string;
 }
 
-/** A place to which a person comes. */
+/** A place of a person. */
 export interface KnownPlace {
-  /** The same whatever comes later, in nearly all cases: docs/quality.md. */
+  /** In nearly all cases later data do not change it: docs/quality.md. */
   id: string;
-  /** The middle of its stays. */
+  /** The median of its stays. */
   at: Position;
   stays: number;
   /** `A` for the place of the first stay of all, then `B`; after `Z` numbers. */
   letter: string;
-  /** As the person or an operator named it; null: nobody did. */
+  /** The name that the person or an operator gave, or null. */
   name: string | null;
-  /** The chance that the next night is spent here, of the place with most nights; null: of others, and no guess. */
+  /** Probability that the next night is spent here, for the place with most nights; null for all others. */
   home: number | null;
 }
 
 /** The places of a person, in order of their first stay. */
 export interface Places {
   all: readonly KnownPlace[];
-  /** The one that a position of a trip's end is of: the nearest. */
+  /** The place nearest to a trip's end. */
   of(position: Position): KnownPlace;
-  /** Its letter, and its name where it has one: `B Gym`. */
+  /** Letter and name of a place: `B Gym`. */
   labelOf(position: Position): string;
 }
 
-/** A name that somebody gave to the place of the stay at `ts`. */
+/** A name for the place of the stay at `ts`. */
 export interface PlaceName {
   ts: number;
   name: string;
 }
 
-/** Places from stays in any order. `names`: the last of two counts. Pure. */
-export const placesOf = (userId: string, found: readonly LocatedStay[], names: readonly PlaceName[] = []): Places =>
+/** Groups stays into places. `names`: the last of two for one place counts. Pure. */
+export const groupPlaces = (userId: string, found: readonly LocatedStay[], names: readonly PlaceName[] = []): Places =>
   atOnce(placesInSteps(userId, found, names));
 
-/** As `placesOf`, in slices: a life may have thousands of places, and each is compared with all. */
-export const placesOfLife: (...all: Required<Parameters<typeof placesOf>>) => Promise<Places> = (...all) =>
+/** Like `groupPlaces`, in slices: a person may have thousands of places, and each is compared with all. */
+export const groupPlacesInSlices: (...all: Required<Parameters<typeof groupPlaces>>) => Promise<Places> = (...all) =>
   inSlices(placesInSteps(...all));
 
 function* placesInSteps(
@@ -78,7 +84,7 @@ function* placesInSteps(
   names: readonly PlaceName[],
 ): Generator<void, Places> {
   const stays = found.toSorted((a, b) => a.from - b.from || a.to - b.to || a.at[0] - b.at[0] || a.at[1] - b.at[1]);
-  const middles = yield* middlesOf(stays.map(({ at }) => at));
+  const middles = yield* findMiddles(stays.map(({ at }) => at));
   const indexOf = (at: Position): number => nearest(locationOf(at), middles);
   const spots = middles.map((middle) => ({ middle, stays: 0, nights: 0, first: Number.POSITIVE_INFINITY }));
   for (const { at, from, to, zone } of stays) {
@@ -91,7 +97,7 @@ function* placesInSteps(
   const nights = spots.reduce((sum, one) => sum + one.nights, 0);
   const most = Math.max(1, ...spots.map((one) => one.nights));
   const home = spots.findIndex((one) => one.nights === most);
-  const ids = idsOf(userId, spots);
+  const ids = assignIds(userId, spots);
   const named = new Map(
     names.flatMap(({ ts, name }) => {
       const stay = stays.findLast(({ from }) => from <= ts) ?? stays[0];
@@ -102,7 +108,10 @@ function* placesInSteps(
   const places = spots.map(({ middle, stays: count }, i): KnownPlace => {
     const rank = order.indexOf(i);
     return {
-      ...{ id: ids[i]!, at: [middle.longitude, middle.latitude], stays: count, name: named.get(i) ?? null },
+      id: ids[i]!,
+      at: [middle.longitude, middle.latitude],
+      stays: count,
+      name: named.get(i) ?? null,
       letter: rank < 26 ? String.fromCharCode(65 + rank) : String(rank + 1),
       home: i === home ? (most + 1) / (nights + 2) : null,
     };
@@ -117,14 +126,14 @@ function* placesInSteps(
 
 const locationOf = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });
 
-/** The middles of spots where stays lie together, those with most stays first. */
-function* middlesOf(positions: readonly Position[]): Generator<void, LatLon[]> {
+/** The middles of groups of stays, largest group first. */
+function* findMiddles(positions: readonly Position[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
   for (const at of positions.map(locationOf)) {
     const key = JSON.stringify(cellMiddle(at, limits.count));
     cells.set(key, [...(cells.get(key) ?? []), at]);
   }
-  const spots = [...cells].map(([key, own]) => ({ key, own, at: middleOf(own) }));
+  const spots = [...cells].map(([key, own]) => ({ key, own, at: medianLocation(own) }));
   const near = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
   const weights = new Map<string, number>();
   for (const { key, at } of spots) {
@@ -140,7 +149,7 @@ function* middlesOf(positions: readonly Position[]): Generator<void, LatLon[]> {
   while (open.length > 0) {
     const { at } = open[0]!;
     const own = open.filter((spot) => near(at, spot.at, limits.reach));
-    middles.push(middleOf(own.flatMap((spot) => spot.own)));
+    middles.push(medianLocation(own.flatMap((spot) => spot.own)));
     open = open.filter((spot) => !own.includes(spot));
     yield;
   }
@@ -148,7 +157,7 @@ function* middlesOf(positions: readonly Position[]): Generator<void, LatLon[]> {
 }
 
 /** The median of each coordinate, over the antimeridian too. */
-function middleOf(locations: readonly LatLon[]): LatLon {
+function medianLocation(locations: readonly LatLon[]): LatLon {
   const east = locations[0]!.longitude;
   const longitudes = locations.map(({ longitude }) => ((longitude - east + 540) % 360) - 180);
   return { latitude: median(locations.map(({ latitude }) => latitude)), longitude: east + median(longitudes) };
@@ -164,8 +173,8 @@ function nearest(at: LatLon, middles: readonly LatLon[]): number {
   return found;
 }
 
-/** Ids of cells: middles that differ by some metres are mostly in one cell, the more so the larger it is. */
-function idsOf(userId: string, places: readonly { middle: LatLon; stays: number }[]): string[] {
+/** Ids from cells: middles that differ by some metres are mostly in one cell, more often in larger cells. */
+function assignIds(userId: string, places: readonly { middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
   const ids: string[] = [];
   const order = [...places.keys()].sort((a, b) => places[b]!.stays - places[a]!.stays || a - b);
@@ -180,16 +189,16 @@ function idsOf(userId: string, places: readonly { middle: LatLon; stays: number 
   return ids;
 }
 
-/** The places of all trips of a person, with the names that somebody gave them. */
+/** Reads the places of all trips of a person, with their names. */
 export async function readPlaces(store: ChainStore, userId: string): Promise<Places> {
   const spans = await correctedTrips(store).spans(userId, { from: -Number.MAX_VALUE, to: Number.MAX_VALUE });
   const ends = new Map(spans.map(({ chain_ts, end_ts }) => [chain_ts, end_ts]));
   const outlines = await correctedTrips(store).outlines(userId, [...ends.keys()]);
   const trips = outlines.map((trip) => ({ ...trip, end_ts: ends.get(trip.chain_ts)! }));
-  return placesOfLife(userId, staysOf(trips), await readPlaceNames(store, userId));
+  return groupPlacesInSlices(userId, staysBetweenTrips(trips), await readPlaceNames(store, userId));
 }
 
-/** The names that somebody gave to places, in the order in which they did. */
+/** Reads the names of places in the order in which they were given. */
 export async function readPlaceNames(store: CorrectionStore, userId: string): Promise<PlaceName[]> {
   const stated = holding(await readCorrections(store, userId));
   return stated.flatMap((one) => {
@@ -198,7 +207,7 @@ export async function readPlaceNames(store: CorrectionStore, userId: string): Pr
   });
 }
 
-/** What stays are made of. */
+/** The ends of a trip. */
 export interface Ends {
   start_ts: number;
   end_ts: number;
@@ -207,8 +216,8 @@ export interface Ends {
   end_loc: Position;
 }
 
-/** The stays between trips. Where the next trip begins elsewhere, nobody knows when the person came and went. */
-export function staysOf(trips: readonly Ends[]): LocatedStay[] {
+/** The stays between trips. If the next trip begins elsewhere, arrival and departure are unknown. */
+export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;
     const next = trips[i + 1];

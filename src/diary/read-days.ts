@@ -1,4 +1,4 @@
-// The days of a person as everybody shows them: trips, observed time with its reasons, what was said, and flags.
+// The days of a person: trips, observed time with its reasons, labels and flags.
 
 import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
@@ -7,10 +7,10 @@ import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { correctedTrips } from './corrections/corrected-trips.ts';
 import { concernedTime } from './corrections/read-corrections.ts';
-import { type Flagged, type FlaggedStay, flagsOfDay, flagsOfStay, flagsOfTrip, type Mark } from './flags.ts';
+import { type Flagged, type FlaggedStay, flagDay, flagStay, flagTrip, type Mark } from './flags.ts';
 import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
 import { type ObservedDay, readObservedDays, type Unobserved } from './observed-time.ts';
-import { readClues } from './read-flag-inputs.ts';
+import { readFlagInputs } from './read-flag-inputs.ts';
 
 /** One local day. */
 export interface Day {
@@ -22,7 +22,7 @@ export interface Day {
   flagged: Flagged[];
 }
 
-/** Whose days. */
+/** The person whose days are read. */
 type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
 /** The part of the store that days are made of. */
@@ -31,18 +31,18 @@ export type DayStore = Pick<Store, 'trips' | 'pipeline' | 'timeseries' | 'userca
 /** Days whose trips are in memory at the same time. */
 const daysAtOnce = 31;
 
-/** Days of which neither those before nor those after are beyond the years 1 to 9999. */
+/** The first and last day shown: the days beside them lie within the years 1 to 9999. */
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
-/** Local days, both included; without both bounds only those from the first to the last of which something is known. */
+/** Local days, both included; a missing bound is the first or last day with data. */
 export interface DayBounds {
   from?: string | undefined;
   to?: string | undefined;
 }
 
 /**
- * Every local day of the range from the first to the last of which something is known, also those without trips.
- * `now`: seconds since the epoch, for reasons. `beyond`: also the days before and after, to both bounds.
+ * Every local day from the first to the last with data, also days without trips. `now`: seconds since the epoch.
+ * `beyond`: also the days up to both bounds.
  */
 export async function* everyDay(
   store: DayStore,
@@ -51,7 +51,7 @@ export async function* everyDay(
   now: number,
   beyond = false,
 ): AsyncGenerator<Day, undefined> {
-  const known = await knownDays(store, user.uuid, now);
+  const known = await readKnownRange(store, user.uuid, now);
   const within = known && {
     from: [known.from, bounds.from ?? known.from].sort()[1]!,
     to: [known.to, bounds.to ?? known.to].sort()[0]!,
@@ -59,22 +59,22 @@ export async function* everyDay(
   const { from, to } = (beyond ? bounds : null) ?? within ?? {};
   if (from === undefined || to === undefined) return;
   const [first, last] = [from < firstShown ? firstShown : from, to > lastShown ? lastShown : to];
-  const fixed = await causesOf(store, user, now);
+  const fixed = await readCauses(store, user, now);
   for (let from = first; from <= last; from = addDays(from, daysAtOnce)) {
     const to = [addDays(from, daysAtOnce - 1), last].sort()[0]!;
     let isKnown = false;
-    for await (const one of daysOf(store, user.uuid, { from, to, zone: known?.zone ?? 'UTC' }, fixed)) {
+    for await (const one of readRange(store, user.uuid, { from, to, zone: known?.zone ?? 'UTC' }, fixed)) {
       isKnown ||= one.records.length > 0 || one.observed.moving_s + one.observed.staying_s > 0;
       yield one;
     }
     if (isKnown || beyond) continue;
-    // A phone with a wrong clock may leave trips centuries away: of the years between them nothing is told.
+    // A phone with a wrong clock may leave trips centuries away: skip the years between.
     const next = await correctedTrips(store).next(user.uuid, startOfDay(to, 'UTC'));
     if (next !== null && next.day > addDays(to, 366)) from = addDays(next.day, -daysAtOnce);
   }
 }
 
-/** The days of a range, see `everyDay`, also where nothing is known. */
+/** The days of a range, also days without data. */
 export async function readDays(
   store: DayStore,
   user: Owner,
@@ -86,7 +86,7 @@ export async function readDays(
   return days;
 }
 
-async function* daysOf(
+async function* readRange(
   store: DayStore,
   userId: string,
   range: { from: string; to: string; zone: string },
@@ -94,22 +94,22 @@ async function* daysOf(
 ): AsyncGenerator<Day, undefined> {
   const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // zones differ from UTC by 14 h at most
   const around = { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day };
-  const read = await readClues(store, userId, around);
-  const clues = { ...read, marks: [...read.marks, ...(await contradictions(store, userId, around))] };
+  const read = await readFlagInputs(store, userId, around);
+  const inputs = { ...read, marks: [...read.marks, ...(await readContradictions(store, userId, around))] };
   const causes = [...fixed, ...read.clocks];
   const { days, links } = await readObservedDays(store, userId, { ...range, causes });
   const trips = links.filter(isTrip);
   const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
   const labels = trips.length > 0 ? await readLabels(store, userId, span, { isBounded: true }) : noLabels;
-  const stays = staysOf(trips);
+  const stays = findStays(trips);
   for (const observed of days) {
     const records = links.filter(({ day }) => day === observed.day);
     const own = records.filter(isTrip);
     const flagged = [
-      ...flagsOfDay(observed, own.length, clues),
+      ...flagDay(observed, own.length, inputs),
       ...own.flatMap(({ trip }) => [
-        ...flagsOfTrip(trip, clues, labels),
-        ...stays.filter(({ id }) => id === trip.end_place.id).flatMap((stay) => flagsOfStay(stay, clues)),
+        ...flagTrip(trip, inputs, labels),
+        ...stays.filter(({ id }) => id === trip.end_place.id).flatMap((stay) => flagStay(stay, inputs)),
       ]),
     ];
     yield { day: observed.day, observed, records, labels, flagged };
@@ -118,8 +118,8 @@ async function* daysOf(
 
 const isTrip = (record: TripRecord): record is TripRecord & { trip: Trip } => record.trip !== null;
 
-/** The stays behind trips, of those that the next trip leaves. */
-function staysOf(links: readonly (TripRecord & { trip: Trip })[]): FlaggedStay[] {
+/** The stay after each trip that a next trip leaves. */
+function findStays(links: readonly (TripRecord & { trip: Trip })[]): FlaggedStay[] {
   return links.flatMap(({ trip, end_ts: from }, i) => {
     const next = links[i + 1];
     if (next === undefined) return [];
@@ -128,8 +128,8 @@ function staysOf(links: readonly (TripRecord & { trip: Trip })[]): FlaggedStay[]
   });
 }
 
-/** The first and the last local day of which something is known, and the person's zone; null: nothing is. */
-async function knownDays(
+/** The first and last local day with data, and the person's zone; null without data. */
+async function readKnownRange(
   store: DayStore,
   userId: string,
   now: number,
@@ -148,8 +148,8 @@ async function knownDays(
   return { from, to, zone };
 }
 
-/** Why times were not observed that belong to no day: the person had not joined, or has left; they are to come. */
-async function causesOf({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
+/** Ranges outside of any day: before joining, after leaving, and the future. */
+async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
   const held = await tokens.list(uuid);
   const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);
   const hasLeft = held.length > 0 && refused.length === held.length;
@@ -162,15 +162,15 @@ async function causesOf({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: n
   ];
 }
 
-/** Corrections of a time that later data contradict, by the time that they speak of. */
-async function contradictions(store: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
+/** Marks of corrections that later data contradict. */
+async function readContradictions(store: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
   const found = (await correctedTrips(store).corrections(userId, range)).filter(
     ({ effect }) => effect === 'contradicted',
   );
   return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...concernedTime(correction) }));
 }
 
-/** What a day comes to: counts, m and s. */
+/** Sums of a day: counts, m and s. */
 export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'records'>) {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
@@ -183,7 +183,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/** s of a day by what is known of them; they sum to its length. */
+/** s of a day by kind of observation; they sum to its length. */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

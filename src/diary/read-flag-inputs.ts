@@ -1,5 +1,5 @@
-// Reads what flags and reasons need of the entries themselves: when locations came, where two sources disagree, and
-// when the phone's clock was wrong.
+// Reads the inputs of flags and reasons from entries: times of locations, ranges where two sources disagree, and ranges
+// where the phone's clock was wrong.
 
 import { dataTime, type Entry } from '../model/entry.ts';
 import { distance } from '../model/geo/distance.ts';
@@ -8,22 +8,22 @@ import { sourceOf } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
 import { type EntryPart, type EntrySelection, entryPages } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
-import type { Clues, Mark } from './flags.ts';
+import type { FlagInputs, Mark } from './flags.ts';
 import type { Unobserved } from './observed-time.ts';
 
 /** Thresholds, all set by hand. */
 const limits = {
   /** s; clocks of phones differ by minutes */
   clock: 300,
-  /** m and s; two sources so far apart at one time are not in one pocket, also where one lags behind in a vehicle */
+  /** m and s; two sources this far apart at one time are not in one pocket, even if one lags behind in a vehicle */
   apart: 1000,
   together: 60,
-  /** m/s that a person moves between two such locations, at most */
+  /** m/s; most speed of a person between two such locations */
   speed: 50,
 };
 
-/** Clues, and times that were not observed because the clock was wrong. */
-export interface ReadClues extends Clues {
+/** Inputs of flags, and ranges that were not observed because the clock was wrong. */
+export interface ReadFlagInputs extends FlagInputs {
   clocks: readonly Unobserved[];
 }
 
@@ -35,19 +35,19 @@ interface Fix {
   accuracy: number;
 }
 
-/** The clues of a stretch of time: the entries that tell of it, and those that wait because they were written ahead. */
-export async function readClues(
+/** Reads the inputs of a time range: its entries, and pending entries that a fast clock dated ahead. */
+export async function readFlagInputs(
   { timeseries, usercache, pipeline }: Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>,
   userId: string,
   range: TimeRange,
-): Promise<ReadClues> {
+): Promise<ReadFlagInputs> {
   const fixes: Fix[] = [];
   const clock = new Clock();
   const read = async (part: EntryPart, query: EntrySelection, isFixes: boolean): Promise<void> => {
     for await (const { entries, received_ts } of entryPages(part, userId, { ...query, limit: 5000 })) {
       for (const [i, entry] of entries.entries()) {
         clock.look(entry, received_ts[i]!);
-        const fix = isFixes ? fixOf(entry) : null;
+        const fix = isFixes ? toFix(entry) : null;
         if (fix !== null) fixes.push(fix);
       }
     }
@@ -59,20 +59,20 @@ export async function readClues(
   return {
     locations: [...new Set(fixes.map(({ ts }) => ts))],
     removedBefore: (await pipeline.get(userId)).retained?.raw_before ?? -Infinity,
-    marks: [...disagreements(fixes), ...clock.marks()],
+    marks: [...findDisagreements(fixes), ...clock.marks()],
     clocks: clock.causes(),
   };
 }
 
-function fixOf(entry: Entry): Fix | null {
+function toFix(entry: Entry): Fix | null {
   const { latitude, longitude, accuracy } = entry.data;
   const ts = dataTime(entry.data);
   if (ts === null || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
   return { ts, source: sourceOf(entry), latitude, longitude, accuracy: typeof accuracy === 'number' ? accuracy : 0 };
 }
 
-/** Locations of different sources, one after the other within a minute, that no movement explains. */
-function disagreements(fixes: readonly Fix[]): Mark[] {
+/** Locations of different sources within a minute that no movement explains. */
+function findDisagreements(fixes: readonly Fix[]): Mark[] {
   const last = new Map<string, Fix>();
   const marks: Mark[] = [];
   for (const fix of fixes) {
@@ -89,7 +89,7 @@ function disagreements(fixes: readonly Fix[]): Mark[] {
   return marks;
 }
 
-/** Collects what proves that a clock was wrong: written after it was received, or before what it tells of. */
+/** Collects proofs of a wrong clock: entries written after they were received, or before the time of their data. */
 class Clock {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];
@@ -102,7 +102,7 @@ class Clock {
     this.#ahead.set(received, { from: Math.min(from, write_ts), to: Math.max(to, write_ts) });
   }
 
-  /** When it was wrong. What was received together was written over as long a time before. */
+  /** Ranges when the clock was wrong. Entries received together were written over an equally long time before. */
   causes(): Unobserved[] {
     return [...this.#ahead].map(([to, claimed]) => ({
       from: to - (claimed.to - claimed.from),
@@ -111,7 +111,7 @@ class Clock {
     }));
   }
 
-  /** When it was wrong, and the time that the entries claim. */
+  /** Ranges when the clock was wrong, and the ranges that the entries claim. */
   marks(): Mark[] {
     const ranges = [...this.causes(), ...this.#ahead.values(), ...this.#behind];
     return ranges.map(({ from, to }) => ({ flag: 'clock_moved', from, to }));

@@ -1,4 +1,4 @@
-// One trip -> the GeoJSON shape that phones read: a FeatureCollection of places, stops, nested sections and incidents.
+// Builds the GeoJSON of a trip that phones read: a FeatureCollection of places, stops, nested sections and incidents.
 import type { Feature, GeoJsonProperties, LineString, Point } from 'geojson';
 import type { Entry } from '../model/entry.ts';
 import { oid, point, timeFields } from '../model/extended-json.ts';
@@ -8,11 +8,11 @@ import type { Place, Section, Stop, Trip } from '../model/trip.ts';
 import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import { withFields } from '../model/with-fields.ts';
 
-/** What a trip's features need beside the trip: how the stay after it went on. */
+/** The departure after a trip. */
 export interface AfterTrip {
-  /** When the user left the place where the trip ends; null: not yet, as far as is known. */
+  /** When the user left the place where the trip ends; null: not known. */
   exit_ts: number | null;
-  /** The trip that begins there; null when they left it unseen. */
+  /** The trip that begins there; null if the departure was not recorded. */
   starting_trip: string | null;
 }
 
@@ -136,7 +136,7 @@ const isPosition = (list: readonly unknown[]): list is [number, number] =>
 
 const inMilliseconds = (ts: number): number => Math.round(ts * 1000);
 
-/** null for an incident whose location does not read as one: it is still in the timeseries. */
+/** null if the location of an incident cannot be read; the entry stays in the timeseries. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
   const loc = data.loc as { coordinates?: unknown } | null | undefined;
   const coordinates = loc?.coordinates;

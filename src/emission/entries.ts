@@ -1,6 +1,6 @@
 // Entries under derived keys: what each of them holds, made from one element of the timeline. Pure.
 
-import { saidFields } from '../diary/labels/label-fields.ts';
+import { inputFields } from '../diary/labels/label-fields.ts';
 import type { Labels } from '../diary/labels/load-labels.ts';
 import type { Suggestions } from '../diary/labels/load-suggestions.ts';
 import { suggestionFields } from '../diary/labels/suggestion-fields.ts';
@@ -162,7 +162,7 @@ function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Maki
     confirmed_trip: id,
     inferred_section_summary: summaryOf(trip.sections, inferredMode),
     cleaned_section_summary: summaryOf(trip.sections, motionMode),
-    ...saidFields(userId, said),
+    ...inputFields(userId, said),
     ...suggestionFields(suggestions?.of(trip, said) ?? [], suggestions?.settings ?? null),
   };
 }
@@ -352,7 +352,7 @@ export function confirmedPlace(stay: PlaceStay, making: Making): DerivedEntry {
       cleaned_place: oid(stay.place.id),
       ...confirmed(stay.place.ending_trip, 'ending_trip'),
       ...confirmed(stay.starting_trip, 'starting_trip'),
-      ...saidFields(userId, labels.ofStay(stay.enter_ts, stay.exit_ts)),
+      ...inputFields(userId, labels.ofStay(stay.enter_ts, stay.exit_ts)),
     },
   };
 }

@@ -1,6 +1,6 @@
 // What an export holds, piece by piece: no more than a page of the store is in memory at once.
 
-import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { readTripsOfDays } from '../diary/build-trip-documents.ts';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../diary/labels/add-labels.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
@@ -103,7 +103,7 @@ export async function* tripsGeoJson(
   let separator = '\n';
   let lastPlaces = new Set<unknown>();
   for await (const window of dayWindows(store, userId, days)) {
-    const trips = await withLabels(store, userId, [...(await tripsOfDays(store, userId, window)).values()].flat());
+    const trips = await withLabels(store, userId, [...(await readTripsOfDays(store, userId, window)).values()].flat());
     count(trips.length);
     const places = new Set<unknown>();
     for (const feature of toFlatGeoJson(trips).features) {

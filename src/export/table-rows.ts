@@ -1,14 +1,14 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 
 import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
-import { type Clues, type Flagged, flagNames, flagsOfStay, flagsOfTrip } from '../diary/flags.ts';
+import { type Flagged, type FlagInputs, flagNames, flagStay, flagTrip } from '../diary/flags.ts';
 import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
-import { saidTexts } from '../diary/labels/label-text.ts';
+import { inputTexts } from '../diary/labels/label-text.ts';
 import { readLabels, spansAround } from '../diary/labels/load-labels.ts';
-import { spanOf } from '../diary/labels/match-inputs.ts';
-import { type Ends, type Places, placesOfLife, readPlaceNames, staysOf } from '../diary/places.ts';
+import { findSpan } from '../diary/labels/match-inputs.ts';
+import { type Ends, groupPlacesInSlices, type Places, readPlaceNames, staysBetweenTrips } from '../diary/places.ts';
 import { everyDay, observedFigures } from '../diary/read-days.ts';
-import { readClues } from '../diary/read-flag-inputs.ts';
+import { readFlagInputs } from '../diary/read-flag-inputs.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { distanceColumn, plainMode } from '../model/modes.ts';
@@ -108,11 +108,11 @@ async function* labelled(
     const labels = await readLabels(source.store, source.person.uuid, { from: first.start_ts, to: last.end_ts });
     const found: Row[] = [];
     for (const record of batch) {
-      const { mode_confirm, purpose_confirm } = saidTexts(labels.ofTrip(record.start_ts));
+      const { mode_confirm, purpose_confirm } = inputTexts(labels.ofTrip(record.start_ts));
       const said = { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null };
       const { start_ts: from, end_ts: to } = record;
       found.push(
-        ...rows(record, said, await flagsIn(source, { from, to }, (clues) => flagsOfTrip(record.trip, clues, labels))),
+        ...rows(record, said, await flagsIn(source, { from, to }, (clues) => flagTrip(record.trip, clues, labels))),
       );
     }
     return found;
@@ -123,9 +123,9 @@ async function* labelled(
 async function flagsIn(
   { store, person, coarse }: Source,
   range: TimeRange,
-  flagsBy: (clues: Clues) => Flagged[],
+  flagsBy: (clues: FlagInputs) => Flagged[],
 ): Promise<Flagged[]> {
-  return coarse === undefined ? flagsBy(await readClues(store, person.uuid, range)) : [];
+  return coarse === undefined ? flagsBy(await readFlagInputs(store, person.uuid, range)) : [];
 }
 
 /** Trips that begin on the days asked for. */
@@ -271,7 +271,7 @@ async function placesIn(source: Source): Promise<Places> {
     ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
   }
   const { store, person } = source;
-  return placesOfLife(person.uuid, staysOf(ends), await readPlaceNames(store, person.uuid));
+  return groupPlacesInSlices(person.uuid, staysBetweenTrips(ends), await readPlaceNames(store, person.uuid));
 }
 
 const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;
@@ -315,7 +315,7 @@ async function* placeRows(source: Source): AsyncGenerator<Row> {
     const zone = place.enter_zone ?? leaving?.trip.start_zone ?? arriving!.trip.end_zone;
     const stay = place.enter_ts === null || exit === null ? null : { id: place.id, from: place.enter_ts, to: exit };
     const around = stay && { from: stay.from - besideStay, to: stay.to + besideStay };
-    const flagged = stay && (await flagsIn(source, around!, (clues) => flagsOfStay(stay, clues)));
+    const flagged = stay && (await flagsIn(source, around!, (clues) => flagStay(stay, clues)));
     const silent = stay && silentWithin([...(arriving?.silences ?? []), ...(next?.silences ?? [])], stay);
     yield {
       place_id: place.id,
@@ -406,7 +406,7 @@ async function rowsOfLabels(store: Store, userId: string, entries: readonly Entr
   const rows: Row[] = [];
   for (const [i, entry] of entries.entries()) {
     const input = inputs[i]!;
-    const way = input !== null && input.of.about === 'trip' ? spanOf(input, ways) : null;
+    const way = input !== null && input.of.about === 'trip' ? findSpan(input, ways) : null;
     if (way !== null && !ids.has(way.chain_ts)) {
       const range = { from: way.chain_ts, to: justAfter(way.chain_ts), limit: 1 };
       const [record] = await correctedTrips(store).chain(userId, range);

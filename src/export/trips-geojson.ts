@@ -1,7 +1,7 @@
 // Trips -> one flat GeoJSON FeatureCollection, valid by RFC 7946, for maps and other programs.
 import type { Feature, FeatureCollection, Position as JsonPosition, LineString, Point } from 'geojson';
-import { saidTexts } from '../diary/labels/label-text.ts';
-import type { Said } from '../diary/labels/user-labels.ts';
+import { inputTexts } from '../diary/labels/label-text.ts';
+import type { UserInput } from '../diary/labels/user-labels.ts';
 import type { SectionCollection, TripFeatureCollection } from '../diary/trip-features.ts';
 import { round } from './geometry.ts';
 
@@ -55,7 +55,7 @@ function flatSection(section: Feature<LineString>, trip: TripFeatureCollection):
 
 /** What the user said as plain texts (`mode_confirm`, `notes`, …): programs for maps know no nested properties. */
 function saidAbout({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
-  return saidTexts({ user_input, additions } as Said);
+  return inputTexts({ user_input, additions } as UserInput);
 }
 
 /** Pieces on either side of the 180th meridian (RFC 7946, 3.1.9). */

@@ -1,7 +1,7 @@
 // Stage "documents": the trips of the last days -> one document a day, and no other. Ends the run: its write gives the
 // lease back.
 
-import { tripsOfDays } from '../diary/build-trip-documents.ts';
+import { readTripsOfDays } from '../diary/build-trip-documents.ts';
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { line } from '../log/messages.ts';
@@ -31,7 +31,7 @@ export const writeDocuments: Stage = {
     const { days, present, valid, obsolete } = found;
     const changedTrips = isCorrected ? null : context.changedTrips;
     const wanted = state.documents_due && window !== null ? daysToBuild(changedTrips, window, found) : null;
-    const built = wanted === null ? new Map() : await tripsOfDays(moved, userId, wanted, last);
+    const built = wanted === null ? new Map() : await readTripsOfDays(moved, userId, wanted, last);
     if (built.size > 0) log.write('INFO', line.binned(userId, built.size, 0));
     const put: Document[] = [];
     for (const [day, trips] of built) {

@@ -1,8 +1,8 @@
 // The state of the store for monitoring: counted at most once a minute, as Prometheus text. It names studies, and
 // no person.
 import { Gauge, Registry } from 'prom-client';
-import { everyStand } from '../diary/status/all-statuses.ts';
-import type { Stand } from '../diary/status/person-status.ts';
+import { everyStatus } from '../diary/status/all-statuses.ts';
+import type { PersonStatus } from '../diary/status/person-status.ts';
 import { formatReasons } from '../intake/apps/other-entry.ts';
 import { unusableReasons } from '../intake/check-entry.ts';
 import { conversionReasons } from '../intake/converters/conversion-error.ts';
@@ -41,7 +41,7 @@ export function storeFigures(store: Store, now: () => number): () => Promise<str
 async function count(store: Store, now: number): Promise<string> {
   const figures = noCounts();
   for (const { name } of await store.studies.list()) figures.studies.set(name, noMembers());
-  for await (const stand of everyStand(store, { now })) {
+  for await (const stand of everyStatus(store, { now })) {
     addStand(figures, stand, now);
     const study = stand.user.study === undefined ? undefined : figures.studies.get(stand.user.study);
     if (study !== undefined) countMember(study, stand.user, now);
@@ -49,7 +49,7 @@ async function count(store: Store, now: number): Promise<string> {
   return textOf(figures, await store.disk());
 }
 
-function addStand(figures: StoreCounts, { figures: one, waiting_s, lag_s }: Stand, now: number): void {
+function addStand(figures: StoreCounts, { figures: one, waiting_s, lag_s }: PersonStatus, now: number): void {
   figures.users += 1;
   figures.waiting += one.waiting.count;
   for (const { reason, count: some } of one.set_aside)

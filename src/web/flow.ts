@@ -1,30 +1,32 @@
-// The flow of a page: who calls, whether they may, whether a form is their own, then the page.
+// Answers the call of a page: finds the caller, checks their right, checks the secret of a form, then calls the route.
 import type { UserRecord } from '../model/user.ts';
-import { isOwnForm, managerOf, personOf } from './sessions.ts';
+import { findManager, findPerson, isOwnForm } from './sessions.ts';
 import { faultPage, redirect, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
-/** Where somebody signs in, by who may call a page. */
-const doors = { person: '/sign-in', manager: '/sign-in/study', operator: '/sign-in/study', study: '/sign-in/study' };
+/** The sign-in page of each kind of caller. */
+const signInPages = {
+  person: '/sign-in',
+  manager: '/sign-in/study',
+  operator: '/sign-in/study',
+  study: '/sign-in/study',
+};
 
-/**
- * The answer of a route. `onCaller` learns who calls before anything is done for them, which waits for it; what it
- * throws ends the call.
- */
+/** Answers a call. `onCaller` gets the caller first; the route runs after it resolves, and its error ends the call. */
 export async function answerPage(
   route: WebRoute,
   call: WebCall,
   onCaller: (caller: UserRecord | string) => Promise<void>,
 ): Promise<WebAnswer> {
   if (route.who === 'anybody') return route.answer(call);
-  const signIn = redirect(doors[route.who]);
+  const signIn = redirect(signInPages[route.who]);
   const isForeign = (csrf: string): boolean => route.method === 'POST' && !isOwnForm(call.form, csrf);
   if (route.who === 'person') {
-    const person = await personOf(call);
+    const person = await findPerson(call);
     if (person === null) return signIn;
     await onCaller(person.user);
     return isForeign(person.csrf) ? faultPage(403, call.t) : route.answer({ ...call, ...person });
   }
-  const found = await managerOf(call);
+  const found = await findManager(call);
   if (found === null) return signIn;
   const { manager, csrf } = found;
   await onCaller(manager.name);
@@ -32,7 +34,7 @@ export async function answerPage(
   const note = (action: string, people: readonly string[]) => call.audit(`manager ${manager.name}`, action, people);
   const managing = { ...call, manager, csrf, note };
   if (route.who === 'manager') return route.answer(managing);
-  // Whether a study exists is not told to those who do not manage it.
+  // A study that does not exist and one of another manager get the same answer.
   if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call.t);
   const name = call.params.study ?? '';
   const study = manager.studies.includes(name) ? await call.store.studies.byName(name) : null;

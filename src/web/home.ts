@@ -1,4 +1,4 @@
-// The first page of the server: for whom it is, and where each of them goes on.
+// The home page: participants open their days, others join a study, managers sign in.
 
 import { joinNameOf } from '../model/study.ts';
 import { markup } from './pages/markup.ts';

@@ -1,4 +1,4 @@
-// What a study is, what people agree to, and how they join: the page to which the link of a study leads.
+// The page to which the link of a study leads: what the study is, what people agree to, how they join.
 import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
 import { type StudyTexts, studyTexts } from '../model/study-texts.ts';
 import { icon } from './pages/icons.ts';
@@ -8,7 +8,7 @@ import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
 import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
-/** The published apps, by the scheme of their links, and where people get them. */
+/** The published apps by the scheme of their links, and their addresses in the app stores. */
 const apps = {
   emission: {
     name: 'e-mission',
@@ -36,7 +36,7 @@ ${texts.why && markup`<section><h2>${words.why}</h2><p>${texts.why}</p></section
 ${texts.questions.length > 0 && markup`<section><h2>${words.questions}</h2><ul class="points">${texts.questions.map((one) => markup`<li>${one}</li>`)}</ul></section>`}
 <section><h2>${words.agree}</h2><ul class="points">${points.map((one) => markup`<li>${icon('yes')}<span>${one}</span></li>`)}<li class="soft">${icon('no')}<span>${words.never}</span></li></ul>
 ${texts.consent.length > 0 && markup`<details><summary><span>${words.whole}</span></summary>${texts.consent.map((one) => markup`<p>${one}</p>`)}</details>`}</section>
-${waysIn(call, study)}${contact(texts, t)}`;
+${joinSection(call, study)}${contact(texts, t)}`;
   return answerOf(shell({ t, title: words.title(texts.name), brand: texts.name, isNarrow: true, body }));
 }
 
@@ -45,8 +45,8 @@ function gone(t: Texts): WebAnswer {
   return answerOf(shell({ t, title: t.join.gone, isNarrow: true, body }), 404);
 }
 
-/** The steps of joining, or why nobody can. */
-function waysIn({ t, query, address }: WebCall, study: StudyRecord): Markup {
+/** The steps of joining, or the reason why the study is closed. */
+function joinSection({ t, query, address }: WebCall, study: StudyRecord): Markup {
   const words = t.join;
   if (!study.open) return markup`<p class="note">${words.closed}</p>`;
   if (study.joining === 'list') return markup`<p class="note">${words.byList}</p>`;
@@ -90,7 +90,7 @@ function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
   return markup`<section class="card"><h2>${t.join.contact}</h2><p>${text}</p>${write}</section>`;
 }
 
-/** The pages for joining; the first is what apps of one's own take over as a link. */
+/** The pages for joining. Apps take the address without a name from the study configuration. */
 export const joinRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/join/', who: 'anybody', answer: show },
   { method: 'GET', path: '/join/:name', who: 'anybody', answer: show },

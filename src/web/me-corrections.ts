@@ -1,6 +1,6 @@
-// The forms with which people correct their days: the mode of a section, a trip that did not happen, was two or was one
-// with another, time to ignore, the name of a place; and the undo of each. A correction is an entry. Pages show it at
-// once; only ignored time waits for the next run of the pipeline.
+// The forms with which people correct their days: the mode of a section, a trip to drop, to split or to join, time to
+// ignore, the name of a place, and the undo of each. A correction is an entry. Pages show it at once; only ignored time
+// waits for the next run of the pipeline.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
@@ -29,7 +29,7 @@ import {
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The form that says in which mode a section was. */
+/** The form for the mode of a section. */
 function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, zone: string, day: string): Markup {
   const { t } = call;
   const own = plainMode(sensed_mode);
@@ -46,7 +46,7 @@ const SELECTED = new Markup(' selected');
 const dropButton = (call: PersonCall, { start_ts, end_ts }: Trip, day: string): Markup =>
   formButton(call, '/me/correct', call.t.me.drop, { day, kind: 'drop', ts: middle(start_ts, end_ts) });
 
-/** The forms below a trip. `before`: the trip before it, where both could be one. */
+/** The forms below a trip. `before`: the trip before it if the two can be joined, else null. */
 export function tripCorrections(call: PersonCall, trip: Trip, before: Trip | null, day: string): MarkupValue {
   const { t } = call;
   const ts = middle(trip.start_ts, trip.end_ts);
@@ -60,8 +60,8 @@ export function tripCorrections(call: PersonCall, trip: Trip, before: Trip | nul
 <div class="acts">${dropButton(call, trip, day)}${join}</div>${formOf(call, '/me/correct', { day, kind: 'split', trip_ts: ts }, split)}`;
 }
 
-/** What answers the question of a flag: another mode, a trip that did not happen, or time that does not count. */
-export function answersTo(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
+/** The answers to the question of a flag: another mode, a trip to drop, time to ignore. */
+export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
   const { t } = call;
   const { day, ...bounds } = shown.observed;
   if (flag === 'correction_contradicted') return markup`<a href="#stated">${t.me.statedTitle}</a>`;
@@ -77,8 +77,8 @@ export function answersTo(call: PersonCall, { flag, of, id, from, to }: Flagged,
   return markup`${section && modeForm(call, section, trip.start_zone, day)}${dropButton(call, trip, day)}`;
 }
 
-/** The form that names the place of a stay, where nobody named it. */
-export function nameOfStay(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, day: string): MarkupValue {
+/** The form that names the place of a stay without a name. */
+export function placeNameForm(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, day: string): MarkupValue {
   const { t } = call;
   if (stay.place.isNamed) return null;
   const content = markup`<label><span>${t.me.placeName}</span><input name="name" maxlength="60" required autocomplete="off"></label><button class="go">${t.me.save}</button>`;
@@ -86,8 +86,12 @@ export function nameOfStay(call: PersonCall, stay: Extract<DayItem, { kind: 'sta
 ${formOf(call, '/me/correct', { day, kind: 'place_name', ts: middle(stay.from, stay.to) }, content)}</details>`;
 }
 
-/** What was stated about the day, each with a button that takes it back. */
-export function statedOnDay(call: PersonCall, shown: ShownDay, standings: readonly CorrectionStanding[]): MarkupValue {
+/** The corrections of a day, each with a button to undo it. */
+export function correctionList(
+  call: PersonCall,
+  shown: ShownDay,
+  standings: readonly CorrectionStanding[],
+): MarkupValue {
   const { t } = call;
   const { day, from, to } = shown.observed;
   const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
@@ -97,25 +101,28 @@ export function statedOnDay(call: PersonCall, shown: ShownDay, standings: readon
   if (own.length === 0) return null;
   const rows = own.map(({ correction }) => {
     const undo = formButton(call, '/me/correct', t.me.undo, { day, kind: 'undo', of: correction.write_ts });
-    return markup`<li class="stated"><span>${statedText(correction, shown, t)}</span>${undo}</li>`;
+    return markup`<li class="stated"><span>${correctionText(correction, shown, t)}</span>${undo}</li>`;
   });
   return markup`<section id="stated"><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
 }
 
-function statedText(correction: Correction, shown: ShownDay, t: Texts): string {
+function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
   const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : '';
   return t.me.stated(t.clock(ts, zoneOfDay(shown, ts)), t.me.statedKinds[correction.kind], name);
 }
 
-/** What a form states; null: it is none of ours. `splitAt`: the time of its clock within the trip that is meant. */
-function statedBy(form: PersonCall['form'], splitAt: number | null): Correction | null {
-  const ts = timeIn(form.ts);
-  const of = timeIn(form.of);
+/**
+ * The correction that a form states; null for a form that no page has. `splitAt`: the time of the form's clock within
+ * its trip.
+ */
+function toCorrection(form: PersonCall['form'], splitAt: number | null): Correction | null {
+  const ts = parseTime(form.ts);
+  const of = parseTime(form.of);
   const name = (form.name ?? '').trim().slice(0, 60);
   if (form.kind === 'undo') return of === null ? null : { kind: 'undo', of };
   if (form.kind === 'split') return splitAt === null ? null : { kind: 'split', ts: splitAt };
-  const [start_ts, end_ts] = [timeIn(form.start_ts), timeIn(form.end_ts)];
+  const [start_ts, end_ts] = [parseTime(form.start_ts), parseTime(form.end_ts)];
   if (form.kind === 'set_aside')
     return start_ts === null || end_ts === null || end_ts <= start_ts ? null : { kind: 'set_aside', start_ts, end_ts };
   if (ts === null) return null;
@@ -126,7 +133,7 @@ function statedBy(form: PersonCall['form'], splitAt: number | null): Correction 
 }
 
 /** A time as the forms write it: seconds since the epoch, up to the year 9999; null for anything else. */
-const timeIn = (text = ''): number | null =>
+const parseTime = (text = ''): number | null =>
   /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
 
 async function correct(call: PersonCall): Promise<WebAnswer> {
@@ -135,13 +142,13 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   if (!isShownDay(day)) return faultPage(400, t);
   const link = await correctedTrips(store).previous(user.uuid, Number(trip_ts) || now);
   const splitAt = link?.trip ? timeWithin(link.trip, clock) : null;
-  const correction = statedBy(form, splitAt);
+  const correction = toCorrection(form, splitAt);
   if (correction === null) return form.kind === 'split' ? redirect(`/me/day/${day}?done=outside`) : faultPage(400, t);
   const stated = await readCorrections(store, user.uuid);
   if (correction.kind === 'undo' && !stated.some((one) => one.write_ts === correction.of)) return faultPage(400, t);
   const concerned = correction.kind === 'undo' ? stated.find((one) => one.write_ts === correction.of)! : correction;
   const done = redirect(`/me/day/${day}?done=${concerned.kind === 'set_aside' ? 'later' : 'stated'}`);
-  // A form that was sent twice states one thing.
+  // A form that is sent twice stores one correction.
   if (isNewest(stated, correction)) return done;
   const author = {
     now: writeTime(now),
@@ -157,7 +164,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
 const timeWithin = ({ start_ts, end_ts, start_zone }: Trip, clock: string): number | null =>
   firstTimeShowing(clock, { from: start_ts, to: end_ts }, start_zone);
 
-/** What the forms do. */
+/** The routes of the forms. */
 export const correctionRoutes: readonly WebRoute[] = [
   { method: 'POST', path: '/me/correct', who: 'person', answer: correct },
 ];

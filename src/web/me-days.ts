@@ -1,4 +1,4 @@
-// My days: a participant looks at a day or a month, goes to others, and says what a trip was.
+// My days: a participant looks at a day or a month and labels trips.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { labelEntries, labelWord } from '../diary/labels/label-entries.ts';
@@ -8,7 +8,7 @@ import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { answersTo, nameOfStay, statedOnDay, tripCorrections } from './me-corrections.ts';
+import { correctionList, flagAnswers, placeNameForm, tripCorrections } from './me-corrections.ts';
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
 import { barPatterns, type DayActions, dayView } from './pages/day-view.ts';
 import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
@@ -25,7 +25,7 @@ import {
 } from './pages/overview.ts';
 import { shell } from './pages/shell.ts';
 import { shownDays } from './pages/shown-days.ts';
-import { type Texts, wordOf } from './pages/texts/texts.ts';
+import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { baseMapOf } from './tiles.ts';
 import {
   answerOf,
@@ -52,24 +52,26 @@ export async function mePage(
   const { t, user, store } = call;
   const signOut = formButton(call, '/me/sign-out', t.signOut);
   const links = Object.entries(mePages).map(([name, href]) => ({
-    ...{ href, words: t.me[name as typeof current], isCurrent: name === current },
+    href,
+    words: t.me[name as typeof current],
+    isCurrent: name === current,
   }));
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
   return answerOf(shell({ t, title, brand: user.study ?? t.service, links, signOut, foot, body }));
 }
 
-/** Where the days of a person lie. */
+/** The bounds of the days that a page can show. */
 interface KnownDays {
   zone: string;
   today: string;
   /** The first day with a trip. */
   first: string | null;
-  /** The last of which something is known. */
+  /** The last day with data. */
   last: string;
 }
 
-async function knownDays(store: Store, userId: string, now: number): Promise<KnownDays> {
+async function readKnownDays(store: Store, userId: string, now: number): Promise<KnownDays> {
   const [last, { observed }, { start_ts }] = await Promise.all([
     correctedTrips(store).previous(userId, Number.MAX_VALUE),
     store.pipeline.get(userId),
@@ -82,18 +84,18 @@ async function knownDays(store: Store, userId: string, now: number): Promise<Kno
   return { zone, today, first, last: known > 0 ? localDay(known, zone) : today };
 }
 
-/** A day of a person, without its forms, between its neighbours. */
+/** A day of a person without forms, with links to the days beside it. */
 export interface ReadDay {
   shown: ShownDay;
   first: string | null;
-  /** The heading that leads to the days before and after, and the week as links. */
+  /** The heading with links to the days before and after, and the week as links. */
   heading: Markup;
   strip: Markup;
 }
 
-/** What is read for whom. */
+/** The day to read, and for whom. */
 export interface WhichDay {
-  /** Default: the last of which something is known. */
+  /** Default: the last day with data. */
   day: string | undefined;
   isOwn: boolean;
   /** The address of a day. */
@@ -106,7 +108,7 @@ export async function readDay(
   user: UserRecord,
   { day: asked, isOwn, href }: WhichDay,
 ): Promise<ReadDay> {
-  const { zone, today, first, last } = await knownDays(store, user.uuid, now);
+  const { zone, today, first, last } = await readKnownDays(store, user.uuid, now);
   const day = asked ?? last;
   const monday = addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
   const week = await readObservedDays(store, user.uuid, { from: monday, to: addDays(monday, 6), zone });
@@ -121,7 +123,9 @@ export async function readDay(
     other > today || first === null || other < first ? null : { href: href(other), words: t.day(other) },
   ) as [Step | null, Step | null];
   return {
-    ...{ shown, first, heading: stepHeading(dayTitle(day, t), beside, isOwn ? 'h1' : 'h2') },
+    shown,
+    first,
+    heading: stepHeading(dayTitle(day, t), beside, isOwn ? 'h1' : 'h2'),
     strip: weekStrip(strip, { day, today, href, now }, t),
   };
 }
@@ -133,27 +137,27 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t);
   const { shown, first, heading, strip } = await readDay(call, user, { day: params.day, isOwn: true, href: dayPath });
   const { day, from, to } = shown.observed;
-  const said: Record<string, string> = { saved: t.me.saved, stated: t.me.statedNow, later: t.me.statedLater };
+  const messages: Record<string, string> = { saved: t.me.saved, stated: t.me.statedNow, later: t.me.statedLater };
   const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone, full: t.me.full };
-  const failed = wordOf(wrong, query.done);
-  const done = failed === undefined ? banner(wordOf(said, query.done)) : banner(`${t.error} ${failed}`, 'bad');
+  const failed = ownValue(wrong, query.done);
+  const done = failed === undefined ? banner(ownValue(messages, query.done)) : banner(`${t.error} ${failed}`, 'bad');
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
     base: baseMapOf(call, '/me'),
     ofTrip: (trip) =>
       trip.id === query.correct ? correction(call, trip, before(trip), day) : correctionLink(trip, day, t),
-    ofStay: (stay) => nameOfStay(call, stay, day),
-    ofFlag: (flag) => answersTo(call, flag, shown),
+    ofStay: (stay) => placeNameForm(call, stay, day),
+    ofFlag: (flag) => flagAnswers(call, flag, shown),
   };
   const standings = await correctedTrips(store).corrections(user.uuid, { from, to });
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
-${dayView(shown, t, actions)}${statedOnDay(call, shown, standings)}`;
+${dayView(shown, t, actions)}${correctionList(call, shown, standings)}`;
   return mePage(call, t.day(day), 'days', body);
 }
 
 async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
-  const { today, first, last } = await knownDays(store, user.uuid, now);
+  const { today, first, last } = await readKnownDays(store, user.uuid, now);
   const month = params.month ?? last.slice(0, 7);
   const from = `${month}-01`;
   if (!isShownDay(from)) return faultPage(404, t);
@@ -171,14 +175,14 @@ ${rows.length > 0 ? dayRows(rows, t) : banner(t.me.future)}`;
 
 // ---------------------------------------------------------------- labels
 
-/** Leads to the forms of a trip: those of all trips would make a page of a busy day too long. */
+/** A link to the forms of a trip: the forms of all trips would make the page of a busy day too long. */
 const correctionLink = (trip: Trip, day: string, t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${trip.id}#trip-${trip.id}">${correctWords(trip, t)}</a>`;
 
 const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
   markup`<span>${t.me.correct}<span class="vh">${t.me.correctWhat} ${t.clock(start_ts, start_zone)}</span></span>`;
 
-/** The forms that say what a trip was. */
+/** The forms of a trip: its label, and its corrections. */
 function correction(call: PersonCall, trip: Trip, before: Trip | null, day: string): Markup {
   const { t } = call;
   const purposes = Object.entries(t.labelPurposes).map(

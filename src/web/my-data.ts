@@ -1,8 +1,8 @@
-// My data: what is stored of a participant, and what they can do about it: take it with them, stop, have it erased.
+// My data: what is stored about a participant, and how they download it, stop the recording, or ask for erasure.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
-import { standOfUser } from '../diary/status/all-statuses.ts';
-import type { Stand } from '../diary/status/person-status.ts';
+import { readStatus } from '../diary/status/all-statuses.ts';
+import type { PersonStatus } from '../diary/status/person-status.ts';
 import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
@@ -10,7 +10,7 @@ import { keys } from '../model/keys.ts';
 import { refusalOf, shownName, stoppedSince, type TokenRecord } from '../model/user.ts';
 import { mePage } from './me-days.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
-import { type Texts, wordOf } from './pages/texts/texts.ts';
+import { ownValue, type Texts } from './pages/texts/texts.ts';
 import {
   banner,
   factList,
@@ -22,7 +22,7 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** Kinds of records that people know, by key. */
+/** Kinds of records in words, by key. */
 const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
   [keys.location]: 'location',
   [keys.filteredLocation]: 'location',
@@ -36,8 +36,10 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   const { t, store, user, query, now, session } = call;
   const words = t.mine;
   const [counts, series, profile, tokens, latest] = await Promise.all([
-    ...([store.counts(user.uuid), store.timeseries.summary(user.uuid)] as const),
-    ...([store.profiles.get(user.uuid), store.tokens.list(user.uuid)] as const),
+    store.counts(user.uuid),
+    store.timeseries.summary(user.uuid),
+    store.profiles.get(user.uuid),
+    store.tokens.list(user.uuid),
     correctedTrips(store).previous(user.uuid, Number.MAX_VALUE),
   ]);
   const known = series.filter(({ first_ts }) => first_ts !== null);
@@ -52,7 +54,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
       : words.recordsText(t.entries(total), date(first), date(last));
   const kinds = new Map<string, number>();
   for (const { key, count } of series) {
-    const kind = wordOf(kindOf, key);
+    const kind = ownValue(kindOf, key);
     const name = kind === undefined ? words.otherKind : words.kind[kind];
     kinds.set(name, (kinds.get(name) ?? 0) + count);
   }
@@ -64,9 +66,9 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
   );
   const asked = typeof profile?.erasure_asked_ts === 'number' ? profile.erasure_asked_ts : null;
-  const said: Record<string, string> = { stopped: words.stopped, kept: words.eraseKept, others: words.othersOut };
+  const messages: Record<string, string> = { stopped: words.stopped, kept: words.eraseKept, others: words.othersOut };
   const isWrong = query.done === 'word';
-  const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(wordOf(said, query.done));
+  const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(ownValue(messages, query.done));
   const counted = [...kinds]
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`);
@@ -81,7 +83,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   ];
   const body = markup`${done}<h1>${words.title}</h1><p class="lead">${words.lead}</p>
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
-<section><h2>${words.phone}</h2><p>${phoneText(await standOfUser(store, user, { now }), call)}</p></section>
+<section><h2>${words.phone}</h2><p>${phoneText(await readStatus(store, user, { now }), call)}</p></section>
 <section><h2>${words.download}</h2><p>${words.downloadText}</p><div class="acts"><a class="btn" href="/me/data/records.jsonl">${words.downloadRecords}</a><a class="btn" href="/me/data/trips.geojson">${words.downloadTrips}</a></div></section>
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${(sessions.length > 1 || links.length > 0) && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
 <section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
@@ -89,8 +91,8 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
 }
 
-/** What is wrong with the phone, in words for its owner. */
-function phoneText({ broken, chain }: Stand, { t, now, zone }: PersonCall): string {
+/** The fault of the phone in words for its owner. */
+function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall): string {
   if (broken !== null) return t.mine.phoneWords[broken.code] ?? t.mine.phoneOther;
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
@@ -105,11 +107,11 @@ function eraseForm(call: PersonCall): MarkupValue {
 async function revoke(
   call: PersonCall,
   why: 'stopped' | 'revoked',
-  isMeant: (kind: string | undefined, hash: string) => boolean,
+  isRevoked: (kind: string | undefined, hash: string) => boolean,
 ) {
   const { store, user, now } = call;
   for (const { kind, hash } of await store.tokens.list(user.uuid))
-    if (isMeant(kind, hash)) await store.tokens.revoke(user.uuid, hash, { ts: now, why });
+    if (isRevoked(kind, hash)) await store.tokens.revoke(user.uuid, hash, { ts: now, why });
 }
 
 async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
@@ -124,7 +126,8 @@ async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
 }
 
 const file = (body: AsyncIterable<string>, name: string, type: string): WebAnswer => ({
-  ...{ status: 200, body },
+  status: 200,
+  body,
   headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
@@ -190,7 +193,7 @@ export const dataRoutes: readonly WebRoute[] = [
     who: 'person',
     answer: async ({ store, user, log }) => {
       await store.profiles.merge(user.uuid, { erasure_asked_ts: null });
-      log.write('WARNING', `user ${user.uuid} takes back that they asked to be erased`);
+      log.write('WARNING', `user ${user.uuid} withdraws the request for erasure`);
       return redirect('/me/data?done=kept');
     },
   },

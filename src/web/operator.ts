@@ -1,6 +1,6 @@
-// The page of the operator: whether the server works, what waits, who needs somebody, and who asked to be erased.
+// The page of the operator: the state of the server, pending entries, people who need a reminder, requests for erasure.
 
-import { everyStand } from '../diary/status/all-statuses.ts';
+import { everyStatus } from '../diary/status/all-statuses.ts';
 import { type PersonState, troubles } from '../diary/status/person-status.ts';
 import { shownName } from '../model/user.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
@@ -9,16 +9,15 @@ import { answerOf, factList, formButton, type ManagerCall, type WebAnswer, type 
 
 const gibibyte = 1024 ** 3;
 
-/** People whose phones are turned away that the page names. */
+/** The page names at most this many people whose phones are refused. */
 const mostNamed = 50;
 
-/** What all people come to. */
-async function figuresOf({ store, now }: ManagerCall) {
+async function sumFigures({ store, now }: ManagerCall) {
   const sum = { people: 0, waiting: 0, setAside: 0, faults: 0, failed: 0, lastRun: 0, lag: 0 };
   const states = new Map<PersonState, number>();
   const leaving: { name: string; ts: number; uuid: string }[] = [];
   const turnedAway: { name: string; code: 'refused' | 'limited'; since: number | null }[] = [];
-  for await (const { user, state, figures, faults, lag_s, broken } of everyStand(store, { now })) {
+  for await (const { user, state, figures, faults, lag_s, broken } of everyStatus(store, { now })) {
     states.set(state, (states.get(state) ?? 0) + 1);
     sum.people += 1;
     sum.waiting += figures.waiting.count;
@@ -46,7 +45,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
   const [{ bytes, free }, backup, { sum, states, leaving, turnedAway }] = await Promise.all([
     store.disk(),
     lastBackup(),
-    figuresOf(call),
+    sumFigures(call),
   ]);
   const number = (count: number): string => count.toLocaleString(t.language);
   const size = (n: number): string => `${(n / gibibyte).toFixed(1)} GiB`;

@@ -1,12 +1,11 @@
-// Sessions: who a browser belongs to. A cookie holds a random secret, the store its hash; signing in always makes a new
-// one.
+// Sessions. A cookie holds a random secret, the store its hash; each sign-in makes a new secret.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { PersonCall, WebCall } from './web.ts';
 
-/** s for which a browser stays signed in: for a study; and for a day's work of a manager. */
+/** Seconds for which a browser stays signed in: 90 days for a participant, a day's work for a manager. */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
 /** s for which a browser keeps the cookie. That of a manager shows later that the browser has signed in before. */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
@@ -14,22 +13,22 @@ const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 const names = { person: 'mobility-days', manager: 'mobility-study' };
 type Kind = keyof typeof names;
 
-/** Behind TLS the name binds the cookie to this host and to https. */
+/** Over https, the prefix binds the cookie to this host and to https. */
 const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${names[kind]}`;
 
 /** A new secret: 256 random bits. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** What the forms of a session carry: whoever does not have its cookie cannot tell it. */
+/** The secret of a session's forms. Only who has the cookie can compute it. */
 export const csrfOf = (secret: string): string => createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 
-/** True for a form of the session of this secret. */
+/** True if the form carries the secret of this session. */
 export function isOwnForm(form: Readonly<Record<string, string>>, csrf: string): boolean {
   const [given, expected] = [Buffer.from(form.csrf ?? ''), Buffer.from(csrf)];
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** The header that gives a browser its session, or takes it away. */
+/** The header that sets or, for null, clears the session cookie. */
 export function sessionCookie(
   kind: Kind,
   { isSecure }: Pick<WebCall, 'isSecure'>,
@@ -42,19 +41,19 @@ export function sessionCookie(
 
 // ---------------------------------------------------------------- people
 
-/** The account of a link that can still be opened; null: there is none. */
-export async function ownerOfLink({ store, now }: Pick<WebCall, 'store' | 'now'>, key: string) {
+/** The account of a link that is still valid, or null. */
+export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now'>, key: string) {
   const link = await store.tokens.byHash(tokenHash(key));
   if (link?.kind !== 'link' || refusalOf(link, now) !== null) return null;
   const user = await store.users.byUuid(link.user_id);
   return user && { user, link };
 }
 
-/** Opens a link, which is then used up; returns the secret of the new session, or null. */
+/** Uses up a link; returns the secret of the new session, or null. */
 export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string): Promise<string | null> {
-  const found = await ownerOfLink(call, key);
+  const found = await findLinkOwner(call, key);
   const { store, now } = call;
-  // Of two who open it at once one gets in.
+  // Of two browsers that open it at the same time, one gets in.
   if (found === null || !(await store.tokens.revoke(found.user.uuid, found.link.hash, { ts: now, why: 'used' })))
     return null;
   const secret = newSecret();
@@ -68,8 +67,8 @@ export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string
   return secret;
 }
 
-/** The person whose session the call has; null: none that is good. */
-export async function personOf(call: WebCall): Promise<Pick<PersonCall, 'user' | 'session' | 'csrf'> | null> {
+/** The person of the session, or null if the session is not valid. */
+export async function findPerson(call: WebCall): Promise<Pick<PersonCall, 'user' | 'session' | 'csrf'> | null> {
   const secret = call.cookies.get(cookieName('person', call.isSecure));
   if (secret === undefined) return null;
   const { store, now } = call;
@@ -81,7 +80,7 @@ export async function personOf(call: WebCall): Promise<Pick<PersonCall, 'user' |
   return { user, session, csrf: csrfOf(secret) };
 }
 
-/** Notes when a token was used last. Nobody waits for the note, and no call fails for it. */
+/** Stores when a token was used last. No call waits for the write or fails with it. */
 export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
   const step = Math.floor(now / useStep) * useStep;
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
@@ -93,7 +92,7 @@ export const endSession = async ({ store, user, session, now }: PersonCall): Pro
 
 // ---------------------------------------------------------------- managers
 
-/** Sessions that one manager has at most; the oldest ends first. */
+/** Most sessions of one manager; the oldest ends first. */
 const mostSessions = 10;
 /** Browsers of one manager that are known at most; the one that signed in first is forgotten first. */
 const mostBrowsers = 20;
@@ -113,8 +112,8 @@ export function knownBrowser(call: WebCall, manager: ManagerRecord | null): stri
 }
 
 /**
- * Makes a session of a manager; returns its cookie. null: meanwhile they have another password than the one that was
- * `verified`, or are locked.
+ * Starts a session of a manager; returns its cookie. Returns null if the password changed since it was `verified`, or
+ * if the account is locked.
  */
 export async function startManaging(call: WebCall, name: string, verified: string): Promise<string | null> {
   const { store, now } = call;
@@ -139,8 +138,10 @@ export async function startManaging(call: WebCall, name: string, verified: strin
   return isIn ? `${name}.${secret}` : null;
 }
 
-/** The manager whose session the call has, and the hash of the session; null: none that is good. */
-export async function managerOf(call: WebCall): Promise<{ manager: ManagerRecord; hash: string; csrf: string } | null> {
+/** The manager of the session and the hash of the session, or null if it is not valid. */
+export async function findManager(
+  call: WebCall,
+): Promise<{ manager: ManagerRecord; hash: string; csrf: string } | null> {
   const cookie = call.cookies.get(cookieName('manager', call.isSecure)) ?? '';
   const [name, hash] = managerCookie(call);
   if (name === '') return null;
@@ -151,7 +152,7 @@ export async function managerOf(call: WebCall): Promise<{ manager: ManagerRecord
 
 /** Ends the session of the call. */
 export async function endManaging(call: WebCall): Promise<void> {
-  const found = await managerOf(call);
+  const found = await findManager(call);
   if (found === null) return;
   const { manager, hash } = found;
   await call.store.managers.change(

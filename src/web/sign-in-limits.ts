@@ -11,7 +11,7 @@ const mostWaiting = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 /** Counts in one process. */
 export class SignInLimits {
   readonly #failures: WindowCounts;
-  /** By network and account: a stranger elsewhere keeps nobody out. */
+  /** Counted by network and account: strangers on another network cannot lock a person out. */
   readonly #ofAccount: WindowCounts;
   /** Passwords that wait, with the one that is computed, by network or known browser. */
   readonly #waiting: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
@@ -43,10 +43,10 @@ export class SignInLimits {
   }
 
   /**
-   * Runs `work` after all before it, of known browsers before that of strangers; null: too many wait, and no network
-   * keeps all others out. `browser`: the hash of a known one.
+   * Runs `work` after all before it, of known browsers before that of strangers; null: too many
+   * wait; each network has its own limit. `browser`: the hash of a known one.
    */
-  async inTurn<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
+  async inSlot<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;
     const waiting = this.#waiting.filter((one) => one.isKnown === isKnown);

@@ -8,9 +8,9 @@ import { isPassword, isWeak, passwordHash } from './password-hash.ts';
 import {
   endManaging,
   endSession,
+  findLinkOwner,
   knownBrowser,
   openLink,
-  ownerOfLink,
   sessionCookie,
   startManaging,
 } from './sessions.ts';
@@ -25,7 +25,7 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** s for which nobody gets in after `mostFailures` wrong passwords in a row, wherever they came from. */
+/** Seconds for which an account is locked after `mostFailures` wrong passwords in a row, from any network. */
 const lockTime = 900;
 const mostFailures = 50;
 
@@ -33,7 +33,7 @@ function page(t: Texts, title: string, body: Markup, status = 200): WebAnswer {
   return answerOf(shell({ t, title, isNarrow: true, body: markup`<h1>${title}</h1>${body}` }), status);
 }
 
-/** Why somebody is here, and how they get in. */
+/** The page that explains sign-in links. */
 function explain({ t, query }: WebCall): WebAnswer {
   const { title, text, already, again } = t.signIn;
   const out = query.done === 'out' && markup`<p class="note quiet" role="status">${t.signIn.signedOut}</p>`;
@@ -44,18 +44,18 @@ function explain({ t, query }: WebCall): WebAnswer {
   );
 }
 
-/** The page behind a link that was used: who opened it here before is one step from their days. */
+/** The page of a link that was used. A person who opened it in this browser is one step from their days. */
 function gone(t: Texts): WebAnswer {
   const { gone: title, goneText, already, again } = t.signIn;
   const on = markup`<p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
   return page(t, title, markup`<p class="lead">${goneText}</p>${on}`, 403);
 }
 
-/** The page behind a link. It only shows a button: programs that look at links in messages must not use them up. */
+/** The page of a link. It only shows a button: programs that preview links in messages must not use the link up. */
 async function showLink(call: WebCall): Promise<WebAnswer> {
   const { t, query } = call;
   const key = query.key ?? '';
-  const found = await ownerOfLink(call, key);
+  const found = await findLinkOwner(call, key);
   if (found === null) return gone(t);
   const name = shownName(found.user.user_email);
   return page(
@@ -82,14 +82,14 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
   return page(t, t.signIn.managers, body, isWrong ? 403 : 200);
 }
 
-/** Every failure has the same answer: it does not tell which names there are. */
+/** Every failure has the same answer, so the answer does not reveal which names exist. */
 async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log, store } = call;
   const [name, password] = [(form.name ?? '').trim().toLowerCase().slice(0, 100), form.password ?? ''];
-  // A browser that signed in before counts by itself: nothing that strangers try keeps it out.
+  // A browser that signed in before counts by itself: tries of strangers cannot lock it out.
   const browser = knownBrowser(call, await store.managers.byName(name));
   if (browser === null && limits.isHeld(origin)) return faultPage(429, t);
-  const verified = await limits.inTurn(origin, () => tryPassword(call, name, password, browser), browser);
+  const verified = await limits.inSlot(origin, () => tryPassword(call, name, password, browser), browser);
   if (verified === null) return faultPage(429, t);
   const cookie = verified === '' ? null : await startManaging(call, name, verified);
   if (cookie === null) return passwordForm(call, name.slice(0, 40), true);
@@ -98,14 +98,15 @@ async function signIn(call: WebCall): Promise<WebAnswer> {
 }
 
 /**
- * What is stored of the password, if it is right; else an empty text. Tries are counted one after another, so that many
- * at once do not get more of them. Of a locked account nothing but the name counts: no count tells which try was right.
+ * Returns the stored hash if the password matches, else ''. Tries are counted one after another, so that parallel tries
+ * do not get more of them. For a locked account only the name counts: the counts do not reveal which password was
+ * right.
  */
 async function tryPassword(call: WebCall, name: string, password: string, browser: string | null): Promise<string> {
   const { store, now, log, limits, passwordCost } = call;
   const origin = browser ?? call.origin;
   const manager = await store.managers.byName(name);
-  // A new password ends what was counted of the one before.
+  // A new password resets the count.
   const account = `${name} ${manager?.password}`;
   if (limits.isHeldFrom(origin, account)) return '';
   const isLocked = manager !== null && manager.locked_ts > now && browser === null;
@@ -140,7 +141,7 @@ async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAns
   return answerOf(shell({ t, title: t.signIn.chooseStudy, isNarrow: true, signOut, body }));
 }
 
-/** The browser forgets the pieces of maps that it kept: they tell where somebody was. */
+/** The browser deletes map tiles from its cache: they show where the person was. */
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
 /** Signing in and out. */

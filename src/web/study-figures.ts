@@ -1,4 +1,4 @@
-// What the people of a study did in a month, as it can be published and as it is; and days with something to check.
+// The figures of a study for a month, exact and as they can be published; and its days to check.
 
 import { flagNames } from '../diary/flags.ts';
 import { everyDay } from '../diary/read-days.ts';
@@ -10,7 +10,7 @@ import { markup } from './pages/markup.ts';
 import { monthBeside, monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
-import { peopleOf, turnLinks, turnOf } from './study-people.ts';
+import { pageLinks, pageOf, readPeople } from './study-people.ts';
 import { banner, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 async function figures(call: StudyCall): Promise<WebAnswer> {
@@ -22,7 +22,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const month = params.month ?? settled;
   if (!isShownDay(`${month}-01`)) return faultPage(404, t);
   const read = await readMonth(store, month, 'mode', study.name);
-  const keys = (await peopleOf(store, study, now)).filter(({ user }) => read.tallies.has(user.uuid));
+  const keys = (await readPeople(store, study, now)).filter(({ user }) => read.tallies.has(user.uuid));
   await note(
     `figures of ${month}`,
     keys.map(({ figures }) => figures.audit_key),
@@ -45,14 +45,14 @@ ${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.wi
   return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${t.study.noted}</p>` });
 }
 
-/** Days back that the page of flagged days tells of. */
+/** The page of days to check covers this many days. */
 const daysBack = 7;
 
 async function flagged(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, query, note } = call;
   const words = t.study;
-  const all = (await peopleOf(store, study, now)).filter(({ state }) => state !== 'never_began');
-  const { chosen } = turnOf(all, query.page);
+  const all = (await readPeople(store, study, now)).filter(({ state }) => state !== 'never_began');
+  const { chosen } = pageOf(all, query.page);
   const today = localDay(now, 'UTC');
   const slices = startSlices();
   const rows: { day: string; row: ReturnType<typeof markup> }[] = [];
@@ -72,7 +72,7 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
   rows.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   const body = markup`<h1>${words.flagged}</h1><p>${words.flaggedText(daysBack)}</p>
 ${rows.length === 0 ? banner(words.noneFlagged) : markup`<ul>${rows.map(({ row }) => row)}</ul>`}
-${turnLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
+${pageLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
   return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${t.study.noted}</p>` });
 }
 

@@ -1,6 +1,6 @@
-// The pages of managers: who needs a word, a list to write to them, and one person with their chain and days.
+// The pages of managers: the people of a study, the reminder list, and one person with their steps and days.
 
-import { type Chain, isTrouble } from '../diary/status/person-status.ts';
+import { isTrouble, type Steps } from '../diary/status/person-status.ts';
 import { csvLine } from '../export/formats/csv.ts';
 import { studyTexts } from '../model/study-texts.ts';
 import { readDay } from './me-days.ts';
@@ -13,11 +13,11 @@ import {
   type Fortnight,
   filters,
   isShown,
-  needsWord,
-  peopleOf,
+  needsReminder,
+  pageLinks,
+  pageOf,
+  readPeople,
   type StudyPerson,
-  turnLinks,
-  turnOf,
 } from './study-people.ts';
 import { baseMapOf } from './tiles.ts';
 import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
@@ -34,11 +34,9 @@ export function studyPage(
   const { t, study, manager } = call;
   const links = [
     ...Object.entries(parts).map(([name, path]) => ({
-      ...{
-        href: `/study/${study.name}${path}`,
-        words: t.study[name as keyof typeof parts],
-        isCurrent: name === current,
-      },
+      href: `/study/${study.name}${path}`,
+      words: t.study[name as keyof typeof parts],
+      isCurrent: name === current,
     })),
     ...(manager.studies.length > 1 || manager.operator ? [{ href: '/study', words: t.study.studies }] : []),
   ];
@@ -51,7 +49,7 @@ const filterOf = (text: string | undefined): Filter => filters.find((one) => one
 async function people(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, query, fortnights } = call;
   const words = t.study;
-  const all = await peopleOf(store, study, now);
+  const all = await readPeople(store, study, now);
   const filter = filterOf(query.show);
   const here = `/study/${study.name}`;
   const numbers = filters.map((one) => {
@@ -64,20 +62,20 @@ async function people(call: StudyCall): Promise<WebAnswer> {
     query.sort,
   );
   const rows: Markup[] = [];
-  const onPage = turnOf(chosen, query.page).chosen;
+  const onPage = pageOf(chosen, query.page).chosen;
   await call.note(
     'list of people',
     onPage.map(({ figures }) => figures.audit_key),
   );
   for (const person of onPage) rows.push(personRow(person, await fortnights.of(store, person, now), call));
-  const needed = all.filter(needsWord).length;
+  const needed = all.filter(needsReminder).length;
   const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
   const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;
   const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
 <ul class="nums">${numbers}</ul>
 <div class="above"><p><b>${t.people(needed)}</b> ${needed === 1 ? words.needsOne : words.needMany}</p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
 ${chosen.length === 0 ? markup`<p class="note quiet">${words.nobody}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
-${turnLinks(chosen.length, query.page, page, t)}`;
+${pageLinks(chosen.length, query.page, page, t)}`;
   const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
   return studyPage(call, words.people, body, { current: 'people', foot });
 }
@@ -94,7 +92,7 @@ function head(name: Column, { here, filter, sort }: { here: string; filter: Filt
   return markup`<th scope="col" role="columnheader" class="s${side}"${isBy}><a href="${here}?show=${filter}&sort=${name}">${words}</a></th>`;
 }
 
-/** By silence they come as they are: those who need somebody first. */
+/** The default order puts people who need a reminder first. */
 function sorted(people: readonly StudyPerson[], by = 'silence'): readonly StudyPerson[] {
   const keys: Record<string, (person: StudyPerson) => number | string> = {
     person: ({ shown }) => shown,
@@ -133,7 +131,7 @@ function stateText({ state, since }: StudyPerson, now: number, t: Texts): string
   return t.study.states[state](days === 0 ? null : t.days(days));
 }
 
-/** A column a day, as high as the share of it that was recorded; a line at the bottom: nothing was. */
+/** One column per day, as high as the recorded share of the day; a line at the bottom if nothing was recorded. */
 function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   const bars = shares.map((share, i) => {
     if (share === null || share === 0) return '';
@@ -149,7 +147,7 @@ function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
 /** Those who need a word, for a mail merge. */
 async function reminders(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, note } = call;
-  const needed = (await peopleOf(store, study, now)).filter(needsWord);
+  const needed = (await readPeople(store, study, now)).filter(needsReminder);
   const iso = (ts: number | null): string => (ts === null ? '' : new Date(ts * 1000).toISOString());
   const lines = needed.map((person) => {
     const { shown, user, app, state, since, chain, broken } = person;
@@ -170,7 +168,7 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
 
 async function person(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, params, note } = call;
-  const found = (await peopleOf(store, study, now)).find(({ id }) => id === params.id);
+  const found = (await readPeople(store, study, now)).find(({ id }) => id === params.id);
   if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, t);
   const href = (other: string): string => `/study/${study.name}/p/${found.id}/${other}`;
   const { shown, heading, strip } = await readDay(call, found.user, { day: params.day, isOwn: false, href });
@@ -188,8 +186,8 @@ async function person(call: StudyCall): Promise<WebAnswer> {
 
 function chainItems(of: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
   const { broken } = of;
-  const chain: Chain = { ...of.chain, joined: { ts: joinedOf(of) } };
-  const names = Object.keys(chain) as (keyof Chain)[];
+  const chain: Steps = { ...of.chain, joined: { ts: joinedOf(of) } };
+  const names = Object.keys(chain) as (keyof Steps)[];
   const at = broken === null ? names.length : names.indexOf(broken.link);
   return names.map((name, i) => {
     const ts = chain[name].ts ?? chain[name].phone_ts ?? null;

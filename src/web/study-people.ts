@@ -1,10 +1,10 @@
-// The people of a study as their managers see them: who stands where, under which name, and their last fortnight.
+// The people of a study as managers see them: status, name or pseudonym, and the last 14 days.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
-import { everyStand } from '../diary/status/all-statuses.ts';
-import { isTrouble, type Stand, troubles } from '../diary/status/person-status.ts';
+import { everyStatus } from '../diary/status/all-statuses.ts';
+import { isTrouble, type PersonStatus, troubles } from '../diary/status/person-status.ts';
 import { appOfToken } from '../model/apps.ts';
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
@@ -15,52 +15,50 @@ import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
 /** A person of a study. */
-export interface StudyPerson extends Stand {
-  /** Names them in addresses. */
+export interface StudyPerson extends PersonStatus {
+  /** Identifies the person in addresses of pages. */
   id: string;
   /** Their name where the study shows names, else a pseudonym. */
   shown: string;
   app: string;
 }
 
-/** Which people a page shows. */
 export const filters = ['joined', 'active', 'silent', 'never'] as const;
-/** One of these. */
 export type Filter = (typeof filters)[number];
 
-/** True for a person that the filter shows. `active`: something of their phone was stored within a day. */
-export function isShown({ state, chain }: Stand, filter: Filter, now: number): boolean {
+/** True for a person that the filter shows. `active`: something from their phone was stored within a day. */
+export function isShown({ state, chain }: PersonStatus, filter: Filter, now: number): boolean {
   if (filter === 'joined') return true;
   if (filter === 'never') return state === 'never_began';
   if (filter === 'active') return now - (chain.stored.ts ?? 0) < 86_400;
   return isTrouble(state) && state !== 'never_began';
 }
 
-/** True for somebody to write to: not where they asked to have everything erased. */
-export const needsWord = ({ state, figures }: Stand): boolean =>
+/** True for a person who needs a reminder. People who asked for erasure get none. */
+export const needsReminder = ({ state, figures }: PersonStatus): boolean =>
   isTrouble(state) && typeof figures.profile.erasure_asked_ts !== 'number';
 
-/** The people of a study, those who need somebody first; of each state the longest first. */
-export async function peopleOf(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
+/** The people of a study, those who need a reminder first; within a state, the longest first. */
+export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
-  for await (const stand of everyStand(store, { now }))
+  for await (const stand of everyStatus(store, { now }))
     if (stand.user.study === study.name) people.push({ ...stand, ...namesOf(stand.user, study), app: appOf(stand) });
-  const rank = ({ state }: Stand): number => (isTrouble(state) ? troubles.indexOf(state) : troubles.length);
+  const rank = ({ state }: PersonStatus): number => (isTrouble(state) ? troubles.indexOf(state) : troubles.length);
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
 }
 
 /** People on one page. */
 const pageSize = 50;
 
-/** One page of a list, and its number from 0 on. */
-export function turnOf<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
+/** One page of a list, and the index of that page. */
+export function pageOf<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
   const number = Math.max(0, (Number.parseInt(page, 10) || 1) - 1);
   return { number, chosen: all.slice(number * pageSize, (number + 1) * pageSize) };
 }
 
-/** Links to the pages of a list of `count`, each `href` and its number; nothing where one page is all. */
-export function turnLinks(count: number, page: string | undefined, href: string, t: Texts): MarkupValue {
-  const { number } = turnOf([], page);
+/** Links to the pages of a list of `count` people, each `href` plus its number. Empty if all fit on one page. */
+export function pageLinks(count: number, page: string | undefined, href: string, t: Texts): MarkupValue {
+  const { number } = pageOf([], page);
   const pages = Array.from({ length: Math.ceil(count / pageSize) }, (_, i) => {
     const current = i === number && new Markup(' aria-current="page"');
     return markup`<a href="${href}${i + 1}"${current}>${i + 1}</a> `;
@@ -74,7 +72,7 @@ function namesOf(user: UserRecord, study: StudyRecord): { id: string; shown: str
 }
 
 /** The app of the token that was used last. */
-function appOf({ figures: { tokens } }: Stand): string {
+function appOf({ figures: { tokens } }: PersonStatus): string {
   const last = tokens.reduce<(typeof tokens)[number] | null>(
     (a, b) => ((b.used_ts ?? 0) >= (a?.used_ts ?? 0) ? b : a),
     null,
@@ -82,9 +80,8 @@ function appOf({ figures: { tokens } }: Stand): string {
   return appOfToken(last?.kind)?.name ?? 'e-mission';
 }
 
-/** The last 14 days of a person. */
 export interface Fortnight {
-  /** How much of each day was recorded, 0 to 1, the oldest first; null before they were there. */
+  /** Recorded share of each day, 0 to 1, oldest first; null before the person registered. */
   shares: (number | null)[];
   trips: number;
   labelled: number;
@@ -93,12 +90,12 @@ export interface Fortnight {
 const days = 14;
 const mostRemembered = 20_000; // people
 
-/** Reads fortnights, each again only after something of its person changed. */
+/** Caches fortnights; reads one again only after data of its person changed. */
 export class Fortnights {
   readonly #known = new Map<string, { key: string; value: Fortnight }>();
 
-  /** The fortnight up to today. */
-  async of(store: Store, { user, figures }: Stand, now: number): Promise<Fortnight> {
+  /** The 14 days up to today. */
+  async of(store: Store, { user, figures }: PersonStatus, now: number): Promise<Fortnight> {
     const { state, profile, registered_ts } = figures;
     const today = localDay(now, 'UTC');
     const key = JSON.stringify([today, state.last_run_ts, state.complete_until, profile.last_stored_ts]);

@@ -1,4 +1,4 @@
-// The tiles behind maps, for those who may see a map: which ones somebody looks at tells where they are.
+// Map tiles, only for callers who may see a map: the tiles that a page fetches reveal where a person was.
 import { errorText } from '../model/mobility-error.ts';
 import type { BaseMap } from './pages/day-map.ts';
 import { faultPage, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
@@ -18,7 +18,6 @@ async function tile({ tiles, params, t, log }: WebCall): Promise<WebAnswer> {
   return { status: 200, body, headers: { 'Content-Type': tiles.type, 'Cache-Control': 'private, max-age=604800' } };
 }
 
-/** One for each kind of page with maps. */
 export const tileRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/me/tiles/:z/:x/:y', who: 'person', answer: tile },
   { method: 'GET', path: '/study/:study/tiles/:z/:x/:y', who: 'study', answer: tile },

@@ -1,4 +1,4 @@
-// What a page of the server is: a route, who may call it, and what it answers. HTTP is the server's part.
+// Types and helpers of the server's pages. The room `server` handles HTTP.
 
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
@@ -17,7 +17,7 @@ import type { Fortnights } from './study-people.ts';
 
 /** A call of a page. */
 export interface WebCall {
-  /** Parts of the path, the query, and the fields of a form; of a name that occurs twice the first value. */
+  /** Parts of the path, the query, and the fields of a form. If a name occurs twice, its first value counts. */
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
   form: Readonly<Record<string, string>>;
@@ -45,20 +45,20 @@ export interface WebCall {
   zone: string;
   /** Tiles behind maps; null: there are none. */
   tiles: Tiles | null;
-  /** Notes in the audit log what somebody did to data of people, who are named by their `audit_key`. */
+  /** Writes to the audit log what a caller did with the data of people, named by their `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
-  /** Of the program; null: not known. */
+  /** Version of the program; null if not known. */
   version: string | null;
   /** When the last backup was made; null: never, or not known. */
   lastBackup: () => Promise<number | null>;
 }
 
-/** What forms of a session carry, so that no page of somebody else can send them. */
+/** The secret of a session's forms, which other sites cannot know. */
 interface Signed {
   csrf: string;
 }
 
-/** A call of somebody who takes part. */
+/** A call of a participant. */
 export interface PersonCall extends WebCall, Signed {
   user: UserRecord;
   session: TokenRecord;
@@ -67,11 +67,11 @@ export interface PersonCall extends WebCall, Signed {
 /** A call of a manager. */
 export interface ManagerCall extends WebCall, Signed {
   manager: ManagerRecord;
-  /** Notes in the audit log what the manager did. */
+  /** Writes to the audit log what the manager did. */
   note: (action: string, people: readonly string[]) => Promise<void>;
 }
 
-/** A call of a manager about a study of theirs. */
+/** A call of a manager about one of their studies. */
 export interface StudyCall extends ManagerCall {
   study: StudyRecord;
 }
@@ -83,7 +83,7 @@ export interface WebAnswer {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** A page, or what a form of it does. A POST changes something, a GET never does. */
+/** A route of a page or of a form. A POST changes something, a GET never does. */
 export type WebRoute = { method: 'GET' | 'POST'; path: string } & (
   | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> }
   | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> }
@@ -103,7 +103,7 @@ export const redirect = (to: string, headers: Readonly<Record<string, string>> =
   headers: { ...headers, Location: to },
 });
 
-/** The page of a call that failed. `id`: the request, for the operator; absent: it does not help. */
+/** The page of a call that failed. `id`: the number of the request, for the operator. */
 export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
   const number = id !== undefined && status >= 500 && markup`<p class="soft small">${t.request(id)}</p>`;
@@ -111,10 +111,10 @@ export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
   return answerOf(shell({ t, title, isNarrow: true, body }), status);
 }
 
-/** True for a day that pages show: their weeks reach neither the first nor the last year that a date can have. */
+/** True for a day that pages show: its week must lie within the years 1 to 9999. */
 export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
-/** A form of a session: what it carries beside `content` is hidden. */
+/** A form of a session. `fields` become hidden inputs. */
 export function formOf(
   { csrf }: Signed,
   action: string,
@@ -135,10 +135,10 @@ export const formButton = (
   fields: Readonly<Record<string, string | number>> = {},
 ): Markup => formOf(call, action, fields, markup`<button>${words}</button>`);
 
-/** What was done, or what went wrong; nothing without words. */
+/** A message about the form that was sent; nothing if there is none. */
 export const banner = (words: string | undefined, kind: 'quiet' | 'bad' = 'quiet'): MarkupValue =>
   words !== undefined && markup`<p class="note ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${words}</p>`;
 
-/** Names with what they stand for. */
+/** A list of names with values. */
 export const factList = (facts: readonly (readonly [name: string, value: MarkupValue])[]): Markup =>
   markup`<dl class="facts">${facts.map(([name, value]) => markup`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { diaryText } from '../../src/cli/diary-text.ts';
 import { modeText } from '../../src/diary/day-summary.ts';
 import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
-import { placesOf, staysOf } from '../../src/diary/places.ts';
+import { groupPlaces, staysBetweenTrips } from '../../src/diary/places.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../../src/model/trip.ts';
 
 const same = (text: string): string => text;
@@ -60,7 +60,8 @@ function observedOf(links: TripRecord[], silences: Silence[] = []): ObservedDay 
 }
 
 /** Places by the letters of the day. */
-const placesIn = (records: TripRecord[]) => placesOf('u', staysOf(records.flatMap(({ trip }) => trip ?? [])));
+const placesIn = (records: TripRecord[]) =>
+  groupPlaces('u', staysBetweenTrips(records.flatMap(({ trip }) => trip ?? [])));
 
 const text = (records: TripRecord[], completeUntil: number | null = null, silences: Silence[] = []): string =>
   diaryText(
@@ -98,7 +99,7 @@ it('a stay says how much of it was not observed, and where two trips touch there
   ];
   const shown = text(records, null, [{ from: noon + 3600, to: noon + 7200, reason: 'silent' }]);
   expect(shown).toContain('  12:10  ● B  38.6000, -7.9500  2 h here, 1 h of it not observed\n');
-  expect(shown).toMatch(/\n {2}14:20 {2}○ went on at once\n {9}│ 14:20-14:30/);
+  expect(shown).toMatch(/\n {2}14:20 {2}○ continued at once\n {9}│ 14:20-14:30/);
 });
 
 it('what no location shows of a way stands beside its length', () => {

@@ -1,6 +1,6 @@
 // Days as they come from the store: what follows each trip, whatever the days asked for, and the incidents on the way.
 import { describe, expect, it } from 'vitest';
-import { tripsOfDay, tripsOfDays } from '../../src/diary/build-trip-documents.ts';
+import { readTripsOfDay, readTripsOfDays } from '../../src/diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { chainAfter, pipeline, put } from '../support/diary.ts';
@@ -27,8 +27,8 @@ describe('the trips of a day', () => {
   it('are empty for a day without trips and for an unknown user', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, pushedRide(android, 0, 0));
-    expect(await tripsOfDay(store, user, '2023-11-13')).toEqual([]);
-    expect(await tripsOfDay(store, await newUser(store), '2023-11-14')).toEqual([]);
+    expect(await readTripsOfDay(store, user, '2023-11-13')).toEqual([]);
+    expect(await readTripsOfDay(store, await newUser(store), '2023-11-14')).toEqual([]);
   });
 
   it('are the same whether the day is asked for alone or among others', async () => {
@@ -41,15 +41,15 @@ describe('the trips of a day', () => {
         ...pushedRide(android, d * day + 6 * hour, 6000, -10),
       ]),
     );
-    const days = await tripsOfDays(store, user, { from: '2023-11-01', to: '2023-11-30' });
+    const days = await readTripsOfDays(store, user, { from: '2023-11-01', to: '2023-11-30' });
     expect([...days.keys()]).toEqual(['2023-11-14', '2023-11-15', '2023-11-16']);
-    for (const [name, trips] of days) expect(await tripsOfDay(store, user, name)).toEqual(trips);
+    for (const [name, trips] of days) expect(await readTripsOfDay(store, user, name)).toEqual(trips);
   });
 
   it('end at a place with the time at which the user left, also for a trip of the next day', async () => {
     const user = await newUser(store);
     const chain = await chainAfter(store, user, [...pushedRide(android, 0, 0), ...pushedRide(android, day, 6000)]);
-    const [trip] = await tripsOfDay(store, user, '2023-11-14');
+    const [trip] = await readTripsOfDay(store, user, '2023-11-14');
     expect(placeOf(trip!, 'end_place')).toMatchObject({
       exit_ts: chain[1]!.start_ts,
       starting_trip: { $oid: chain[1]!.id },
@@ -63,7 +63,7 @@ describe('the trips of a day', () => {
       ...pushedRide(android, 9 * hour, 15_000),
     ]);
     expect(chain[1]!.untracked).not.toBeNull();
-    const [trip, next] = await tripsOfDay(store, user, '2023-11-14');
+    const [trip, next] = await readTripsOfDay(store, user, '2023-11-14');
     const end = placeOf(trip!, 'end_place');
     expect(end).toMatchObject({ exit_ts: chain[1]!.untracked!.start_ts, duration: 0 });
     expect(end.starting_trip).toBeUndefined();
@@ -82,9 +82,9 @@ describe('the trips of a day', () => {
       ...pushedRide(pago, 3 * hour, 18_000),
     ]);
     expect(new Set(chain.map((link) => link.day)).size).toBe(2);
-    const days = await tripsOfDays(store, user, { from: '2023-11-01', to: '2023-11-30' });
+    const days = await readTripsOfDays(store, user, { from: '2023-11-01', to: '2023-11-30' });
     for (const [name, trips] of days) {
-      expect(await tripsOfDay(store, user, name)).toEqual(trips);
+      expect(await readTripsOfDay(store, user, name)).toEqual(trips);
       for (const trip of trips) {
         const next = chain[chain.findIndex((link) => link.id === trip.id) + 1];
         expect(placeOf(trip, 'end_place').exit_ts).toBe(next?.start_ts);
@@ -107,14 +107,14 @@ describe('incidents', () => {
     const start = link!.start_ts - t0;
     await put(store, user, [stressed(start, 1, 9001), stressed(start - 1, 9, 9003)]);
     await put(store, user, [stressed(link!.end_ts - t0, 4, 9004), stressed(link!.end_ts - t0 + 1, 9, 9005)]);
-    expect(incidentsIn((await tripsOfDay(store, user, '2023-11-14'))[0])).toEqual([1, 2, 3, 4]);
+    expect(incidentsIn((await readTripsOfDay(store, user, '2023-11-14'))[0])).toEqual([1, 2, 3, 4]);
   });
 
   it('still in the usercache are shown too, and the newer content of one pushed again', async () => {
     const user = await newUser(store);
     await chainAfter(store, user, [...pushedRide(android, 0, 0), stressed(100, 10, 9000)]);
     await put(store, user, [stressed(100, 80, 9000), stressed(200, 20, 9001)]);
-    const shown = async () => incidentsIn((await tripsOfDay(store, user, '2023-11-14'))[0]);
+    const shown = async () => incidentsIn((await readTripsOfDay(store, user, '2023-11-14'))[0]);
     expect(await shown()).toEqual([80, 20]);
     await pipeline(store, user);
     expect(await shown()).toEqual([80, 20]);
@@ -130,7 +130,7 @@ describe('incidents', () => {
       { loc: 'x', stress: {} },
     ].map((data, i) => pushed(android, 'manual/incident', 9000 + i, { ts: t0 + 100, ...data }));
     await put(store, user, [...strange, stressed(200, 20, 9100)]);
-    expect(incidentsIn((await tripsOfDay(store, user, '2023-11-14'))[0])).toEqual([20]);
+    expect(incidentsIn((await readTripsOfDay(store, user, '2023-11-14'))[0])).toEqual([20]);
   });
 
   it('are all shown, however many and however large', async () => {
@@ -146,6 +146,6 @@ describe('incidents', () => {
       }),
     );
     await put(store, user, many);
-    expect(incidentsIn((await tripsOfDay(store, user, '2023-11-14'))[0])).toHaveLength(1200);
+    expect(incidentsIn((await readTripsOfDay(store, user, '2023-11-14'))[0])).toHaveLength(1200);
   });
 });

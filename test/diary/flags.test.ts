@@ -1,10 +1,10 @@
 // Flags: what of a day is not right though nothing failed.
 import { expect, it } from 'vitest';
-import { type Clues, flagNames, flagsOfDay, flagsOfStay, flagsOfTrip } from '../../src/diary/flags.ts';
+import { type FlagInputs, flagDay, flagNames, flagStay, flagTrip } from '../../src/diary/flags.ts';
 import type { Labels } from '../../src/diary/labels/load-labels.ts';
 import { observedDays } from '../../src/diary/observed-time.ts';
 import { dayFigures, everyDay } from '../../src/diary/read-days.ts';
-import { readClues } from '../../src/diary/read-flag-inputs.ts';
+import { readFlagInputs } from '../../src/diary/read-flag-inputs.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';
 import { pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
@@ -12,7 +12,7 @@ import { android, iphone, pushed, pushedFix, pushedMove, pushedTransition } from
 import { newUser, useStore } from '../support/store.ts';
 
 const store = useStore();
-const known: Clues = { locations: [0, 300, 600], marks: [] };
+const known: FlagInputs = { locations: [0, 300, 600], marks: [] };
 
 function trip(metres: number, more: Partial<Section> = {}, evidence: Partial<Trip> = {}): Trip {
   const section = { id: 's', start_ts: 0, end_ts: 600, duration: 600, distance: metres, ...more };
@@ -21,7 +21,7 @@ function trip(metres: number, more: Partial<Section> = {}, evidence: Partial<Tri
 }
 
 const flagsIn = (of: Trip, clues = known, labels?: Labels) =>
-  flagsOfTrip(of, clues, labels).map(({ flag, id }) => `${id} ${flag}`);
+  flagTrip(of, clues, labels).map(({ flag, id }) => `${id} ${flag}`);
 
 it('a section is flagged that is too fast for its mode, mostly estimated, or known by one location', () => {
   expect(flagsIn(trip(800))).toEqual([]);
@@ -51,17 +51,17 @@ it('a trip is flagged where locations were left out, and where the person named 
 
 it('a day without trips and a stay are flagged that one location tells of', () => {
   const one = { locations: [5000], marks: [] };
-  expect(flagNames(flagsOfDay({ from: 0, to: 86_400 }, 0, one))).toEqual(['one_location']);
-  expect(flagNames(flagsOfDay({ from: 0, to: 86_400 }, 2, one))).toEqual([]);
-  expect(flagNames(flagsOfStay({ id: 'p', from: 4000, to: 6000 }, one))).toEqual(['one_location']);
-  expect(flagNames(flagsOfStay({ id: 'p', from: 4000, to: 4800 }, one))).toEqual([]);
+  expect(flagNames(flagDay({ from: 0, to: 86_400 }, 0, one))).toEqual(['one_location']);
+  expect(flagNames(flagDay({ from: 0, to: 86_400 }, 2, one))).toEqual([]);
+  expect(flagNames(flagStay({ id: 'p', from: 4000, to: 6000 }, one))).toEqual(['one_location']);
+  expect(flagNames(flagStay({ id: 'p', from: 4000, to: 4800 }, one))).toEqual([]);
 });
 
 it('a mark goes to every day, stay and section that it touches', () => {
-  const clues: Clues = { locations: [0, 300, 600], marks: [{ flag: 'clock_moved', from: 590, to: 700 }] };
+  const clues: FlagInputs = { locations: [0, 300, 600], marks: [{ flag: 'clock_moved', from: 590, to: 700 }] };
   expect(flagsIn(trip(800), clues)).toEqual(['s clock_moved']);
-  expect(flagNames(flagsOfDay({ from: 700, to: 1000 }, 0, { ...clues, locations: [] }))).toEqual(['clock_moved']);
-  expect(flagNames(flagsOfDay({ from: 701, to: 1000 }, 0, { ...clues, locations: [] }))).toEqual([]);
+  expect(flagNames(flagDay({ from: 700, to: 1000 }, 0, { ...clues, locations: [] }))).toEqual(['clock_moved']);
+  expect(flagNames(flagDay({ from: 701, to: 1000 }, 0, { ...clues, locations: [] }))).toEqual([]);
 });
 
 it('two sources that tell of different places within a minute disagree, and in a fast train they do not', async () => {
@@ -70,7 +70,7 @@ it('two sources that tell of different places within a minute disagree, and in a
   await put(store, userId, [...pushedMove(android, { from: 0, to: 120 }), ...far, pushedFix(iphone, 3000, 2500)]);
   await put(store, userId, [pushedFix(android, 2970, 0)]);
   await pipeline(store, userId);
-  const { marks } = await readClues(store, userId, { from: t0 - 1000, to: t0 + 5000 });
+  const { marks } = await readFlagInputs(store, userId, { from: t0 - 1000, to: t0 + 5000 });
   expect(marks).toEqual([{ flag: 'sources_disagree', from: t0 + 30, to: t0 + 120 }]);
 });
 

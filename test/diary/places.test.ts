@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type LocatedStay, type Places, placesOf } from '../../src/diary/places.ts';
+import { groupPlaces, type LocatedStay, type Places } from '../../src/diary/places.ts';
 import { type DayPlan, planDay } from '../../src/simulate/plan-day.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { namedPlaces } from '../../src/web/pages/day-items.ts';
@@ -63,7 +63,7 @@ it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much o
       for (const share of [0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1]) {
         const some = new Set(arrived.slice(0, Math.round(share * days)));
         const part = life.filter(({ stay }) => some.has(dayOf(stay)));
-        const places = placesOf(
+        const places = groupPlaces(
           'a person',
           part.map(({ stay }) => stay),
         );
@@ -78,7 +78,7 @@ it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much o
     expect(new Set(main.map(([id]) => id)).size, seed).toBe(seen.size);
     right += main.reduce((sum, [, count]) => sum + count, 0);
     all += [...seen.values()].reduce((sum, ids) => sum + [...ids.values()].reduce((a, b) => a + b, 0), 0);
-    const whole = placesOf(
+    const whole = groupPlaces(
       'a person',
       life.map(({ stay }) => stay),
     );
@@ -91,7 +91,7 @@ it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much o
 
 it('the guess at the home is shown to its own person, and to nobody else', () => {
   const life = lifeOf('guess').map(({ stay }) => stay);
-  const places = placesOf('a', life);
+  const places = groupPlaces('a', life);
   const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(life[0]!.at).look);
   expect(looks).toEqual(['home', 'place']);
 });
@@ -107,16 +107,16 @@ it('the order of stays changes nothing, also where the day changes; another pers
     const longitude = at[0] - lifeOrigin + 180;
     return { ...stay, at: [longitude > 180 ? longitude - 360 : longitude, at[1]] };
   });
-  const expected = saidOf(placesOf('a', life), life);
+  const expected = saidOf(groupPlaces('a', life), life);
   fc.assert(
     fc.property(fc.shuffledSubarray(life, { minLength: life.length }), (mixed) => {
-      expect(saidOf(placesOf('a', mixed), life)).toEqual(expected);
+      expect(saidOf(groupPlaces('a', mixed), life)).toEqual(expected);
     }),
     { numRuns: 10 },
   );
-  expect(placesOf('a', life).all.length).toBeLessThan(10);
-  const ids = new Set(placesOf('a', life).all.map(({ id }) => id));
-  expect(placesOf('b', life).all.some(({ id }) => ids.has(id))).toBe(false);
+  expect(groupPlaces('a', life).all.length).toBeLessThan(10);
+  const ids = new Set(groupPlaces('a', life).all.map(({ id }) => id));
+  expect(groupPlaces('b', life).all.some(({ id }) => ids.has(id))).toBe(false);
 });
 
 const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];

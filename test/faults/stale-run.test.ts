@@ -1,6 +1,6 @@
 // A run that is held up past its lease, at each of its writes in turn, while another run takes the user over.
 import { describe, expect, it } from 'vitest';
-import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
+import { readTripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { pipeline, put } from '../support/diary.ts';
 import { newUser, useStore } from '../support/store.ts';
@@ -32,7 +32,7 @@ describe('a run that is held up past its lease', () => {
       expect(overtaken).toBe(true);
       expect(late).toMatchObject({ status: 'busy', message: expect.stringContaining('nothing was written') });
       const document = await store.documents.get(user, `diary/trips-${day}`);
-      const shown = JSON.parse(JSON.stringify(await tripsOfDay(store, user, day)));
+      const shown = JSON.parse(JSON.stringify(await readTripsOfDay(store, user, day)));
       expect(shown.length).toBeGreaterThan(3);
       expect(document!.data).toEqual(shown);
       expect((await pipeline(store, user)).status).toBe('nothing_new');

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { shippedSegmenter } from '../../src/analysis/segment.ts';
-import { tripsOfDay } from '../../src/diary/build-trip-documents.ts';
+import { readTripsOfDay } from '../../src/diary/build-trip-documents.ts';
 import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
@@ -151,7 +151,7 @@ describe('a document', () => {
     await put(store, user, [...commute(0), ...commute(1), pushedIncident(android, 300, 3000, 70)]);
     await pipeline(store, user);
     for (const { key, data } of await store.documents.list(user)) {
-      const answer = JSON.parse(JSON.stringify(await tripsOfDay(store, user, key.slice('diary/trips-'.length))));
+      const answer = JSON.parse(JSON.stringify(await readTripsOfDay(store, user, key.slice('diary/trips-'.length))));
       expect(data).toEqual(answer);
     }
   });
@@ -163,8 +163,8 @@ describe('a document', () => {
         ({ data }) => data as unknown as TripFeatureCollection[],
       );
       const shown = [
-        ...(await tripsOfDay(store, user, '2023-11-14')),
-        ...(await tripsOfDay(store, user, '2023-11-15')),
+        ...(await readTripsOfDay(store, user, '2023-11-14')),
+        ...(await readTripsOfDay(store, user, '2023-11-15')),
       ];
       expect(listed).toEqual(JSON.parse(JSON.stringify(shown)));
       return [...new Set(shown.map(({ properties }) => properties.analysis_version))];

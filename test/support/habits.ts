@@ -1,5 +1,5 @@
 // Invented people with habits: where they go, by what, why, and what they say about it. For tests of suggestions.
-import type { LabelledWay, LabelSet } from '../../src/diary/labels/suggest.ts';
+import type { LabelledTraits, LabelSet } from '../../src/diary/labels/suggest.ts';
 import type { Position } from '../../src/model/trip.ts';
 import { type Random, seededRandom } from '../../src/simulate/random.ts';
 
@@ -52,7 +52,7 @@ function draw(random: Random, choices: Choice): string {
  * on (time of day, kind of day), in how much they label, in whether their habits change, and in how well their phone
  * tells modes.
  */
-export function inventedLife(seed: string | number, days = 60): LabelledWay[] {
+export function inventedLife(seed: string | number, days = 60): LabelledTraits[] {
   const random = seededRandom('habits', seed);
   const spread = 10 ** random.between(-2, -0.2);
   const dependsOn = random.pick(['nothing', 'kind of day', 'time of day', 'nothing'] as const);
@@ -73,7 +73,7 @@ export function inventedLife(seed: string | number, days = 60): LabelledWay[] {
     return habits.get(key)!;
   };
   const near = ([lon, lat]: Position): Position => [lon + random.normal(0.0004), lat + random.normal(0.0003)];
-  const life: LabelledWay[] = [];
+  const life: LabelledTraits[] = [];
   for (let date = 0; date < days; date += 1) {
     const weekend = date % 7 >= 5;
     let at = 0;

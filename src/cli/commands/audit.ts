@@ -1,7 +1,7 @@
 // `mobility audit`: who did what to whose data.
 import { Command } from 'commander';
 import { minuteText } from '../../diary/number-text.ts';
-import { everyStand } from '../../diary/status/all-statuses.ts';
+import { everyStatus } from '../../diary/status/all-statuses.ts';
 import { type Act, readActs } from '../../log/audit-log.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { shownName } from '../../model/user.ts';
@@ -49,7 +49,7 @@ async function show(context: CommandContext, { user, action, since = 0 }: Option
   const acts = all.filter(isMeant);
   const names = new Map<string, string>();
   if (acts.some(({ people }) => people.length > 0))
-    for await (const stand of everyStand(store, { now: context.now() }))
+    for await (const stand of everyStatus(store, { now: context.now() }))
       names.set(stand.figures.audit_key, shownName(stand.user.user_email));
   const shown = acts.map(({ people, ...act }) => ({
     ...act,

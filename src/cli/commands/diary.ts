@@ -1,7 +1,7 @@
 // `mobility diary`: a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
 
 import { Command, Option } from 'commander';
-import { tripsOfDays } from '../../diary/build-trip-documents.ts';
+import { readTripsOfDays } from '../../diary/build-trip-documents.ts';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import { readPlaces } from '../../diary/places.ts';
@@ -118,7 +118,7 @@ const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => s
 
 /** The trips of the days as phones read them, with their labels. */
 async function documentsOf(store: Store, { uuid }: UserRecord, days: Range): Promise<TripFeatureCollection[]> {
-  return withLabels(store, uuid, [...(await tripsOfDays(store, uuid, days)).values()].flat());
+  return withLabels(store, uuid, [...(await readTripsOfDays(store, uuid, days)).values()].flat());
 }
 
 async function writeGeoJson(context: CommandContext, user: UserRecord, days: Range, file: string): Promise<number> {

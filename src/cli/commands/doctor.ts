@@ -2,8 +2,8 @@
 import { Command } from 'commander';
 import { clockText, durationText } from '../../diary/number-text.ts';
 import { readObservedDays, type TimeSpan } from '../../diary/observed-time.ts';
-import { everyStand, standOfUser } from '../../diary/status/all-statuses.ts';
-import type { Breakage, LinkName, Stand } from '../../diary/status/person-status.ts';
+import { everyStatus, readStatus } from '../../diary/status/all-statuses.ts';
+import type { BrokenStep, PersonStatus, StepName } from '../../diary/status/person-status.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { joinRefusal, readStudyToken } from '../../model/study.ts';
 import { tokenHash, type UserRecord } from '../../model/user.ts';
@@ -82,7 +82,7 @@ async function examineUser(
   asked?: DayAsked,
 ): Promise<Outcome> {
   const shown = { now: context.now(), zone: context.zone };
-  const stand = await standOfUser(store, user, shown);
+  const stand = await readStatus(store, user, shown);
   const broken = killedRun(stand, shown.now) ?? stand.broken;
   const cure = broken === null ? null : cureOf(stand, broken, shown);
   const isAsked = asked !== undefined && broken?.code !== 'damaged';
@@ -108,10 +108,10 @@ async function pastDay(context: CommandContext, user: UserRecord, asked: DayAske
 }
 
 /** A lease of a run that was killed breaks the chain before it ends, unless an earlier link is broken. */
-function killedRun({ figures, broken, chain }: Stand, now: number): Breakage | null {
+function killedRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
   const { lease } = figures;
   if (lease === null || lease.expires_ts <= now || !isDead(lease)) return null;
-  const names = Object.keys(chain) as LinkName[];
+  const names = Object.keys(chain) as StepName[];
   if (broken !== null && names.indexOf(broken.link) < names.indexOf('moved')) return null;
   return { link: 'moved', code: 'run_stopped', since: chain.moved.ts };
 }
@@ -124,7 +124,12 @@ const waking = { from: 7 * 3600, to: 22 * 3600 };
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
 /** What is not known of a day, and what else the phone sent of that time; null: no long part. */
-async function holeOf(context: CommandContext, store: Store, { user }: Stand, day: string): Promise<Cure | null> {
+async function holeOf(
+  context: CommandContext,
+  store: Store,
+  { user }: PersonStatus,
+  day: string,
+): Promise<Cure | null> {
   const {
     days: [observed],
   } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: context.zone });
@@ -175,7 +180,7 @@ async function examineInstallation(context: CommandContext, store: Store, url?: 
   let newest: number | null = null;
   let behind = 0;
   const stated = new Map<string, number>();
-  for await (const { user, state, chain, figures } of everyStand(store, { now: context.now() })) {
+  for await (const { user, state, chain, figures } of everyStatus(store, { now: context.now() })) {
     const { lease } = figures;
     if (lease !== null && lease.expires_ts > context.now() && isDead(lease)) dead.push(lease);
     newest = Math.max(newest ?? 0, chain.pushed.ts ?? 0);

@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';
-import { saidTexts } from '../../diary/labels/label-text.ts';
+import { inputTexts } from '../../diary/labels/label-text.ts';
 import { readLabels } from '../../diary/labels/load-labels.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -58,7 +58,7 @@ async function label(context: CommandContext, options: Options): Promise<void> {
   const entries = labelEntries(trip, words, { origin, now: context.now() });
   await putBatch(user.uuid, entries, { store, now: context.now });
   const said = (await readLabels(store, user.uuid, { from: start_ts, to: end_ts })).ofTrip(start_ts);
-  const texts = saidTexts(said);
+  const texts = inputTexts(said);
   await context.output.result({ user_email: user.user_email, trip: trip.id, start_ts, end_ts, said: texts }, () => {
     const when = formatForPeople(start_ts, zone, 'dddd D MMMM YYYY HH:mm');
     return `${user.user_email}, ${when}: ${Object.entries(texts)

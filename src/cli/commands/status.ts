@@ -3,11 +3,11 @@
 import { Command } from 'commander';
 import { shippedVersion } from '../../analysis/segmenter.ts';
 import { agoText, durationText, minuteText } from '../../diary/number-text.ts';
-import { everyStand } from '../../diary/status/all-statuses.ts';
+import { everyStatus } from '../../diary/status/all-statuses.ts';
 import {
   isTrouble,
   type PersonState,
-  type Stand,
+  type PersonStatus,
   troubles,
   usualSilentDays,
 } from '../../diary/status/person-status.ts';
@@ -114,7 +114,7 @@ async function statusOf(context: CommandContext, store: Store, silentDays: numbe
     ...{ disk: await store.disk(), backup_ts: null, check_ts: null },
   };
   const lags: number[] = [];
-  for await (const stand of everyStand(store, { now, silentDays })) addStand(status, lags, stand, context);
+  for await (const stand of everyStatus(store, { now, silentDays })) addStand(status, lags, stand, context);
   for (const state of troubles) status.troubled[state].sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
   status.set_aside.sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
   lags.sort((a, b) => a - b);
@@ -129,7 +129,7 @@ async function statusOf(context: CommandContext, store: Store, silentDays: numbe
   return { ...status, backup_ts: last('backup'), check_ts: last('store check') };
 }
 
-function addStand(status: StoreStatus, lags: number[], stand: Stand, context: CommandContext): void {
+function addStand(status: StoreStatus, lags: number[], stand: PersonStatus, context: CommandContext): void {
   const { people, troubled, arrivals, run } = status;
   const { user, state, since, broken, chain, figures, lag_s } = stand;
   const { lease, waiting, set_aside } = figures;

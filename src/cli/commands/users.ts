@@ -3,8 +3,8 @@
 import { Command, Option } from 'commander';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { agoText, minuteText } from '../../diary/number-text.ts';
-import { everyStand } from '../../diary/status/all-statuses.ts';
-import { type PersonState, type Stand, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
+import { everyStatus } from '../../diary/status/all-statuses.ts';
+import { type PersonState, type PersonStatus, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
 import { checkedName, importUsers, uuidError } from '../../import/register-people.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -121,9 +121,9 @@ type ListedUser = ReturnType<typeof standJson> & { trips?: number };
 async function list(context: CommandContext, options: ListOptions): Promise<void> {
   const store = await context.store();
   const { counts = false, silent, state } = options;
-  const stands: Stand[] = [];
+  const stands: PersonStatus[] = [];
   const silentDays = silent ?? usualSilentDays;
-  for await (const stand of everyStand(store, { now: context.now(), silentDays })) {
+  for await (const stand of everyStatus(store, { now: context.now(), silentDays })) {
     if (!isMember(stand.user, options) || !isOfWave(stand.user, options)) continue;
     if (state !== undefined && !state.includes(stand.state)) continue;
     if (options.askedErasure && typeof stand.figures.profile.erasure_asked_ts !== 'number') continue;

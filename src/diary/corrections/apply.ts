@@ -231,10 +231,15 @@ class CorrectedStretch {
     const [enter_loc, exit_loc] = [last.coordinates.at(-1)!, first.coordinates[0]!];
     const stop: Stop = {
       id: idOf(this.userId, 'stop', 'join', a.chain_ts, b.chain_ts),
-      ...{ enter_ts: a.end_ts, exit_ts: b.start_ts, enter_loc, exit_loc },
+      enter_ts: a.end_ts,
+      exit_ts: b.start_ts,
+      enter_loc,
+      exit_loc,
       distance: metres(distance(locationOf(enter_loc), locationOf(exit_loc))),
       duration: b.start_ts - a.end_ts,
-      ...{ ending_section: last.id, starting_section: first.id, source },
+      ending_section: last.id,
+      starting_section: first.id,
+      source,
     };
     const trip = rebuiltTrip({
       ...a.trip,
@@ -260,13 +265,24 @@ class CorrectedStretch {
     const zone = before?.trip.end_zone ?? after?.trip.start_zone ?? 'UTC';
     const id = idOf(this.userId, 'trip', 'add', one.write_ts);
     const section = straightSection(idOf(this.userId, 'section', 'add', one.write_ts), one, {
-      ...{ start_ts, end_ts, start_loc, end_loc },
+      start_ts,
+      end_ts,
+      start_loc,
+      end_loc,
     });
     const end_place = this.placeAfter(id, end_ts, zone, end_loc);
     const start_place = before?.trip.end_place ?? newPlace(this.userId, null, null, start_loc, source);
     const trip = rebuiltTrip({
-      ...{ id, raw_trip: id, source, start_zone: zone, end_zone: zone, zone_guessed: false, start_place, end_place },
-      ...{ sections: [section], stops: [] },
+      id,
+      raw_trip: id,
+      source,
+      start_zone: zone,
+      end_zone: zone,
+      zone_guessed: false,
+      start_place,
+      end_place,
+      sections: [section],
+      stops: [],
     });
     const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
     const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
@@ -402,8 +418,18 @@ function straightSection(
   const length = metres(stated ?? distance(locationOf(start_loc), locationOf(end_loc)));
   const duration = end_ts - start_ts;
   return {
-    ...{ id, start_ts, end_ts, sensed_mode: sensedMode(mode), duration, distance: length, estimated: length, source },
-    ...{ coordinates: [start_loc, end_loc], altitudes: [null, null], times: [start_ts, end_ts] },
-    ...{ speeds: [0, speed(length / duration)], distances: [0, length] },
+    id,
+    start_ts,
+    end_ts,
+    sensed_mode: sensedMode(mode),
+    duration,
+    distance: length,
+    estimated: length,
+    source,
+    coordinates: [start_loc, end_loc],
+    altitudes: [null, null],
+    times: [start_ts, end_ts],
+    speeds: [0, speed(length / duration)],
+    distances: [0, length],
   };
 }

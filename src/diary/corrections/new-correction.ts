@@ -41,8 +41,12 @@ export async function correctionEntry(
   const said = { ...(author && { author }), ...(reason && { reason }), ...(around.length > 0 && { seen }) };
   return {
     metadata: {
-      ...{ key: keys.correction, type: 'message', platform: 'other', write_ts: now },
-      ...{ origin: origin as unknown as JsonValue, ...(zone && { time_zone: zone }) },
+      key: keys.correction,
+      type: 'message',
+      platform: 'other',
+      write_ts: now,
+      origin: origin as unknown as JsonValue,
+      ...(zone && { time_zone: zone }),
     },
     data: { ...(correction as unknown as JsonObject), ...said },
   };

@@ -1,18 +1,17 @@
-// Adds to trips in the shape that phones read what the user said about them. Stored documents hold none of it: it is
-// added when asked.
+// Adds labels to trips in the shape that phones read. Stored documents hold no labels; they are added at reading.
 
 import { withFields } from '../../model/with-fields.ts';
 import type { TripFeatureCollection } from '../trip-features.ts';
-import { saidFields } from './label-fields.ts';
+import { inputFields } from './label-fields.ts';
 import { type Labels, readLabels } from './load-labels.ts';
-import { suggestionsReader, type TimedWay } from './load-suggestions.ts';
+import { suggestionsReader, type TimedTraitSource } from './load-suggestions.ts';
 import type { LabelStore } from './read-inputs.ts';
 import type { SuggestionSettings } from './suggest.ts';
 import { suggestionFields } from './suggestion-fields.ts';
 
 /**
- * The trips with `user_input` and `additions` in the properties of each and of its places; with `settings` also with
- * the labels that are suggested. `isBounded`: see `readInputs`.
+ * Returns the trips with `user_input` and `additions` in their properties and the properties of their places; with
+ * `settings` also suggested labels. `isBounded`: see `readInputs`.
  */
 export async function withLabels(
   store: LabelStore,
@@ -30,17 +29,17 @@ export async function withLabels(
   const from = known.reduce((a, b) => Math.min(a, b));
   const to = isOpen ? Number.POSITIVE_INFINITY : known.reduce((a, b) => Math.max(a, b));
   const labels = await readLabels(store, userId, { from, to }, options);
-  const told = trips.map((trip) => labelled(trip, labels, userId));
-  if (settings === null) return told;
-  const ways = trips.map(wayIn);
-  const suggestions = await suggestionsReader(store, userId, settings)(ways, labels);
-  return told.map((trip, i) => {
-    const fields = suggestionFields(suggestions.of(ways[i]!, labels.ofTrip(ways[i]!.start_ts)), settings);
+  const labelledTrips = trips.map((trip) => labelled(trip, labels, userId));
+  if (settings === null) return labelledTrips;
+  const traits = trips.map(toTraitSource);
+  const suggestions = await suggestionsReader(store, userId, settings)(traits, labels);
+  return labelledTrips.map((trip, i) => {
+    const fields = suggestionFields(suggestions.of(traits[i]!, labels.ofTrip(traits[i]!.start_ts)), settings);
     return { ...trip, properties: withFields(trip.properties, fields) };
   });
 }
 
-function wayIn({ properties, features }: TripFeatureCollection): TimedWay {
+function toTraitSource({ properties, features }: TripFeatureCollection): TimedTraitSource {
   const { start_ts, end_ts, start_local_dt, start_loc, end_loc } = properties;
   return {
     start_ts,
@@ -73,15 +72,15 @@ const isPlace = (feature: AnyFeature): feature is AnyFeature & { type: 'Feature'
 function labelled(trip: TripFeatureCollection, labels: Labels, userId: string): TripFeatureCollection {
   return {
     ...trip,
-    properties: withFields(trip.properties, saidFields(userId, labels.ofTrip(trip.properties.start_ts))),
+    properties: withFields(trip.properties, inputFields(userId, labels.ofTrip(trip.properties.start_ts))),
     features: trip.features.map((feature) => {
       if (!isPlace(feature)) return feature;
       const { enter_ts = null, exit_ts = null } = feature.properties as PlaceTimes;
-      const said = labels.ofStay(enter_ts, exit_ts);
-      const isSilent = said.additions.length === 0 && Object.keys(said.user_input).length === 0;
-      return isSilent
+      const input = labels.ofStay(enter_ts, exit_ts);
+      const isEmpty = input.additions.length === 0 && Object.keys(input.user_input).length === 0;
+      return isEmpty
         ? feature
-        : { ...feature, properties: withFields(feature.properties ?? {}, saidFields(userId, said)) };
+        : { ...feature, properties: withFields(feature.properties ?? {}, inputFields(userId, input)) };
     }),
   };
 }

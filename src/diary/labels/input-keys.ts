@@ -1,10 +1,9 @@
-// The keys under which people say something about a trip or a place, and what each of them says.
+// The keys of user input about trips and places.
 import type { Entry } from '../../model/entry.ts';
 
 /** One key of user input. */
 export interface InputKey {
   key: string;
-  /** What it is about. */
   about: 'trip' | 'place';
   /**
    * `label`: one word, the last one counts; `survey`: the whole entry, the last one counts; `note`: any number side by
@@ -34,12 +33,12 @@ export const inputKeys: readonly InputKey[] = [
   row('place_addition_input', 'place', 'note'),
 ];
 
-/** The names of these keys. */
+/** The names of all keys of user input. */
 export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
 
 const byKey = new Map(inputKeys.map((one) => [one.key, one]));
 
-/** Something a person said about a stretch of time. */
+/** A user input about a time range. */
 export interface Input {
   of: InputKey;
   /** The entry as clients read it. */
@@ -49,7 +48,7 @@ export interface Input {
   end: number | null;
 }
 
-/** The input that an entry is; null for any other entry. */
+/** The input of an entry; null for entries with other keys. */
 export function inputOf(entry: Entry): Input | null {
   const of = byKey.get(entry.metadata.key);
   if (of === undefined) return null;

@@ -1,4 +1,4 @@
-// What a person says about a trip, as the entries that the app writes.
+// Builds the entries of labels as the app writes them.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
@@ -6,7 +6,6 @@ import type { Trip } from '../../model/trip.ts';
 
 const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
-/** What a label is about. */
 export type LabelName = keyof typeof wordKeys;
 
 /** A label as the app writes it, in lower case with underscores; null for a text that cannot be one. */
@@ -24,7 +23,11 @@ export function labelEntries(
   return Object.entries(words).map(([name, label]) => ({
     metadata: {
       key: wordKeys[name as LabelName],
-      ...{ type: 'message', platform: 'other', origin, write_ts: now, time_zone: start_zone },
+      type: 'message',
+      platform: 'other',
+      origin,
+      write_ts: now,
+      time_zone: start_zone,
     },
     data: { start_ts, end_ts, label },
   }));

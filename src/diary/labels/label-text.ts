@@ -1,12 +1,12 @@
-// What was said about a trip or a stay as plain texts, for people and for tables.
+// User input about a trip or a stay as plain texts, for people and for tables.
 import type { Entry } from '../../model/entry.ts';
-import type { Said } from './user-labels.ts';
+import type { UserInput } from './user-labels.ts';
 
-/** Labels by name, a survey as its own summary (`label`), and notes as one text; only what was said. */
-export function saidTexts({ user_input, additions }: Said): Record<string, string> {
-  const texts = Object.entries(user_input).map(([name, said]) => [
+/** Labels by name, a survey as its own summary (`label`), and all notes as one text. */
+export function inputTexts({ user_input, additions }: UserInput): Record<string, string> {
+  const texts = Object.entries(user_input).map(([name, input]) => [
     name,
-    typeof said === 'string' ? said : textOf(said),
+    typeof input === 'string' ? input : textOf(input),
   ]);
   return {
     ...Object.fromEntries(texts),
@@ -14,13 +14,13 @@ export function saidTexts({ user_input, additions }: Said): Record<string, strin
   };
 }
 
-/** Characters of one text that a diary shows, and of all texts about one trip. */
+/** Most characters of one text, and of all notes about one trip. */
 const mostShown = { text: 200, notes: 1000 };
 
-/** The same for a diary to show: whatever was written, a page stays a page. */
-export function shownTexts(said: Said): Record<string, string> {
-  const notes = said.additions.map((note) => cut(textOf(note), mostShown.text)).join('; ');
-  const texts = saidTexts({ ...said, additions: [] });
+/** Like `inputTexts`, cut to a length that keeps pages small. */
+export function shownTexts(input: UserInput): Record<string, string> {
+  const notes = input.additions.map((note) => cut(textOf(note), mostShown.text)).join('; ');
+  const texts = inputTexts({ ...input, additions: [] });
   return {
     ...Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, cut(text, mostShown.text)])),
     ...(notes !== '' && { notes: cut(notes, mostShown.notes) }),

@@ -1,29 +1,29 @@
-// What a user said about the trips and stays of a stretch of time: inputs are matched whenever somebody reads.
+// Loads the user input about the trips and stays of a time range. Inputs are matched at each reading.
 
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { TripSpan } from '../../store/store.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import type { Input } from './input-keys.ts';
-import { type Span, spanOf } from './match-inputs.ts';
+import { findSpan, type Span } from './match-inputs.ts';
 import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
-import { nothingSaid, type Said, saidBy } from './user-labels.ts';
+import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 
-/** What was said, by trip and by stay. */
+/** User input by trip and by stay. */
 export interface Labels {
-  /** About the trip that starts at this time. */
-  ofTrip(startTs: number): Said;
-  /** About the stay from one time to another; a missing one is open. */
-  ofStay(enterTs: number | null, exitTs: number | null): Said;
-  /** Trips about which a label or a survey says something. */
+  /** Input about the trip that starts at this time. */
+  ofTrip(startTs: number): UserInput;
+  /** Input about a stay; an open end is null. */
+  ofStay(enterTs: number | null, exitTs: number | null): UserInput;
+  /** Number of trips with a label or a survey. */
   readonly labelledTrips: number;
 }
 
 /** The labels of a user without any input. */
-export const noLabels: Labels = { ofTrip: () => nothingSaid, ofStay: () => nothingSaid, labelledTrips: 0 };
+export const noLabels: Labels = { ofTrip: () => noInput, ofStay: () => noInput, labelledTrips: 0 };
 
 /**
- * What was said about trips and stays that touch the range. Nothing of it is stored: no label depends on when it came,
- * on a run of the pipeline, or on its trip before it was derived again. `isBounded`: of the newest 8 MiB of inputs.
+ * User input about trips and stays that touch the range. Nothing is stored, so labels depend neither on their order of
+ * arrival nor on runs of the pipeline. `isBounded`: only the newest 8 MiB of input.
  */
 export async function readLabels(
   store: LabelStore,
@@ -32,10 +32,10 @@ export async function readLabels(
   options: { isBounded?: boolean } = {},
 ): Promise<Labels> {
   const inputs = await readInputs(store, userId, range, options);
-  return inputs.length === 0 ? noLabels : matched(inputs, await spansAround(store, userId, inputs));
+  return inputs.length === 0 ? noLabels : matchInputs(inputs, await spansAround(store, userId, inputs));
 }
 
-/** The trips among which the inputs have to choose: all that they touch, and the next ones before and after. */
+/** The trips that inputs may belong to: all trips that they touch, and one before and after. */
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
@@ -51,24 +51,24 @@ export async function spansAround(store: LabelStore, userId: string, inputs: rea
   return after === null ? spans : [...spans, { ...after, written_ts: 0 }];
 }
 
-/** Gives each input to one trip, or to one stay between trips. Pure. */
-export function matched(inputs: readonly Input[], trips: readonly TripSpan[]): Labels {
-  const ways = trips.map((trip): Span => ({ start: trip.start_ts, end: trip.end_ts }));
-  const stays = staysBetween(ways);
-  const ofWay = assign(inputs, 'trip', ways);
+/** Matches each input to one trip or stay. Pure. */
+export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]): Labels {
+  const tripSpans = trips.map((trip): Span => ({ start: trip.start_ts, end: trip.end_ts }));
+  const stays = staysBetween(tripSpans);
+  const ofTrips = assign(inputs, 'trip', tripSpans);
   const ofStay = assign(inputs, 'place', stays);
-  const byStart = new Map(ways.map((way) => [way.start, ofWay.get(way) ?? []]));
+  const byStart = new Map(tripSpans.map((span) => [span.start, ofTrips.get(span) ?? []]));
   return {
     get labelledTrips() {
-      return [...ofWay.values()].filter((own) => Object.keys(saidBy(own).user_input).length > 0).length;
+      return [...ofTrips.values()].filter((own) => Object.keys(combineInputs(own).user_input).length > 0).length;
     },
-    ofTrip: (startTs) => saidBy(byStart.get(startTs) ?? []),
+    ofTrip: (startTs) => combineInputs(byStart.get(startTs) ?? []),
     ofStay: (enterTs, exitTs) => {
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
       const stay = stays.find(({ start, end }) => own.start >= start && own.start <= end && own.end <= end);
       const found = stay === undefined ? [] : (ofStay.get(stay) ?? []);
-      // Between two trips lie two places where the way from one to the other was not tracked.
-      return saidBy(found.filter((input) => isWithin(input, own, stay!)));
+      // Two places lie between two trips if the movement between them was not recorded.
+      return combineInputs(found.filter((input) => isWithin(input, own, stay!)));
     },
   };
 }
@@ -80,11 +80,11 @@ function isWithin({ start, end }: Input, own: Span, stay: Span): boolean {
 }
 
 /** The first stay has no start, the last no end. */
-function staysBetween(ways: readonly Span[]): Span[] {
+function staysBetween(tripSpans: readonly Span[]): Span[] {
   const stays: Span[] = [];
-  for (let i = 0; i <= ways.length; i += 1) {
-    const start = ways[i - 1]?.end ?? Number.NEGATIVE_INFINITY;
-    stays.push({ start, end: Math.max(start, ways[i]?.start ?? Number.POSITIVE_INFINITY) });
+  for (let i = 0; i <= tripSpans.length; i += 1) {
+    const start = tripSpans[i - 1]?.end ?? Number.NEGATIVE_INFINITY;
+    stays.push({ start, end: Math.max(start, tripSpans[i]?.start ?? Number.POSITIVE_INFINITY) });
   }
   return stays;
 }
@@ -92,7 +92,7 @@ function staysBetween(ways: readonly Span[]): Span[] {
 function assign(inputs: readonly Input[], about: 'trip' | 'place', spans: readonly Span[]): Map<Span, Input[]> {
   const found = new Map<Span, Input[]>();
   for (const input of inputs) {
-    const span = input.of.about === about ? spanOf(input, spans) : null;
+    const span = input.of.about === about ? findSpan(input, spans) : null;
     if (span === null) continue;
     const own = found.get(span);
     if (own === undefined) found.set(span, [input]);

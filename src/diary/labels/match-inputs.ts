@@ -1,39 +1,46 @@
-// To which trip or stay an input belongs: by its times, each to one, whatever came first.
+// Finds the trip or stay of a user input by its times. An input belongs to one span, in whatever order inputs arrive.
+//
+//   trips      |---- A ----|      |------- B -------|
+//   input 1     |--------|                               A: begins and ends in it
+//   input 2               |--------------------|         B: begins in A, but shares more time with B
+//   input 3                     |---|                    B: begins up to 15 min before it, as drafts do
+//   input 4                  |-|                         no trip
 import type { Input } from './input-keys.ts';
 
-/** A trip or a stay; open ends are infinite. Spans of a kind do not overlap. */
+/** A trip or a stay; open ends are infinite. Spans of one kind do not overlap. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/**
- * s; a draft begins later than the trip that is made of it, or up to this much earlier, and may end this much later.
- */
+/** s; a draft begins up to this much before the trip that is made of it, or later, and ends up to this much after it */
 const slack = 900;
 
-/** s; how far an input with one open end is thought to reach where its overlap is measured. */
+/** s; assumed length of an input with one open end, for overlaps */
 const openReach = 86_400;
 
 /**
- * The span that an input belongs to; null when none: the trip whose draft it labelled turned out to be none. It is the
- * one in which the input begins, if it also ends there or covers most of it; else, of those that it fits at all, the
- * one with which it shares the most time, the one it begins in where they share the same. `spans` ascend.
+ * Finds the span of an input: the span in which it begins, if it also ends there or covers most of it. Otherwise, of
+ * the spans that it fits, the one with most common time; at a tie the one in which it begins. Null if none fits: the
+ * labelled draft did not become a trip. `spans` ascend.
  *
- * Beginning within a trip and ending soon after it is not enough where trips follow each other: a trip of another
- * analysis may begin some minutes before the same trip of ours, while the one before it still goes on.
+ * Beginning within a trip and ending soon after it is not enough: another analysis may let a trip begin some minutes
+ * before the same trip of ours, while the trip before it has not ended.
  */
-export function spanOf<Of extends Span>({ start, end }: Pick<Input, 'start' | 'end'>, spans: readonly Of[]): Of | null {
+export function findSpan<Of extends Span>(
+  { start, end }: Pick<Input, 'start' | 'end'>,
+  spans: readonly Of[],
+): Of | null {
   const from = start ?? end! - openReach;
   const to = end ?? start! + openReach;
   const near = spans.slice(firstEndingAfter(spans, from), firstEndingAfter(spans, to) + 2);
-  const home = near.find((span) => begins(span, start, end));
-  if (home !== undefined && (end === null || end <= home.end || covers(home, from, to) > 0.5)) return home;
+  const home = near.find((span) => beginsWithin(span, start, end));
+  if (home !== undefined && (end === null || end <= home.end || coverage(home, from, to) > 0.5)) return home;
   let best: Of | null = home ?? null;
   for (const span of near) {
     const common = shared(span, from, to);
     const fits =
-      covers(span, from, to) > 0.5 ||
+      coverage(span, from, to) > 0.5 ||
       (common > 0.5 * (to - from) && common > 0) ||
       (from >= span.start - slack && from < span.start && common > 0);
     if (fits && (best === null || common > shared(best, from, to))) best = span;
@@ -41,11 +48,8 @@ export function spanOf<Of extends Span>({ start, end }: Pick<Input, 'start' | 'e
   return best;
 }
 
-/**
- * True when the input begins within the span. One without a start ends there; the first stay of all has no start
- * either.
- */
-function begins(span: Span, start: number | null, end: number | null): boolean {
+/** True if the input begins within the span. An input without a start belongs where it ends. */
+function beginsWithin(span: Span, start: number | null, end: number | null): boolean {
   if (start !== null) return start >= span.start && start < span.end;
   return end! > span.start && end! <= span.end + slack;
 }
@@ -53,8 +57,8 @@ function begins(span: Span, start: number | null, end: number | null): boolean {
 const shared = (span: Span, from: number, to: number): number =>
   Math.max(0, Math.min(span.end, to) - Math.max(span.start, from));
 
-/** The share of the span that lies within the input; 0 of an endless one. */
-function covers(span: Span, from: number, to: number): number {
+/** The share of the span within the input; 0 for an endless span. */
+function coverage(span: Span, from: number, to: number): number {
   const length = span.end - span.start;
   return Number.isFinite(length) && length > 0 ? shared(span, from, to) / length : 0;
 }

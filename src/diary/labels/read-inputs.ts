@@ -1,4 +1,4 @@
-// The inputs of a user about a stretch of time, those still waiting in the usercache included.
+// Reads the user input about a time range, pending entries included.
 import { convert, meaningOf, present } from '../../intake/converters/convert.ts';
 import { type Entry, identityOf, identityText } from '../../model/entry.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
@@ -6,15 +6,15 @@ import { type EntryPart, everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 
-/** The part of the store that labels are matched from. Without `usercache` only what was moved counts. */
+/** The part of the store that labels are matched from. Without `usercache`, pending entries do not count. */
 export type LabelStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
 
-/** s; an input that begins so long before what it is about is not found. */
+/** s; an input that begins longer before the range is not found. */
 export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
 
-/** Characters of input that readers of a day hold: a survey has some 10,000. */
+/** Most characters of input read for a day: a survey has some 10,000. */
 const mostOfDay = 8 * 1024 * 1024;
 
 /**
@@ -33,7 +33,7 @@ export async function readInputs(
   );
 }
 
-/** Of these only labels of one word, at most `most`, the last ones, without local times: what habits are told from. */
+/** Only labels of one word, at most `most`, the newest ones. */
 export async function readLastLabels(
   store: LabelStore,
   userId: string,
@@ -43,14 +43,14 @@ export async function readLastLabels(
   const entries = await newest(store, userId, range, labelKeys, { most });
   const inputs = entries.flatMap((entry) => inputsIn(meaningOf(entry), range));
   if (entries.length < most) return inputs;
-  // Of the first trip some labels may be missing now.
+  // The limit may have cut labels of the oldest trip: drop that trip.
   const first = inputs.reduce((least, input) => Math.min(least, startOf(input)), Number.POSITIVE_INFINITY);
   return inputs.filter((input) => startOf(input) > first);
 }
 
 const startOf = ({ start, end }: Input): number => start ?? end!;
 
-/** Entries read in one go where their size is bounded: one may have some MiB. */
+/** Entries read at a time if their size is bounded: one may have some MiB. */
 const atOnce = 16;
 
 async function newest(
@@ -75,7 +75,7 @@ async function newest(
     }
     return isBounded ? entries.reverse() : entries;
   };
-  // What waits first: a run may move it to the timeseries between both.
+  // Pending entries first: a run may move them to the timeseries between both reads.
   const waiting = store.usercache === undefined ? [] : await read(store.usercache);
   const found = new Map<string, Entry>();
   for (const entry of [...(await read(store.timeseries)), ...waiting.filter(converts)])
@@ -83,7 +83,7 @@ async function newest(
   return [...found.values()];
 }
 
-/** What waits was not looked at yet: what its converter refuses will be set aside. */
+/** Pending entries are not checked yet: an entry that its converter refuses will be rejected. */
 function converts(entry: Entry): boolean {
   try {
     convert(entry);
@@ -93,7 +93,7 @@ function converts(entry: Entry): boolean {
   }
 }
 
-/** s; see the slack of the matching. */
+/** s; the slack of the matching */
 const slack = 900;
 
 function inputsIn(entry: Entry, { from }: TimeRange): Input[] {

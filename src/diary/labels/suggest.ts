@@ -1,4 +1,10 @@
-// What a user is likely to say about a trip, told from their own labelled trips, each with its probability. Pure.
+// Suggests labels for a trip from the user's own labelled trips, each label set with a probability. Pure.
+//
+//   trip       home -> office  Tue 08:10  sensed bus
+//   labelled   home -> office  Mon 08:05  sensed bus      bus, work        weight 0.99
+//              home -> office  Sat 12:05  sensed bicycle  bicycle, work    weight 0.07: 4 h apart 0.5, other mode
+//                                                                          0.2, other kind of day 0.7
+//   result     bus, work: 0.63   bicycle, work: 0.05      the rest to 1: labels not seen before
 import { distance } from '../../model/geo/distance.ts';
 import { localDateTime } from '../../model/time.ts';
 import type { Position } from '../../model/trip.ts';
@@ -9,40 +15,43 @@ export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mod
 /** Labels by the name of their key. */
 export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number], string>>>;
 
-/** What is looked at of a trip. */
-export interface Way {
+/** The properties of a trip that suggestions compare. */
+export interface TripTraits {
   /** Seconds since the epoch. */
   start_ts: number;
   start: Position;
   end: Position;
-  /** Minute of the local day at which it began, and whether that is a Saturday or a Sunday. */
+  /** Minute of the local day when it began, and true for Saturday and Sunday. */
   minute: number;
   weekend: boolean;
   /** Sensed mode of its longest part. */
   mode: string;
 }
 
-/** A trip of the user that they labelled. */
-export interface LabelledWay extends Way {
+/** A labelled trip. */
+export interface LabelledTraits extends TripTraits {
   labels: LabelSet;
 }
 
-/** A set of labels and how probable it is that the user would say it. */
+/** A label set and its probability. */
 export interface Suggestion {
   p: number;
   labels: LabelSet;
 }
 
-/** From which probability on suggestions count, 0 to 1. */
+/** Thresholds of suggestions, 0 to 1. */
 export interface SuggestionSettings {
   /** Apps show a suggested label that is more probable than this. */
   shownFrom: number;
-  /** A trip with a set of labels this probable is not asked about; 1: every trip is. */
+  /** The app does not ask about a trip with a label set this probable; 1: it always asks. */
   sureFrom: number;
 }
 
-/** What is needed of a trip: when, from where to where, and by what. */
-export interface WaySource {
+/** Apps show labels from 55 %; at 95 %, some seven trips with the same labels, they do not ask about a trip. */
+export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
+
+/** The part of a trip that `toTraits` needs. */
+export interface TraitSource {
   start_ts: number;
   start_zone: string;
   start_loc: Position;
@@ -50,8 +59,8 @@ export interface WaySource {
   sections: readonly { sensed_mode: string; distance: number }[];
 }
 
-/** The way of a trip. */
-export function wayOf(trip: WaySource): Way {
+/** Extracts the compared properties of a trip. */
+export function toTraits(trip: TraitSource): TripTraits {
   const { hour, minute, weekday } = localDateTime(trip.start_ts, trip.start_zone);
   let longest = trip.sections[0];
   for (const section of trip.sections) if (section.distance > longest!.distance) longest = section;
@@ -65,41 +74,38 @@ export function wayOf(trip: WaySource): Way {
   };
 }
 
-/** m; ends of trips nearer to each other than this are at one place. */
+/** m; trip ends closer than this are at one place */
 const sameEnd = 300;
 
-/**
- * How much a labelled trip tells about one of another sensed mode, or of the other kind of day, beside one of the same.
- */
+/** Weight of a labelled trip with another sensed mode, or of the other kind of day; 1 for the same. */
 const otherMode = 0.2;
 const otherKindOfDay = 0.7;
 
-/** Minutes; a trip that began this much earlier or later in the day has half the weight. */
+/** Minutes of difference in time of day that halve the weight */
 const halfTime = 240;
 
 /**
- * How often something new is said: as often as in this many trips, and more often where such trips had several sets of
- * labels, by so much for each. Found, as the weights above, by what made-up people said next
- * (test/diary/labels/suggest.test.ts).
+ * Weight of labels not seen before: a constant, and more for each label set seen on such trips. Fitted, like the
+ * weights above, to simulated users (test/diary/labels/suggest.test.ts).
  */
 const newness = 0.2;
 const newnessOfEach = 0.15;
 
-/** Less probable sets of labels are left out. */
+/** Less probable label sets are left out. */
 const leastProbable = 0.02;
 
 /**
- * What the user would say about a trip, the most probable first; the rest of the probability is that they say something
- * else. `said` is what they said about it already: nothing is suggested that contradicts it. Only trips between the
- * same two ends count, the more the nearer in time of day and kind of day, and those of the same sensed mode.
+ * Ranks label sets for a trip by probability; what is missing to 1 is the probability of any other label set. `given`:
+ * labels that the user entered already; suggestions agree with them. Only trips between the same two places count,
+ * weighted by time of day, kind of day and sensed mode.
  */
-export function suggest(way: Way, said: LabelSet, known: readonly LabelledWay[]): Suggestion[] {
-  if (!isAsked(said)) return [];
+export function suggest(trip: TripTraits, given: LabelSet, known: readonly LabelledTraits[]): Suggestion[] {
+  if (!isAsked(given)) return [];
   const weights = new Map<string, { labels: LabelSet; weight: number }>();
   let total = 0;
   for (const other of known) {
-    if (other.start_ts === way.start_ts || !isSameWay(other, way) || contradicts(other.labels, said)) continue;
-    const weight = weightOf(other, way);
+    if (other.start_ts === trip.start_ts || !hasSameEnds(other, trip) || contradicts(other.labels, given)) continue;
+    const weight = weightOf(other, trip);
     const text = JSON.stringify(suggestedLabels.map((name) => other.labels[name] ?? null));
     const same = weights.get(text);
     if (same === undefined) weights.set(text, { labels: other.labels, weight });
@@ -113,14 +119,16 @@ export function suggest(way: Way, said: LabelSet, known: readonly LabelledWay[])
     .filter(({ p }) => p >= leastProbable);
 }
 
-/** True while the user has not said both by what and why they travelled. */
+/** True unless the user gave both mode and purpose. */
 export const isAsked = ({ mode_confirm, purpose_confirm }: LabelSet): boolean =>
   mode_confirm === undefined || purpose_confirm === undefined;
 
-const contradicts = (labels: LabelSet, said: LabelSet): boolean =>
-  suggestedLabels.some((name) => labels[name] !== undefined && said[name] !== undefined && labels[name] !== said[name]);
+const contradicts = (labels: LabelSet, given: LabelSet): boolean =>
+  suggestedLabels.some(
+    (name) => labels[name] !== undefined && given[name] !== undefined && labels[name] !== given[name],
+  );
 
-const isSameWay = (a: Way, b: Way): boolean => isNear(a.start, b.start) && isNear(a.end, b.end);
+const hasSameEnds = (a: TripTraits, b: TripTraits): boolean => isNear(a.start, b.start) && isNear(a.end, b.end);
 
 function isNear(a: Position, b: Position): boolean {
   // A degree of latitude is 111 km: what is further apart needs no trigonometry.
@@ -128,7 +136,7 @@ function isNear(a: Position, b: Position): boolean {
   return distance({ longitude: a[0], latitude: a[1] }, { longitude: b[0], latitude: b[1] }) <= sameEnd;
 }
 
-function weightOf(a: Way, b: Way): number {
+function weightOf(a: TripTraits, b: TripTraits): number {
   const apart = Math.abs(a.minute - b.minute);
   return (
     0.5 ** (Math.min(apart, 1440 - apart) / halfTime) *

@@ -1,4 +1,4 @@
-// Suggestions in the form that apps read: the labels with their probabilities, and whether the user is asked at all.
+// Suggestions in the form that apps read: label sets with probabilities, and whether the app asks the user.
 import type { JsonObject } from '../../model/json.ts';
 import type { Suggestion, SuggestionSettings } from './suggest.ts';
 

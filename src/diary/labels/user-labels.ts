@@ -1,26 +1,22 @@
-// What somebody said about one trip or stay, from the inputs that belong to it. The order in which they came plays no
-// part.
+// Combines the inputs of one trip or stay. The order of arrival does not matter.
 import type { Entry } from '../../model/entry.ts';
 import { identityText } from '../../model/entry.ts';
 import type { Input } from './input-keys.ts';
 
-/** The user's own words about one trip or place. */
-export interface Said {
+/** The user input about one trip or place. */
+export interface UserInput {
   /** By the name of the key: a label is its text, a survey its whole entry. */
   user_input: Record<string, string | Entry>;
   /** Notes, by when they were written. */
   additions: Entry[];
 }
 
-/** Nothing was said. */
-export const nothingSaid: Said = { user_input: {}, additions: [] };
+/** No input. */
+export const noInput: UserInput = { user_input: {}, additions: [] };
 
-/**
- * Of several labels or surveys of a key the one written last counts; notes stand side by side, without those that were
- * deleted.
- */
-export function saidBy(inputs: readonly Input[]): Said {
-  if (inputs.length === 0) return nothingSaid;
+/** Combines inputs: the label or survey written last counts for each key; all notes count unless they were deleted. */
+export function combineInputs(inputs: readonly Input[]): UserInput {
+  if (inputs.length === 0) return noInput;
   const deleted = new Set(inputs.filter(isDeleted).flatMap(({ entry }) => entry.data.match_id ?? []));
   const active = inputs
     .filter((input) => !isDeleted(input) && !deleted.has(input.entry.data.match_id ?? null))
@@ -28,15 +24,16 @@ export function saidBy(inputs: readonly Input[]): Said {
       (a, b) =>
         writtenAt(a) - writtenAt(b) || (identityText(a.entry.metadata) < identityText(b.entry.metadata) ? -1 : 1),
     );
-  const said: Said = { user_input: {}, additions: [] };
+  const combined: UserInput = { user_input: {}, additions: [] };
   for (const input of active) {
     const { of, entry } = input;
-    if (of.kind === 'survey') said.user_input[of.name] = entry;
-    else if (of.kind === 'label' && typeof entry.data.label === 'string') said.user_input[of.name] = entry.data.label;
+    if (of.kind === 'survey') combined.user_input[of.name] = entry;
+    else if (of.kind === 'label' && typeof entry.data.label === 'string')
+      combined.user_input[of.name] = entry.data.label;
   }
-  if (!replacedModeHolds(active)) delete said.user_input.replaced_mode;
-  said.additions = lastOfEach(active.filter(({ of }) => of.kind === 'note')).map(({ entry }) => entry);
-  return said;
+  if (!replacedModeHolds(active)) delete combined.user_input.replaced_mode;
+  combined.additions = lastOfEach(active.filter(({ of }) => of.kind === 'note')).map(({ entry }) => entry);
+  return combined;
 }
 
 const writtenAt = ({ entry }: Input): number => entry.metadata.write_ts;
@@ -49,8 +46,8 @@ function lastOfEach(notes: readonly Input[]): Input[] {
 }
 
 /**
- * A replaced mode is said together with a mode: it holds while that mode does. When the mode was corrected since to
- * another one without saying anew what that replaced, it is gone.
+ * A replaced mode belongs to the mode of its time. It is dropped if the user changed the mode later without naming the
+ * replaced mode again.
  */
 function replacedModeHolds(active: readonly Input[]): boolean {
   const named = (name: string): Input[] => active.filter(({ of }) => of.name === name);

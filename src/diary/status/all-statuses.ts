@@ -1,39 +1,41 @@
-// Where everybody stands, page by page; somebody with a damaged row stands at that.
+// Reads the status of all people, page by page; a person with a damaged row gets the status `damaged`.
 import { isMobilityError } from '../../model/mobility-error.ts';
 import { initialPipelineState } from '../../model/pipeline-state.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
-import { type Stand, type StandOptions, standOf } from './person-status.ts';
+import { deriveStatus, type PersonStatus, type StatusOptions } from './person-status.ts';
 
-/** What is read of a store. */
-export type StandStore = { users: Pick<Store['users'], 'figures' | 'list'> };
+export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
 
 /** Users read at a time. */
 const pageSize = 1000;
 
-/** Where one person stands, of whose record the caller is sure. */
-export async function standOfUser(store: StandStore, user: UserRecord, options: StandOptions): Promise<Stand> {
+/** The status of one person whose record the caller has read. */
+export async function readStatus(store: StatusStore, user: UserRecord, options: StatusOptions): Promise<PersonStatus> {
   try {
     const [figures] = await store.users.figures({ uuid: user.uuid });
-    if (figures !== undefined) return standOf(figures, options);
+    if (figures !== undefined) return deriveStatus(figures, options);
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-    return { ...damagedStand(user, options), damage: error.message };
+    return { ...damagedStatus(user, options), damage: error.message };
   }
-  return damagedStand(user, options);
+  return damagedStatus(user, options);
 }
 
-/** Where everybody stands, by UUID. */
-export async function* everyStand(store: StandStore, options: StandOptions): AsyncGenerator<Stand, undefined> {
+/** The status of all people, in order of UUID. */
+export async function* everyStatus(
+  store: StatusStore,
+  options: StatusOptions,
+): AsyncGenerator<PersonStatus, undefined> {
   for (let after = ''; ; ) {
     const which = { after, limit: pageSize };
-    let stands: Stand[];
+    let stands: PersonStatus[];
     try {
-      stands = (await store.users.figures(which)).map((figures) => standOf(figures, options));
+      stands = (await store.users.figures(which)).map((figures) => deriveStatus(figures, options));
     } catch (error) {
       if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
       stands = [];
-      for (const user of await store.users.list(which)) stands.push(await standOfUser(store, user, options));
+      for (const user of await store.users.list(which)) stands.push(await readStatus(store, user, options));
     }
     yield* stands;
     if (stands.length < pageSize) return;
@@ -41,12 +43,20 @@ export async function* everyStand(store: StandStore, options: StandOptions): Asy
   }
 }
 
-/** Where somebody stands of whom a row cannot be read: all that is known is their record. */
-function damagedStand(user: UserRecord, options: StandOptions): Stand {
-  const stand = standOf(
+/** The status of a person with a damaged row: only their record is known. */
+function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
+  const stand = deriveStatus(
     {
-      ...{ user, registered_ts: user.update_ts, audit_key: '', stage: 'active', profile: {}, tokens: [], lease: null },
-      ...{ state: initialPipelineState, waiting: { count: 0, ahead: 0, next_due_ts: null }, set_aside: [] },
+      user,
+      registered_ts: user.update_ts,
+      audit_key: '',
+      stage: 'active',
+      profile: {},
+      tokens: [],
+      lease: null,
+      state: initialPipelineState,
+      waiting: { count: 0, ahead: 0, next_due_ts: null },
+      set_aside: [],
     },
     options,
   );

@@ -1,5 +1,6 @@
 // The caller's entries by key and time, as recorded or as converted.
 
+import { suggestionSettings } from '../../diary/labels/suggest.ts';
 import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
 import { daysBetween } from '../../emission/local-dates.ts';
 import type { DerivedTime } from '../../emission/read-derived.ts';
@@ -10,7 +11,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.
 import { isTimeZone, justAfter, localDay, maxTime, minTime, startOfDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
-import { type Route, type RouteCall, suggestions } from './route.ts';
+import type { Route, RouteCall } from './route.ts';
 
 /** Entries of one answer, whatever the caller asks for. */
 const maxFoundEntries = 250_000;
@@ -130,7 +131,8 @@ function fieldOf<Field>(fields: Readonly<Record<string, Field>>, name: string, a
 function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncIterable<string> {
   const asked = body.max_entries as number | null | undefined;
   const entries = findEntries(store, caller.uuid, {
-    ...{ ...time, suggestions },
+    ...time,
+    suggestions: suggestionSettings,
     ...(Array.isArray(body.key_list) && { keys: body.key_list as string[] }),
     max: Math.min(asked ?? maxFoundEntries, maxFoundEntries),
     keep: asked == null ? 'first' : ((body.trunc_method ?? 'sample') as Selection['keep']),

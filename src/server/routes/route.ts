@@ -1,5 +1,4 @@
 // The definition of a route: its path, callers, input and answer, and the function that answers.
-import type { SuggestionSettings } from '../../diary/labels/suggest.ts';
 import type { Taken } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { PutCounts } from '../../log/messages.ts';
@@ -32,9 +31,6 @@ export interface RouteCall {
   /** Seconds since the epoch. */
   now: () => number;
 }
-
-/** Apps show labels from 55 %; at 95 %, some seven trips with the same labels, they do not ask about a trip. */
-export const suggestions: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
 /**
  * A JSON value, or the text of one in pieces, for answers that need not fit into memory. Phones of the family want an

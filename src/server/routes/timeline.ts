@@ -1,12 +1,13 @@
 // The diary of one day, and how far the pipeline has got: what the phone shows as draft and what as processed.
 
-import { tripsOfDay } from '../../diary/build-trip-documents.ts';
+import { readTripsOfDay } from '../../diary/build-trip-documents.ts';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
+import { suggestionSettings } from '../../diary/labels/suggest.ts';
 import { isDay } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, values } from '../schemas.ts';
-import { type Route, suggestions } from './route.ts';
+import type { Route } from './route.ts';
 
 const trip = objectOf({
   type: { const: 'FeatureCollection' },
@@ -27,8 +28,8 @@ export const timelineRoutes: readonly Route[] = [
         const found = JSON.stringify(date!.slice(0, 40));
         throw badRequest(`expected a day of the calendar as YYYY-MM-DD at the end of the path, found ${found}`);
       }
-      const trips = await tripsOfDay(store, caller.uuid, date);
-      return { timeline: await withLabels(store, caller.uuid, trips, suggestions, { isBounded: true }) };
+      const trips = await readTripsOfDay(store, caller.uuid, date);
+      return { timeline: await withLabels(store, caller.uuid, trips, suggestionSettings, { isBounded: true }) };
     },
   },
   {

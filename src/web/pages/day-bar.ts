@@ -1,4 +1,4 @@
-// The 24 hours of a local day as one line: places are bands, trips stand out of it, what is not known is empty.
+// The hours of a local day as one line: places are bands, trips are higher, unrecorded time is empty.
 import { localDateTime } from '../../model/time.ts';
 import { type DayItem, mainMode, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
 import { html } from './html.ts';
@@ -6,10 +6,7 @@ import { Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/**
- * The bar of a day, as long as the day is; positions are in per cent, so that no text is stretched. `isRow`: without
- * hours and words, which stand beside it.
- */
+/** The bar of a day. Positions are in per cent, so text is not stretched. `isRow`: without hours and words. */
 export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow = false): Markup {
   const { from, to } = day.observed;
   const x = (ts: number): number => Math.round(((ts - from) / (to - from)) * 10_000) / 100;

@@ -1,4 +1,4 @@
-// What a day consists of, in order: stays, trips, and time of which nothing is known. Pages list and draw these.
+// The parts of a day in order: stays, trips, and time that was not recorded. Pages list and draw them.
 import type { Flagged } from '../../diary/flags.ts';
 import type { Labels } from '../../diary/labels/load-labels.ts';
 import type { ObservedDay, UnobservedReason } from '../../diary/observed-time.ts';
@@ -9,37 +9,37 @@ import type { Texts } from './texts/texts.ts';
 /** A place as pages show it. */
 export interface ShownPlace {
   name: string;
-  /** What stands beside its ring on the map. */
+  /** The label beside its ring on the map. */
   mark: string;
-  /** True: somebody named it. */
+  /** True if the person or an operator named it. */
   isNamed: boolean;
   look: 'home' | 'work' | 'place';
 }
 
-/** What a page of a day is made from. */
+/** The data of a page of a day. */
 export interface ShownDay {
   observed: ObservedDay;
-  /** Trips that touch the day, in order, and the ones right before and after it. */
+  /** Trips that touch the day, in order. */
   trips: readonly Trip[];
-  /** Those of them that began on the day. */
+  /** The trips that began on the day. */
   began: readonly Trip[];
   before: Trip | null;
   after: Trip | null;
-  /** Data time up to which the diary is final; null: nothing is yet. */
+  /** Data time up to which the diary is final, or null. */
   completeUntil: number | null;
   labels: Labels;
   flagged: readonly Flagged[];
   placeAt: (position: Position) => ShownPlace;
-  /** Seconds since the epoch: nothing is shown that is still to come. */
+  /** Seconds since the epoch; later time is not shown. */
   now: number;
 }
 
 /** A part of the day. Times are within the day. */
 export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
-  /** `since`: before the day; null: within it. */
+  /** `since`: start of the stay if it lies before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  /** `place`: before and after. */
+  /** `place`: where the person was before and after, if that is one place. */
   | { kind: 'gap'; reason: UnobservedReason; place: ShownPlace | null }
 );
 
@@ -68,7 +68,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
       });
     }
     if (kind === 'unobserved') {
-      // A hole may reach into a trip, of which it is a part then.
+      // A gap may reach into a trip; that part belongs to the trip.
       const cut = trips.find((trip) => trip.start_ts > from && trip.start_ts < to && trip.end_ts > to)?.start_ts ?? to;
       const isWithin = trips.some((trip) => trip.start_ts <= from && trip.end_ts >= to);
       const next = around.find((trip) => trip.start_ts >= cut - 1);
@@ -84,17 +84,17 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
   return items.sort((a, b) => a.from - b.from);
 }
 
-/** s; less of a hole, or of a stay that began the day before, is not told. */
+/** s; shorter gaps, and shorter rests of a stay that began the day before, are not listed. */
 const shortest = 60;
 
-/** The zone of a time of the day. */
+/** The time zone in force at a time of the day. */
 export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
   const last = [...(before ? [before] : []), ...trips].findLast((trip) => trip.start_ts <= ts);
   if (last !== undefined) return ts < (last.start_ts + last.end_ts) / 2 ? last.start_zone : last.end_zone;
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Places by name, else by letter. `isOwn`: to their own person where they are at night looks like a home. */
+/** Places by name, else by letter. `isOwn`: the person's own page shows the guessed home in its colour. */
 export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);
@@ -106,21 +106,21 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
   };
 }
 
-/** A place is shown as a home from this chance on. */
+/** Probability from which a place is shown as home. */
 const surelyHome = 0.8;
 
-/** How much of the day was recorded, 0 to 1; of today: of the time until now. */
+/** Recorded share of the day, 0 to 1; today counts up to now. */
 export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: ObservedDay, now: number): number => {
   const ahead = Math.max(0, to - now);
   const past = moving_s + staying_s + Math.max(0, unobserved_s - ahead);
   return past <= 0 ? 0 : Math.min(1, (moving_s + staying_s) / past);
 };
 
-/** Up to when the day is final; its start where nothing of it is. */
+/** Time up to which the day is final; the start of the day if nothing is. */
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 
-/** The mode of most of a trip's length. */
+/** The mode of the longest section. */
 export const mainMode = ({ sections }: Trip): string =>
   sections.reduce(
     (most, one) => (one.distance > most.distance ? one : most),

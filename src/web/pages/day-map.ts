@@ -6,7 +6,7 @@ import { modeLine, styleOf } from './mode-styles.ts';
 /** A place on the map. */
 export interface MapPlace {
   position: Position;
-  /** What stands beside its ring. */
+  /** The label beside its ring. */
   mark: string;
 }
 
@@ -28,12 +28,12 @@ export interface BaseMap {
 const [width, tallest, least, margin] = [400, 316, 190, 34];
 const metresPerDegree = 111_195;
 
-/** Units; a vertex nearer than this to the one before is not drawn. */
+/** Units; vertices closer than this to the one before are not drawn. */
 const visible = 0.8;
 
 /**
- * The map of trips and places as SVG; empty where there is nothing to draw. Rings count from the first place. `base`:
- * what is drawn behind it.
+ * The map of trips and places as SVG, or '' if there is nothing to draw. Rings show the distance from the first place.
+ * `base`: map tiles below.
  */
 export function dayMap(
   trips: readonly Trip[],
@@ -47,7 +47,7 @@ export function dayMap(
     ...places.map(({ position }) => position),
   ];
   if (all.length === 0) return '';
-  const view = viewOf(all);
+  const view = fitView(all);
   const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
   // Walks lie above rides: they are short.
   const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
@@ -69,7 +69,7 @@ export function dayMap(
   );
 }
 
-/** Longitudes that go on beyond 180 instead of jumping. */
+/** Longitudes continued beyond 180 degrees, without the jump at the date line. */
 function unwrapped(line: readonly Position[]): Position[] {
   let turn = 0;
   return line.map(([longitude, latitude], i) => {
@@ -94,7 +94,7 @@ interface View {
   south: number;
 }
 
-function viewOf(positions: readonly Position[]): View {
+function fitView(positions: readonly Position[]): View {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [longitude, latitude] of positions) {
     west = Math.min(west, longitude);
@@ -113,8 +113,10 @@ function viewOf(positions: readonly Position[]): View {
   return {
     height,
     metres: metresPerDegree / scale,
-    ...{ degree: squeeze * scale, west: west - left / (squeeze * scale) },
-    ...{ north: north + top / scale, south: north + (top - height) / scale },
+    degree: squeeze * scale,
+    west: west - left / (squeeze * scale),
+    north: north + top / scale,
+    south: north + (top - height) / scale,
     project: ([longitude, latitude]) => [
       tenth(left + (longitude - west) * squeeze * scale),
       tenth(top + (north - latitude) * scale),

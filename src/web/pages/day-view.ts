@@ -1,4 +1,4 @@
-// One day as people see it: what it came to, its bar, a map, and a list of stays, trips and what is not known.
+// One day as people see it: a summary, its bar, a map, and the list of stays, trips and gaps.
 import { lineName, modeTotals, zonesText } from '../../diary/day-summary.ts';
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { shownTexts } from '../../diary/labels/label-text.ts';
@@ -12,21 +12,21 @@ import { html } from './html.ts';
 import { icon } from './icons.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
-import { type Texts, wordOf } from './texts/texts.ts';
+import { ownValue, type Texts } from './texts/texts.ts';
 
-/** What a page adds to the list of a day. */
+/** Additions of a page to the list of a day. */
 export interface DayActions {
   /** The last row of a trip. */
   ofTrip?: (trip: Trip) => MarkupValue;
   /** The last row of a stay. */
   ofStay?: (stay: Extract<DayItem, { kind: 'stay' }>) => MarkupValue;
-  /** What is drawn behind the map. */
+  /** Map tiles below the map. */
   base?: BaseMap | null;
-  /** What answers the question of a flag. */
+  /** The answers to the question of a flag. */
   ofFlag?: (flag: Flagged) => MarkupValue;
 }
 
-/** The day. `id`: how the ids of its headings begin, where a page shows several. */
+/** The day. `id`: prefix of the ids of its headings, for pages with several days. */
 export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = ''): Markup {
   const items = dayItems(day);
   const own = items.flatMap((item) => (item.kind === 'trip' ? [item.trip] : []));
@@ -34,31 +34,31 @@ export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = 
     const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
     return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
   });
-  const map = mapOf(day, own, t, actions.base ?? null);
+  const map = drawMap(day, own, t, actions.base ?? null);
   const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
   return markup`<p class="lead">${summary(own, items, t)}</p>
 ${legend.length > 0 && markup`<ul class="legend">${legend}</ul>`}${items.length > 0 && dayBar(day, items, t)}
-<p class="small soft">${observedText(day, own, t)}</p>${asked(day, ({ of }) => of === 'day', t, actions)}
+<p class="small soft">${observedText(day, own, t)}</p>${flagNotes(day, ({ of }) => of === 'day', t, actions)}
 <div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
 <section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
 ${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t)))}
 </ol></section></div>`;
 }
 
-/** Flags of stretches of time are asked once, of the day, and not of all that they touch. */
+/** Flags of time ranges are shown once for the day, not at every trip in the range. */
 const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
 
-/** What is doubtful, each with its question and what answers it. */
-function asked(day: ShownDay, isMeant: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
+/** The flags, each with its question and the answers. */
+function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
   return day.flagged
-    .filter((one) => isMeant(one) && (one.of === 'day' || !ofTime.has(one.flag)))
+    .filter((one) => isShown(one) && (one.of === 'day' || !ofTime.has(one.flag)))
     .map((one) => {
       const [fact, question] = t.me.flags[one.flag];
       return markup`<div class="note"><b>${fact}</b> ${question}${ofFlag?.(one)}</div>`;
     });
 }
 
-/** The patterns of the bars of these trips, once a page; null: of any. */
+/** The patterns that bars of `trips` use, once a page; null: all patterns. */
 export function barPatterns(trips: readonly Trip[] | null): Markup {
   const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
@@ -92,7 +92,7 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
 
 // ---------------------------------------------------------------- map
 
-function mapOf(day: ShownDay, trips: readonly Trip[], t: Texts, base: BaseMap | null): string {
+function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, base: BaseMap | null): string {
   const places: (MapPlace & { name: string })[] = [];
   for (const position of trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc])) {
     const { mark, name } = day.placeAt(position);
@@ -100,17 +100,17 @@ function mapOf(day: ShownDay, trips: readonly Trip[], t: Texts, base: BaseMap | 
   }
   const [first, ...others] = places;
   if (first === undefined) return '';
-  const told = others.map(({ name, position }) => {
-    const { metres, bearing } = wayBetween(first.position, position);
+  const distances = others.map(({ name, position }) => {
+    const { metres, bearing } = vectorBetween(first.position, position);
     return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, first.name);
   });
-  const title = t.me.mapInWords(told.join(' '));
+  const title = t.me.mapInWords(distances.join(' '));
   const words = [t.me.ringsOf(first.name), base?.attribution ?? ''].join(' ').trim();
   return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base)}<p class="small soft">${html(words)}</p>`;
 }
 
-/** m and degrees from north; good for a town. */
-function wayBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
+/** m, and degrees from north; a flat approximation for a town. */
+function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
   const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return {
     metres: Math.hypot(east, latB - latA) * 111_195,
@@ -135,7 +135,7 @@ function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayAct
   const isHere = (flag: Flagged): boolean => flag.of === 'place' && flag.from < to && flag.to > from;
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
   const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
-  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${asked(day, isHere, t, actions)}${actions.ofStay?.(item)}`;
+  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${flagNotes(day, isHere, t, actions)}${actions.ofStay?.(item)}`;
   return markup`<li>${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
 }
 
@@ -150,17 +150,18 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   const [from, to] = [day.placeAt(start_loc).name, day.placeAt(end_loc).name];
   const figures = (seconds: number, metres: number): string => `${t.span(seconds)} · ${t.length(metres)}`;
   const name = from === to ? t.me.roundTrip(to) : t.me.trip(to);
-  const said = Object.values(shownTexts(day.labels.ofTrip(start_ts))).map(
-    (one) => wordOf(t.labelModes, one) ?? wordOf(t.labelPurposes, one) ?? one,
+  const labels = Object.values(shownTexts(day.labels.ofTrip(start_ts))).map(
+    (one) => ownValue(t.labelModes, one) ?? ownValue(t.labelPurposes, one) ?? one,
   );
   const estimated = estimatedOf(trip);
   const notes = [
     start_ts < day.observed.from && t.me.beganOn(t.weekdayAndClock(start_ts, start_zone)),
-    said.length > 0 && t.me.yourLabel(said.join(', ')),
+    labels.length > 0 && t.me.yourLabel(labels.join(', ')),
     estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
   ].filter((one) => one !== false);
-  // What somebody stated ends the questions.
-  const asks = (id: string): MarkupValue => trip.corrected !== true && asked(day, (one) => one.id === id, t, actions);
+  // A correction ends the questions about a trip.
+  const asks = (id: string): MarkupValue =>
+    trip.corrected !== true && flagNotes(day, (one) => one.id === id, t, actions);
   const note = markup`${notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`}${asks(trip.id)}`;
   const last = actions.ofTrip?.(trip);
   const foot = row(last ? 'foot' : 'foot bare', null, 'thin', last);

@@ -1,4 +1,4 @@
-// Days as one file that needs nothing else: what the server shows of them, without forms.
+// Days as one HTML file without forms that fetches nothing.
 import type { ShownDay } from './day-items.ts';
 import { barPatterns, dayView } from './day-view.ts';
 import { markup } from './markup.ts';
@@ -9,14 +9,14 @@ import type { Texts } from './texts/texts.ts';
 /** Name of the page of a day within a folder of days. */
 export const fileOfDay = (day: string): string => `${day}.html`;
 
-/** The day of a person as a page. `beside`: the pages before and after; `all`: that of all days. */
+/** The page of a day. `beside`: the pages of the days before and after; `all`: the page of all days. */
 export function dayFile(name: string, day: ShownDay, t: Texts, beside: [Step | null, Step | null], all?: Step): string {
   const up = all && markup`<nav><a href="${all.href}">${all.words}</a></nav>`;
   const heading = stepHeading(dayTitle(day.observed.day, t), beside, 'h2');
   return file(name, [day], t, markup`${up}<section>${heading}${dayView(day, t)}</section>`);
 }
 
-/** Days of a person as a page: all of them as rows first, then each. */
+/** The page of several days: all days as rows, then each day. */
 export function daysFile(name: string, days: readonly ShownDay[], t: Texts): string {
   const rows = days.map((day) => dayRow(day, `#d${day.observed.day}`, t));
   const each = days.map((shown) => {
@@ -26,11 +26,11 @@ export function daysFile(name: string, days: readonly ShownDay[], t: Texts): str
   return file(name, days, t, markup`${dayRows(rows, t)}${each}`);
 }
 
-/** The first page of a folder of days: a row each. */
+/** The index page of a folder of days. */
 export const indexFile = (name: string, rows: readonly DayRow[], t: Texts): string =>
   file(name, null, t, dayRows(rows, t));
 
-/** `days`: what is drawn on the page; null: anything. */
+/** `days`: the days drawn on the page; null: any. */
 function file(name: string, days: readonly ShownDay[] | null, t: Texts, content: ReturnType<typeof markup>): string {
   const title = t.me.diaryOf(name);
   const body = markup`${barPatterns(days?.flatMap(({ trips }) => trips) ?? null)}<h1>${title}</h1>${content}`;

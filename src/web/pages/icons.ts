@@ -1,4 +1,4 @@
-// Small drawings beside words: one for each mode, and those of buttons. Each is 20 by 20.
+// Small drawings beside words, 20 by 20: one for each mode, and some for buttons.
 import type { LookName } from '../../model/modes.ts';
 import { Markup } from './markup.ts';
 
@@ -19,7 +19,7 @@ const drawings = {
   no: '<path d="m5 5 10 10M15 5 5 15"/>',
 } satisfies Record<LookName | 'waiting' | 'yes' | 'no', string>;
 
-/** A drawing that stands beside a word, which says the same. The name of a mode gives it the colour of the mode. */
+/** A drawing beside a word that says the same. A mode's drawing has the mode's colour. */
 export const icon = (name: string): Markup =>
   new Markup(
     `<svg class="ic ${name}" viewBox="0 0 20 20" aria-hidden="true">${drawings[name as keyof typeof drawings] ?? drawings.other}</svg>`,

@@ -1,21 +1,20 @@
-// Sheets to print: one for each invited person, with their code, three steps and whom to ask. Nothing is fetched.
+// Printed invitations: one sheet for each person, with their code, three steps and a contact. They fetch nothing.
 import type { StudyTexts } from '../../model/study-texts.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { qrSvg } from './qr.ts';
 import { document } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** One person who is invited. */
 export interface Invitation {
-  /** What stands at the foot of the sheet: never a name that a token tells. */
+  /** The code in the foot of the sheet. It is never a name that a token contains. */
   code: string;
-  /** What sets the app up; scanned. */
+  /** The scanned text that configures the app. */
   setUp: string;
-  /** Opens the person's days once. */
+  /** The link that opens the person's days once. */
   days: string;
 }
 
-/** What all sheets share. */
+/** The content that all sheets share. */
 export interface Invitations {
   study: StudyTexts;
   app: string;

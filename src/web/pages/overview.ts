@@ -6,7 +6,7 @@ import { dayItems, recordedShare, type ShownDay, settledUntil } from './day-item
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** Where a step leads, and what it is called. */
+/** A link to a neighbouring page, and its text. */
 export interface Step {
   href: string;
   words: string;
@@ -15,7 +15,7 @@ export interface Step {
 /** The month before (-1) or after (31) another one. */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
-/** The steps to the pages below `href` of the months before and after, from the first to the last that there are. */
+/** Links to the months before and after, within `first` and `last`. */
 export function monthSteps(
   month: string,
   href: string,
@@ -27,7 +27,7 @@ export function monthSteps(
   return [step(monthBeside(month, -1)), step(monthBeside(month, 31))];
 }
 
-/** A heading between the steps to what is before and after; null: nothing is. */
+/** A heading between links to the pages before and after. */
 export function stepHeading(
   content: MarkupValue,
   [before, after]: readonly [Step | null, Step | null],
@@ -52,7 +52,7 @@ export interface StripDay {
   isFinal: boolean;
 }
 
-/** What the strip marks, and where it leads. */
+/** The chosen day of the strip and its links. */
 export interface StripOptions {
   /** The chosen day, and today: later ones are no links. */
   day: string;

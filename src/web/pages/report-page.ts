@@ -1,4 +1,4 @@
-// Figures of months: one table for the file of a report and for the page of a study.
+// Monthly figures: the same table for the file of `mobility report` and for a study's page.
 import type { DisclosedCell } from '../../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../../figures/month-report.ts';
 import type { Dimension } from '../../figures/tally.ts';
@@ -27,7 +27,7 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
   return shell({ t, title, isFile: true, body }).text;
 }
 
-/** The patterns of the bars of these tables, once a page. */
+/** The patterns that the bars of the tables use, once a page. */
 export const figurePatterns = (by: Dimension): Markup =>
   new Markup(by === 'mode' ? modePatterns(new Set(modeStyles.map(({ name }) => name))) : '');
 
@@ -40,10 +40,16 @@ interface Shown {
 }
 
 const published = ({ people_at_least: people, trips, km, minutes }: DisclosedCell): Shown => ({
-  ...{ people, trips, km, hours: Number((minutes / 60).toPrecision(2)) },
+  people,
+  trips,
+  km,
+  hours: Number((minutes / 60).toPrecision(2)),
 });
 const exactly = ({ people, trips, metres, seconds }: ExactCell): Shown => ({
-  ...{ people, trips, km: metres / 1000, hours: seconds / 3600 },
+  people,
+  trips,
+  km: metres / 1000,
+  hours: seconds / 3600,
 });
 
 const barWidth = 120;
@@ -55,13 +61,15 @@ export function figuresTable(
   t: Texts,
 ): Markup {
   const words = t.figures;
-  const told = new Map([...cells, ...[rest, all].flatMap((one) => one ?? [])].map((one) => [one.cell, published(one)]));
+  const byCell = new Map(
+    [...cells, ...[rest, all].flatMap((one) => one ?? [])].map((one) => [one.cell, published(one)]),
+  );
   const known = new Map((exact ?? []).map((one) => [one.cell, exactly(one)]));
-  const shown = exact === null ? told : known;
+  const shown = exact === null ? byCell : known;
   const inside = [...shown.keys()].filter((cell) => cell !== 'all' && cell !== 'rest');
-  const lines = [...inside, ...['rest', 'all'].filter((cell) => told.has(cell) || known.has(cell))];
+  const lines = [...inside, ...['rest', 'all'].filter((cell) => byCell.has(cell) || known.has(cell))];
   const longest = Math.max(1, ...inside.map((cell) => shown.get(cell)!.km));
-  const sides = exact === null ? [told] : [told, known];
+  const sides = exact === null ? [byCell] : [byCell, known];
   const rows = lines.map((cell) => {
     const km = cell === 'all' ? undefined : shown.get(cell)?.km;
     const numbers = sides.map((side) => numbersOf(side.get(cell), side.get('all'), t));

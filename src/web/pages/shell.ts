@@ -1,4 +1,4 @@
-// What every page of the server has around its content: head, links, skip link, foot.
+// The frame of every page: head, links, skip link, foot.
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { pagesStyle } from './style.ts';
 import type { Texts } from './texts/texts.ts';
@@ -10,24 +10,24 @@ export interface HeadLink {
   isCurrent?: boolean;
 }
 
-/** What stands on a page. */
+/** The parts of a page. */
 export interface Shell {
   t: Texts;
   title: string;
-  /** The study, or the service. */
+  /** The name in the head: the study or the service. */
   brand?: string;
   links?: readonly HeadLink[];
   /** Ends the session. */
   signOut?: Markup;
-  /** True: as wide as forms and prose. */
+  /** True: the width of forms and prose. */
   isNarrow?: boolean;
-  /** True: a file of its own, which may fetch nothing. */
+  /** True: a file that may fetch nothing. */
   isFile?: boolean;
   foot?: MarkupValue;
   body: MarkupValue;
 }
 
-/** Where the style sheet is. */
+/** Path of the style sheet. */
 export const stylePath = '/assets/pages.css';
 
 /** The page as HTML. */

@@ -7,12 +7,12 @@ import type { UserRecord } from '../../model/user.ts';
 import { namedPlaces, type ShownDay } from './day-items.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** For whom days are shown, and when. */
+/** The reader of the days. */
 export interface Reader {
   t: Texts;
   /** Seconds since the epoch. */
   now: number;
-  /** True: for the person themselves. */
+  /** True: the reader is the person themselves. */
   isOwn?: boolean;
 }
 

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Input, inputOf } from '../../../src/diary/labels/input-keys.ts';
-import { matched, spansAround } from '../../../src/diary/labels/load-labels.ts';
-import { spanOf } from '../../../src/diary/labels/match-inputs.ts';
-import { saidBy } from '../../../src/diary/labels/user-labels.ts';
+import { matchInputs, spansAround } from '../../../src/diary/labels/load-labels.ts';
+import { findSpan } from '../../../src/diary/labels/match-inputs.ts';
+import { combineInputs } from '../../../src/diary/labels/user-labels.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 
 let writeTs = 1_000_000;
@@ -21,7 +21,7 @@ const trip = (start: number, end: number) => ({ chain_ts: start, start_ts: start
 /** Three trips of 1000 s, at 10,000, 20,000 and 21,500. */
 const trips = [trip(10_000, 11_000), trip(20_000, 21_000), trip(21_500, 22_500)];
 const spans = trips.map(({ start_ts, end_ts }) => ({ start: start_ts, end: end_ts }));
-const home = (start: number, end: number): number | null => spanOf({ start, end }, spans)?.start ?? null;
+const home = (start: number, end: number): number | null => findSpan({ start, end }, spans)?.start ?? null;
 
 describe('an input belongs to', () => {
   it.each([
@@ -45,9 +45,9 @@ describe('an input belongs to', () => {
   });
 
   it('none of which it shares just half, nor of a trip that begins where it ends, if it has no start', () => {
-    expect(spanOf({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
-    expect(spanOf({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
-    expect(spanOf({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
+    expect(findSpan({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
+    expect(findSpan({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
+    expect(findSpan({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
   });
 
   it('one trip at most, and that trip shares time with it or holds its start', () => {
@@ -55,7 +55,7 @@ describe('an input belongs to', () => {
     fc.assert(
       fc.property(time, time, (a, b) => {
         const [start, end] = [Math.min(a, b), Math.max(a, b)];
-        const span = spanOf({ start, end }, spans);
+        const span = findSpan({ start, end }, spans);
         if (span === null) return;
         expect(start < span.end && end >= span.start).toBe(true);
       }),
@@ -75,7 +75,8 @@ describe('input about a trip', () => {
       input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'b', match_id: '2' }),
       input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1', status: 'DELETED' }),
     ];
-    const labelsBy = (inputs: readonly Input[]) => trips.map(({ start_ts }) => matched(inputs, trips).ofTrip(start_ts));
+    const labelsBy = (inputs: readonly Input[]) =>
+      trips.map(({ start_ts }) => matchInputs(inputs, trips).ofTrip(start_ts));
     const expected = labelsBy(all);
     expect(expected[0]!.user_input).toEqual({ mode_confirm: 'walk', replaced_mode: 'bus' });
     expect(expected[0]!.additions.map(({ data }) => data.label)).toEqual(['b']);
@@ -93,13 +94,13 @@ describe('input about a trip', () => {
       input('trip_user_input', { start_ts: 20_000, end_ts: 21_000 }),
       input('trip_addition_input', { start_ts: 21_500, end_ts: 22_500, label: 'a' }),
     ];
-    expect(matched(said, trips).labelledTrips).toBe(2);
+    expect(matchInputs(said, trips).labelledTrips).toBe(2);
   });
 
   it('has the replaced mode that was said together with the mode', () => {
     const said = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
     const both = [said('mode_confirm', 'walk', 1), said('mode_confirm', 'bike', 2), said('replaced_mode', 'bus', 2)];
-    expect(saidBy(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
+    expect(combineInputs(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
   });
 
   it('has no replaced mode once the mode was corrected to one that replaces none', () => {
@@ -109,15 +110,15 @@ describe('input about a trip', () => {
       input('replaced_mode', { ...range, label: 'drove_alone' }),
       input('mode_confirm', { ...range, label: 'walk' }),
     ];
-    expect(saidBy(said).user_input).toEqual({ mode_confirm: 'walk' });
+    expect(combineInputs(said).user_input).toEqual({ mode_confirm: 'walk' });
     const again = [...said, input('mode_confirm', { ...range, label: 'e_bike' })];
-    expect(saidBy(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
+    expect(combineInputs(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
   });
 });
 
 describe('input about a stay', () => {
   const note = (data: JsonObject) => input('place_addition_input', data);
-  const labels = (inputs: Input[]) => matched(inputs, trips);
+  const labels = (inputs: Input[]) => matchInputs(inputs, trips);
   const at = (found: ReturnType<typeof labels>, enter: number | null, exit: number | null) =>
     found.ofStay(enter, exit).additions.map(({ data }) => data.label);
 
@@ -180,8 +181,8 @@ it('of the trips around inputs each input gets the trip or stay that it gets of 
         ];
       });
       fc.pre(inputs.length > 0);
-      const found = matched(inputs, await spansAround(store as never, 'ada', inputs));
-      const expected = matched(inputs, all);
+      const found = matchInputs(inputs, await spansAround(store as never, 'ada', inputs));
+      const expected = matchInputs(inputs, all);
       const saidOf = (labels: typeof found) => [
         ...all.map(({ start_ts }) => labels.ofTrip(start_ts)),
         ...[null, ...all].map((before, i) => labels.ofStay(before?.end_ts ?? null, all[i]?.start_ts ?? null)),

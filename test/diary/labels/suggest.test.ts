@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type LabelledWay,
+  type LabelledTraits,
   type LabelSet,
   type Suggestion,
   suggest,
@@ -15,7 +15,7 @@ const textOf = (labels: LabelSet): string => JSON.stringify(suggestedLabels.map(
 const life = fc.integer({ min: 0, max: 10_000 }).map((seed) => inventedLife(`property ${seed}`, 40));
 
 /** A trip of a commute on the i-th day. */
-const commute = (i: number, labels: LabelSet, fields: Partial<LabelledWay> = {}): LabelledWay => ({
+const commute = (i: number, labels: LabelSet, fields: Partial<LabelledTraits> = {}): LabelledTraits => ({
   start_ts: 1_700_000_000 + i * 86_400,
   start: [9.05, 48.5],
   end: [9.1, 48.52],
@@ -31,7 +31,7 @@ describe('suggested labels', () => {
   it('are right as often as they say, for people with any habits, before and after', () => {
     const bins = Array.from({ length: 10 }, () => ({ count: 0, p: 0, came: 0 }));
     const sure = { count: 0, came: 0 };
-    const judge = (way: LabelledWay, known: readonly LabelledWay[]): void => {
+    const judge = (way: LabelledTraits, known: readonly LabelledTraits[]): void => {
       for (const [i, { p, labels }] of suggest(way, {}, known).entries()) {
         const came = textOf(labels) === textOf(way.labels) ? 1 : 0;
         const bin = bins[Math.min(9, Math.floor(p * 10))]!;
@@ -113,14 +113,14 @@ describe('suggested labels', () => {
     ['another end', { end: [9.1, 48.53] }],
     ['another start', { start: [9.06, 48.5] }],
     ['the way back', { start: [9.1, 48.52], end: [9.05, 48.5] }],
-  ] satisfies [string, Partial<LabelledWay>][])('do not come from a trip with %s', (_, fields) => {
+  ] satisfies [string, Partial<LabelledTraits>][])('do not come from a trip with %s', (_, fields) => {
     expect(suggest(commute(9, {}), {}, [commute(1, bike, fields)])).toEqual([]);
   });
 
   it('lean to trips of the same time and of the same sensed mode', () => {
     const evening = { mode_confirm: 'bus', purpose_confirm: 'meal' };
     const known = [1, 2, 3].flatMap((i) => [commute(i, bike), commute(i + 0.5, evening, { minute: 1200 })]);
-    const first = (fields: Partial<LabelledWay>) => suggest(commute(9, {}, fields), {}, known)[0]!.labels;
+    const first = (fields: Partial<LabelledTraits>) => suggest(commute(9, {}, fields), {}, known)[0]!.labels;
     expect(first({})).toEqual(bike);
     expect(first({ minute: 1230 })).toEqual(evening);
     const byMode = [1, 2, 3].flatMap((i) => [

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { observedDays } from '../../../src/diary/observed-time.ts';
-import { placesOf, staysOf } from '../../../src/diary/places.ts';
+import { groupPlaces, staysBetweenTrips } from '../../../src/diary/places.ts';
 import type { Trip } from '../../../src/model/trip.ts';
 import { namedPlaces } from '../../../src/web/pages/day-items.ts';
 import { dayFile } from '../../../src/web/pages/diary-file.ts';
@@ -64,7 +64,7 @@ it('a name or label cannot act as HTML', () => {
   const day = {
     ...{ observed: observed!, trips: [trip], began: [trip], before: null, after: null, completeUntil: null, labels },
     ...{ flagged: [], now: 1e9 },
-    placeAt: namedPlaces(placesOf('u', staysOf([trip]), [{ ts: 60, name: hostile }]), t, false),
+    placeAt: namedPlaces(groupPlaces('u', staysBetweenTrips([trip]), [{ ts: 60, name: hostile }]), t, false),
   };
   const page = dayFile(hostile, day, t, [null, null]);
   expect(page).not.toContain('<script');

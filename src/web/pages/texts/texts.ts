@@ -6,8 +6,8 @@ export type Texts = typeof en;
 
 const languages: Readonly<Record<string, Texts>> = { en };
 
-/** The word of this name, which somebody else may have written; undefined: there is none. */
-export const wordOf = <T>(words: Readonly<Record<string, T>>, name = ''): T | undefined =>
+/** The value of an own property, for names that come from users; undefined if there is none. */
+export const ownValue = <T>(words: Readonly<Record<string, T>>, name = ''): T | undefined =>
   Object.hasOwn(words, name) ? words[name] : undefined;
 
 /** The words for a reader who wishes these languages (`Accept-Language`); English if none of them is there. */

@@ -1,7 +1,7 @@
 // Where people stand, as the core tells it of what came through the door, and what the figures of it cost.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { everyStand, standOfUser } from '../../../src/diary/status/all-statuses.ts';
-import type { Stand } from '../../../src/diary/status/person-status.ts';
+import { everyStatus, readStatus } from '../../../src/diary/status/all-statuses.ts';
+import type { PersonStatus } from '../../../src/diary/status/person-status.ts';
 import { putBatch } from '../../../src/intake/put-batch.ts';
 import { silentLog } from '../../../src/log/log.ts';
 import type { Entry } from '../../../src/model/entry.ts';
@@ -33,9 +33,9 @@ const battery = (ts: number): Entry =>
   entry('background/battery', ts, { battery_level_pct: 50, battery_status: 2, android_health: 2 });
 const push = (...entries: Entry[]) => putBatch(user, entries, { store, now });
 const run = () => runPipeline(store, user, { log: silentLog, now });
-const stand = async (): Promise<Stand> => {
-  const one = (await everyStand(store, { now: clock }).next()).value;
-  expect(one).toEqual(await standOfUser(store, (await store.users.byUuid(user))!, { now: clock }));
+const stand = async (): Promise<PersonStatus> => {
+  const one = (await everyStatus(store, { now: clock }).next()).value;
+  expect(one).toEqual(await readStatus(store, (await store.users.byUuid(user))!, { now: clock }));
   return one!;
 };
 const said = async () => {
