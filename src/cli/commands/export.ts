@@ -23,6 +23,7 @@ import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
 import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { countedOff, leavingNoFolder, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 
@@ -113,10 +114,12 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   // All users of a store may be more than fit in memory.
   if (!all) for await (const user of usersMeant(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
-  if (out !== undefined && format !== undefined) return exportFiles(context, options, { people, days, out, format });
+  if (out !== undefined && format !== undefined)
+    return leavingNoFolder(out, () => exportFiles(context, options, { people, days, out, format }));
   refuseTableFlags(options);
   const single = users.length === 1 ? users[0]! : null;
-  if (out !== undefined) return exportArchives(context, options, { people, days, out }, single);
+  if (out !== undefined)
+    return leavingNoFolder(out, () => exportArchives(context, options, { people, days, out }, single));
   if (single === null) throw usageError('expected one --user with --entries or --trips');
   const count = entries
     ? await writeLines(context.output, entryRows(store, single.uuid, await days(single), options.key))
@@ -183,6 +186,9 @@ async function exportFiles(
     });
     signal.throwIfAborted();
     return tables;
+  }).catch(async (error: unknown) => {
+    await noteInterrupted(context, done, people(), { each: chosen.length, what: 'table of users' });
+    throw error;
   });
   const files = written.map(({ kind, path, rows, bytes, sha256 }) => {
     return { kind, file: join(out, path), rows, bytes, sha256 };
@@ -225,9 +231,13 @@ async function exportArchives(
 ): Promise<Outcome> {
   const progress = context.output.progress('exporting');
   const source = { store: await context.store(), days, keys: key, signal: context.interruptible(), progress };
+  const count = { done: 0 };
   const { archives, leftOut } = await allOrNone(async (files) => {
-    if (single === null) return writeArchives(source, people(), out, files);
+    if (single === null) return writeArchives(source, countedOff(people(), count), out, files);
     return { archives: [await writeArchive(source, single, out, files)], leftOut: [] };
+  }).catch(async (error: unknown) => {
+    await noteInterrupted(context, count.done, people());
+    throw error;
   });
   for (const archive of archives) await showArchive(context, archive);
   return outcomeOf(context, leftOut);

@@ -18,6 +18,7 @@ import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { allOrNone } from '../../util/file-access.ts';
 import { type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
@@ -76,6 +77,11 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   report.seconds = context.now() - started;
   const names = await namesOf(context, report.worst);
   await context.output.result(report, () => reportText(report, names, options.dryRun === true));
+  if (report.interrupted) {
+    const { sample: most, ...whom } = options;
+    const done = report.users + report.failures.length;
+    await noteInterrupted(context, done, usersMeant(context, whom), { ...(most !== undefined && { most }) });
+  }
   if (report.failures.length > 0) return { exitCode: 3 };
   return report.interrupted ? {} : { exitCode: 0 };
 }
@@ -103,6 +109,8 @@ async function deriveAll(
       addUser(report, days);
       await onRows(days.flatMap((day) => csvRows(user, day)));
     } catch (error) {
+      report.interrupted = signal.aborted;
+      if (signal.aborted) break; // the lease was given back
       report.failures.push({ user_email: user.user_email, message: errorText(error) });
       if (whom.user?.length === 1) throw error;
     }

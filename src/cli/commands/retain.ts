@@ -7,6 +7,7 @@ import { type RetainReport, retain, retentions } from '../../upkeep/retain-user.
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { ageArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
+import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
@@ -65,6 +66,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
         : retain(store, uuid, retention);
       users.push({ user_id: uuid, user_email, ...(await work) });
     } catch (error) {
+      if (signal.aborted) break; // the lease was given back
       failed.push({ user_email, message: errorText(error) });
     }
   }
@@ -75,6 +77,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const rows = users.reduce((sum, { entries, errors, links }) => sum + entries + errors + links, 0);
   const done = dryRun ? 'would be removed' : 'removed';
   context.output.note(`${counted(rows, 'row')} of ${counted(users.length, 'user')} ${done}`);
+  await noteInterrupted(context, users.length + failed.length, usersMeant(context, whom));
   if (!dryRun)
     (await context.log('pipeline')).write(
       'INFO',

@@ -1,0 +1,41 @@
+// What commands about many people say after Ctrl-C, and what they leave.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { freshProgram, type Program, type Said } from './kit.ts';
+
+const now = 1_740_000_000;
+let program: Program;
+beforeAll(async () => {
+  program = await freshProgram();
+  await program.run(['simulate', '--users', '3', '--days', '2', '--from', '2024-03-01', '--seed', 'i'], { now });
+  await program.run(['pipeline', '--all'], { now });
+});
+
+/** Runs a command that gets Ctrl-C as soon as it takes it. */
+async function interrupted(...args: string[]): Promise<Said> {
+  const before = process.listenerCount('SIGINT');
+  const timer = setInterval(() => {
+    if (process.listenerCount('SIGINT') === before) return;
+    clearInterval(timer);
+    process.emit('SIGINT', 'SIGINT');
+  }, 0);
+  const said = await program.run(args, { now });
+  clearInterval(timer);
+  expect(said.code, said.stderr).toBe(130);
+  return said;
+}
+
+it('retain and rebuild say how many of the users are done', async () => {
+  for (const args of [['retain', '--older-than', '30d', '--what', 'raw', '--yes'], ['rebuild']])
+    expect((await interrupted(...args, '--all')).stderr).toMatch(/interrupted after [0-2] of 3 users/);
+});
+
+it('export says how far it came, and leaves no folder', async () => {
+  const out = join(program.folder, 'out', 'deep');
+  expect((await interrupted('export', '--all', '--out', out)).stderr).toMatch(/interrupted after [0-2] of 3 users/);
+  expect(existsSync(out)).toBe(false);
+  const tables = await interrupted('export', '--all', '--out', out, '--format', 'csv', '--kind', 'trips');
+  expect(tables.stderr).toMatch(/interrupted after [0-2] of 3 tables? of users/);
+  expect(existsSync(out)).toBe(false);
+});
