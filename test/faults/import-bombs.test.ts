@@ -151,7 +151,7 @@ it.each(Object.keys(folders))('imports the folder "%s" in a heap of 128 MiB', (n
   }),
 );
 
-it.each(sampled(Object.keys(bombs), 5))('imports %s.gz in a heap of 128 MiB', (name) =>
+it.each(sampled(Object.keys(bombs), 3))('imports %s.gz in a heap of 128 MiB', (name) =>
   inFolder(async (folder) => {
     const file = join(folder, `${name}.gz`);
     await pipeline(Readable.from(bombs[name]!()), createGzip({ level: 1 }), createWriteStream(file));

@@ -1,7 +1,7 @@
 // The two halves of the log formats, writer and parser, tested against each other.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { consoleLine, createStamp, fileLine, parseFileLine } from '../../src/log/line-format.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { consoleLine, createStamp, fileLine, hostZone, parseFileLine } from '../../src/log/line-format.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
 import { line, type Message, parseMessage } from '../../src/log/messages.ts';
 import { oneLine, quoted, word } from '../../src/log/text.ts';
@@ -35,6 +35,19 @@ const readBack = (message: string): Message | null => {
   expect(parsed).not.toBeNull();
   return parseMessage(parsed!.message);
 };
+
+it.each([
+  ['', 'UTC'],
+  [':/etc/localtime', expect.any(String)],
+  ['GMT+3', 'UTC'],
+  ['Nowhere/Town', 'UTC'],
+  ['Asia/Kathmandu', expect.stringMatching(/^Asia\/Kat/)],
+])('a host whose TZ is "%s" has a time zone with a name', (TZ, zone) => {
+  vi.stubEnv('TZ', TZ);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(hostZone()).toEqual(zone);
+  expect(() => createStamp(hostZone())(at)).not.toThrow();
+});
 
 describe('the timestamp', () => {
   it('is ISO 8601 with milliseconds and the offset of the zone, one word', () => {

@@ -34,19 +34,15 @@ it('the program ends quietly with 0 when the reader of its output goes away', as
   expect([stdout.trim().split(/\s+/), stderr]).toEqual([['2', '0'], '']);
 });
 
-it.each(['', ':/etc/localtime', 'GMT+3', 'Nowhere/Town'])(
-  'a host whose TZ is "%s", no name of a zone, gets times in UTC',
-  async (TZ) => {
-    const { address } = await freshProgram();
-    const args = ['simulate', '--users', '1', '--days', '1', '--store', address];
-    expect((await run(args, { env: { TZ } })).code).toBe(0);
-    expect((await run(['pipeline', '--all', '--store', address], { env: { TZ } })).code).toBe(0);
-    for (const asked of [['status'], ['users', 'tokens', 'sim-demo-1@example.org'], ['logs', '--since', '1h']]) {
-      const { code, stderr } = await run([...asked, '--store', address], { env: { TZ } });
-      expect([asked, code, stderr]).toEqual([asked, 0, expect.not.stringContaining('mobility:')]);
-    }
-  },
-);
+it('a host whose TZ is no name of a zone gets times in UTC', async () => {
+  const { address } = await freshProgram();
+  const on = (...args: string[]) => run([...args, '--store', address], { env: { TZ: 'Nowhere/Town' } });
+  expect((await on('simulate', '--users', '1', '--days', '1')).code).toBe(0);
+  for (const args of [['pipeline', '--all'], ['status'], ['logs', '--since', '1h']]) {
+    const { code, stderr } = await on(...args);
+    expect([args, code, stderr]).toEqual([args, 0, expect.not.stringContaining('mobility:')]);
+  }
+});
 
 /** Runs a command with the given redirections of a shell. */
 const redirected = (redirections: string) => ({ through: ['bash', '-c', `exec "$@" ${redirections}`, 'bash'] });
