@@ -74,9 +74,9 @@ const readers: Record<string, (store: Store, user: Person) => Promise<unknown>> 
   documents: (store, user) => store.documents.list(user.id),
 };
 
-/** All that have more than their key: another value of a key is another row. */
+/** All but a table of keys only, since another key is another row, and one that only `migrate` reads. */
 const tables = (allTables as unknown as readonly Table<Record<string, unknown>>[]).filter(
-  ({ columns, key }) => Object.keys(columns).length > key.length,
+  ({ name }) => name !== 'erased_tokens' && name !== 'arrivals',
 );
 
 it.each(tables)('a row of $name with another value anywhere is refused', async ({ name, columns, key, indexes }) => {
