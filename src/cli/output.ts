@@ -4,6 +4,8 @@ import { oneLine, printable } from '../log/text.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { writeNewFile } from '../util/file-access.ts';
 
+export { counted } from '../log/text.ts';
+
 /** A stream as commands need it, such as `process.stdout`. */
 export interface Sink {
   write(text: string, done?: (error?: Error | null) => void): boolean;
@@ -226,9 +228,4 @@ export function table(texts: readonly (readonly string[])[], right: readonly num
 /** Columns that a text takes. Letters beyond the basic plane count as one. */
 function textWidth(text: string): number {
   return [...text].length;
-}
-
-/** `1 trip`, `2 trips`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }

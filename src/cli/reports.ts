@@ -1,10 +1,10 @@
 // What a pipeline run did, as people read it.
+import { quotedName } from '../diary/status/remedies.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { AllReport } from '../pipeline/run-all.ts';
 import type { UserReport } from '../pipeline/run-pipeline.ts';
 import type { StageReport } from '../pipeline/stage.ts';
 import { counted, table } from './output.ts';
-import { quotedName } from './status-text.ts';
 import { workTimeText } from './wording.ts';
 
 const headlines: Record<UserReport['status'], string> = {

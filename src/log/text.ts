@@ -61,3 +61,8 @@ export const listText = (texts: readonly string[]): string =>
 
 /** Seconds with six decimals, never below zero. */
 export const secondsText = (seconds: number): string => Math.max(seconds, 0).toFixed(6);
+
+/** `1 trip`, `2 trips`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}

@@ -1,7 +1,8 @@
 // The page of the operator: the state of the server, pending entries, people who need a reminder, requests for erasure.
 
 import { everyStatus } from '../diary/status/all-statuses.ts';
-import { type PersonState, troubles } from '../diary/status/person-status.ts';
+import type { PersonState } from '../diary/status/breakages.ts';
+import { troubles } from '../diary/status/person-status.ts';
 import { shownName } from '../model/user.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';

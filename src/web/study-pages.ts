@@ -1,6 +1,7 @@
 // The pages of managers: the people of a study, the reminder list, and one person with their steps and days.
 
-import { isTrouble, type Steps } from '../diary/status/person-status.ts';
+import type { Steps } from '../diary/status/breakages.ts';
+import { isTrouble } from '../diary/status/person-status.ts';
 import { csvLine } from '../export/formats/csv.ts';
 import { studyTexts } from '../model/study-texts.ts';
 import { readDay } from './me-days.ts';

@@ -49,8 +49,8 @@ async function show(context: CommandContext, { user, action, since = 0 }: Option
   const acts = all.filter(isMeant);
   const names = new Map<string, string>();
   if (acts.some(({ people }) => people.length > 0))
-    for await (const stand of everyStatus(store, { now: context.now() }))
-      names.set(stand.figures.audit_key, shownName(stand.user.user_email));
+    for await (const person of everyStatus(store, { now: context.now() }))
+      names.set(person.figures.audit_key, shownName(person.user.user_email));
   const shown = acts.map(({ people, ...act }) => ({
     ...act,
     people: people.map((key) => ({ key, user_email: names.get(key) ?? null })),

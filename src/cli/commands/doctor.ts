@@ -3,7 +3,10 @@ import { Command } from 'commander';
 import { clockText, durationText } from '../../diary/number-text.ts';
 import { readObservedDays, type TimeSpan } from '../../diary/observed-time.ts';
 import { everyStatus, readStatus } from '../../diary/status/all-statuses.ts';
-import type { BrokenStep, PersonStatus, StepName } from '../../diary/status/person-status.ts';
+import type { StepName } from '../../diary/status/breakages.ts';
+import type { BrokenStep, PersonStatus } from '../../diary/status/person-status.ts';
+import { findRemedy, quotedName, type Remedy } from '../../diary/status/remedies.ts';
+import { toStatusJson } from '../../diary/status/status-json.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { joinRefusal, readStudyToken } from '../../model/study.ts';
 import { tokenHash, type UserRecord } from '../../model/user.ts';
@@ -13,7 +16,7 @@ import { type Check, checkInstallation, checkRuns, isDead } from '../../upkeep/c
 import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { type Cure, chainRows, cureOf, quotedName, standJson } from '../status-text.ts';
+import { chainRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
 interface Options {
@@ -51,13 +54,15 @@ async function examine(context: CommandContext, { user: name, day, url }: Option
     if (!isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) throw error;
     const check = await joinCheck(store, name);
     if (check === null) throw error;
-    await context.output.result({ chain: null, broken: { link: 'joined', ...check } }, () => cureText('joined', check));
+    await context.output.result({ chain: null, broken: { link: 'joined', ...check } }, () =>
+      remedyText('joined', check),
+    );
     return { exitCode: 3 };
   }
 }
 
 /** Why a study lets nobody in with a token; null: it is no token of a study, or one that is let in. */
-async function joinCheck(store: Store, name: string): Promise<Cure | null> {
+async function joinCheck(store: Store, name: string): Promise<Remedy | null> {
   const token = readStudyToken(name);
   if (token === null) return null;
   const study = await store.studies.byJoinName(token.study);
@@ -82,18 +87,18 @@ async function examineUser(
   asked?: DayAsked,
 ): Promise<Outcome> {
   const shown = { now: context.now(), zone: context.zone };
-  const stand = await readStatus(store, user, shown);
-  const broken = killedRun(stand, shown.now) ?? stand.broken;
-  const cure = broken === null ? null : cureOf(stand, broken, shown);
+  const status = await readStatus(store, user, shown);
+  const broken = killedRun(status, shown.now) ?? status.broken;
+  const remedy = broken === null ? null : findRemedy(status, broken, shown);
   const isAsked = asked !== undefined && broken?.code !== 'damaged';
   const day = isAsked ? await pastDay(context, user, asked) : null;
-  const hole = day === null ? null : await holeOf(context, store, stand, day);
-  const json = { ...standJson(stand), broken: broken && { ...broken, ...cure }, ...(hole && { hole }) };
+  const hole = day === null ? null : await holeOf(context, store, status, day);
+  const json = { ...toStatusJson(status), broken: broken && { ...broken, ...remedy }, ...(hole && { hole }) };
   await context.output.result(json, () => {
-    const rows = table(chainRows(stand, broken, shown));
+    const rows = table(chainRows(status, broken, shown));
     const lines = [`${context.output.bold(user.user_email)}  ${user.uuid}`, rows];
-    if (broken !== null && cure !== null) lines.push(cureText(broken.link, cure));
-    if (hole !== null) lines.push(cureText('located', hole));
+    if (broken !== null && remedy !== null) lines.push(remedyText(broken.link, remedy));
+    if (hole !== null) lines.push(remedyText('located', hole));
     if (broken === null && hole === null) lines.push('the chain is whole');
     return withZone(lines.join('\n\n'), context.zone);
   });
@@ -129,7 +134,7 @@ async function holeOf(
   store: Store,
   { user }: PersonStatus,
   day: string,
-): Promise<Cure | null> {
+): Promise<Remedy | null> {
   const {
     days: [observed],
   } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: context.zone });
@@ -205,4 +210,4 @@ function checkText({ name, ok, text, next }: Check): string {
   return `${ok ? 'ok    ' : 'BROKEN'}  ${name.padEnd(8)}${text}${next === undefined ? '' : `\n                next: ${next}`}`;
 }
 
-const cureText = (link: string, { why, next }: Cure): string => `BROKEN  ${link}: ${why}\nnext:   ${next}`;
+const remedyText = (link: string, { why, next }: Remedy): string => `BROKEN  ${link}: ${why}\nnext:   ${next}`;

@@ -4,7 +4,9 @@ import { Command, Option } from 'commander';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { agoText, minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
-import { type PersonState, type PersonStatus, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
+import type { PersonState } from '../../diary/status/breakages.ts';
+import { type PersonStatus, troubles, usualSilentDays } from '../../diary/status/person-status.ts';
+import { toStatusJson } from '../../diary/status/status-json.ts';
 import { checkedName, importUsers, uuidError } from '../../import/register-people.ts';
 import { isUuid } from '../../model/ids.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -15,7 +17,7 @@ import { wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
-import { personStates, standJson } from '../status-text.ts';
+import { personStates } from '../status-text.ts';
 import { findStudy, isMember, refuseUnknownStudy } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
@@ -116,26 +118,26 @@ function listCommand(context: CommandContext): Command {
     .action(context.run((options: ListOptions) => list(context, options)));
 }
 
-type ListedUser = ReturnType<typeof standJson> & { trips?: number };
+type ListedUser = ReturnType<typeof toStatusJson> & { trips?: number };
 
 async function list(context: CommandContext, options: ListOptions): Promise<void> {
   const store = await context.store();
   const { counts = false, silent, state } = options;
-  const stands: PersonStatus[] = [];
+  const people: PersonStatus[] = [];
   const silentDays = silent ?? usualSilentDays;
-  for await (const stand of everyStatus(store, { now: context.now(), silentDays })) {
-    if (!isMember(stand.user, options) || !isOfWave(stand.user, options)) continue;
-    if (state !== undefined && !state.includes(stand.state)) continue;
-    if (options.askedErasure && typeof stand.figures.profile.erasure_asked_ts !== 'number') continue;
-    if (silent === undefined || ['silent', 'without_locations'].includes(stand.state)) stands.push(stand);
+  for await (const person of everyStatus(store, { now: context.now(), silentDays })) {
+    if (!isMember(person.user, options) || !isOfWave(person.user, options)) continue;
+    if (state !== undefined && !state.includes(person.state)) continue;
+    if (options.askedErasure && typeof person.figures.profile.erasure_asked_ts !== 'number') continue;
+    if (silent === undefined || ['silent', 'without_locations'].includes(person.state)) people.push(person);
   }
   // Those who need somebody first, of each state the longest first.
   const order = [...troubles, 'stopped', 'in_order'];
-  stands.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
+  people.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];
-  for (const stand of stands) {
-    const trips = counts ? (await correctedTrips(store).summary(stand.user.uuid)).count : undefined;
-    listed.push({ ...standJson(stand), ...(trips !== undefined && { trips }) });
+  for (const person of people) {
+    const trips = counts ? (await correctedTrips(store).summary(person.user.uuid)).count : undefined;
+    listed.push({ ...toStatusJson(person), ...(trips !== undefined && { trips }) });
   }
   if (listed.length === 0) await refuseUnknownStudy(context, options);
   await context.output.result({ users: listed }, () => withZone(listText(listed, context), context.zone));

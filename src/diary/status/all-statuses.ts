@@ -29,23 +29,23 @@ export async function* everyStatus(
 ): AsyncGenerator<PersonStatus, undefined> {
   for (let after = ''; ; ) {
     const which = { after, limit: pageSize };
-    let stands: PersonStatus[];
+    let statuses: PersonStatus[];
     try {
-      stands = (await store.users.figures(which)).map((figures) => deriveStatus(figures, options));
+      statuses = (await store.users.figures(which)).map((figures) => deriveStatus(figures, options));
     } catch (error) {
       if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-      stands = [];
-      for (const user of await store.users.list(which)) stands.push(await readStatus(store, user, options));
+      statuses = [];
+      for (const user of await store.users.list(which)) statuses.push(await readStatus(store, user, options));
     }
-    yield* stands;
-    if (stands.length < pageSize) return;
-    after = stands.at(-1)!.user.uuid;
+    yield* statuses;
+    if (statuses.length < pageSize) return;
+    after = statuses.at(-1)!.user.uuid;
   }
 }
 
 /** The status of a person with a damaged row: only their record is known. */
 function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
-  const stand = deriveStatus(
+  const status = deriveStatus(
     {
       user,
       registered_ts: user.update_ts,
@@ -60,5 +60,5 @@ function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
     },
     options,
   );
-  return { ...stand, state: 'behind', since: null, broken: { link: 'registered', code: 'damaged', since: null } };
+  return { ...status, state: 'behind', since: null, broken: { link: 'registered', code: 'damaged', since: null } };
 }

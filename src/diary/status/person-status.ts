@@ -9,57 +9,7 @@ import { affectsOf } from '../../model/keys.ts';
 import { believedAhead, day } from '../../model/time.ts';
 import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';
-
-/**
- * When each step last succeeded, in seconds since the epoch; null: never, or not known. Each step needs the steps
- * before it.
- */
-export interface Steps {
-  registered: Step;
-  /** By a study's link; people registered by an operator do not join. */
-  joined: Step;
-  /** A call with a good token; one that only reads is known to the hour. */
-  called: Step;
-  /** A put that was stored as a whole; `phone_ts`: its newest `write_ts`. */
-  pushed: Step;
-  /** A put that brought entries. */
-  stored: Step;
-  /** A put with a location; `phone_ts`: the newest location of all. */
-  located: Step;
-  /** A run moved pending entries. */
-  moved: Step;
-  /** A converter accepted an entry. */
-  converted: Step;
-  /** The last run, if it succeeded; `phone_ts`: the last reading of the phone's movement. */
-  analysed: Step;
-  /** `phone_ts`: the diary is final up to here. */
-  final: Step;
-  /** A phone or a page fetched days or trips; known to the hour. */
-  fetched: Step;
-}
-
-/** When a step last succeeded, by the server's clock and, if known, by the phone's. */
-export interface Step {
-  ts: number | null;
-  phone_ts?: number | null;
-}
-
-/** The name of a step. */
-export type StepName = keyof Steps;
-
-/**
- * States of people. `refused`: the phone is refused, and pushed nothing since. `never_began`: nothing was ever stored.
- * `silent`: no call for some days. `without_locations`: calls, but no location for some days. `behind`: pushed entries
- * are pending for long, or runs fail. `stopped`: the person ended the recording.
- */
-export type PersonState =
-  | 'in_order'
-  | 'silent'
-  | 'without_locations'
-  | 'never_began'
-  | 'refused'
-  | 'behind'
-  | 'stopped';
+import { type BreakageCode, breakages, type PersonState, type StepName, type Steps } from './breakages.ts';
 
 /**
  * The states that need a person's action, most urgent first; `never_began` counts only some days after the
@@ -71,34 +21,14 @@ export const troubles = ['refused', 'behind', 'without_locations', 'silent', 'ne
 export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>
   troubles.some((one) => one === state);
 
-/** Every cause of a failing step, with a sentence. */
-export const breakages = {
-  damaged: 'A row of the store cannot be read.',
-  unfinished: 'An erasure, or a copy from another store, has begun and not ended.',
-  stopped: 'The person stopped the recording on their page.',
-  no_token: 'There is no token that opens the account.',
-  never_called: 'No call of the phone ever arrived.',
-  refused: 'The phone sends a token that is refused.',
-  silent: 'The phone has stopped calling.',
-  limited: 'The phone exceeds a limit for one caller, and pushed nothing since.',
-  no_put: 'The phone calls but pushes nothing.',
-  nothing_stored: 'Puts arrive without new entries.',
-  clock_ahead: "The phone's clock is more than a day ahead: its entries are pending until that time.",
-  no_location: 'The phone pushes, but no locations.',
-  run_failed: 'The last run failed.',
-  run_stopped: 'A run was ended in the middle.',
-  not_run: 'Entries are pending, and no run takes them.',
-  program_fault: 'A converter of the program fails: its entries are rejected.',
-  set_aside: 'Entries that trips are made of are rejected.',
-} as const;
-
 /** The first failing step, its cause, and since when. */
 export interface BrokenStep {
   link: StepName;
-  code: keyof typeof breakages;
+  code: BreakageCode;
   since: number | null;
 }
 
+/** The status of a person. */
 export interface PersonStatus {
   user: UserRecord;
   state: PersonState;
@@ -142,7 +72,7 @@ export function deriveStatus(figures: PersonFigures, options: StatusOptions): Pe
   const [state, since] = deriveState(figures, chain, broken);
   const faults = figures.set_aside.reduce((sum, one) => sum + (one.reason === faultReason ? one.count : 0), 0);
   const waits = { waiting_s: pendingTime(figures, options.now), lag_s: measureLag(figures, options.now) };
-  return { user: figures.user, state, since, chain, broken: broken, figures, faults, ...waits };
+  return { user: figures.user, state, since, chain, broken, figures, faults, ...waits };
 }
 
 function toSteps({ user, registered_ts, profile, tokens, state }: PersonFigures): Steps {
@@ -169,15 +99,15 @@ function toSteps({ user, registered_ts, profile, tokens, state }: PersonFigures)
 const newest = (...times: (number | null | undefined)[]): number | null =>
   times.reduce<number | null>((a, b) => (b == null ? a : Math.max(a ?? b, b)), null);
 
-const brokenStep = (link: StepName, code: BrokenStep['code'], since: number | null): BrokenStep => ({
-  link,
+const brokenStep = (code: BreakageCode, since: number | null): BrokenStep => ({
+  link: breakages[code].step,
   code,
   since,
 });
 
 /** The first failing step. */
 function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOptions): BrokenStep | null {
-  if (figures.stage !== 'active') return brokenStep('registered', 'unfinished', null);
+  if (figures.stage !== 'active') return brokenStep('unfinished', null);
   const { called, stored } = chain;
   // People with imported data have no phone.
   const isImported = called.ts === null && stored.ts !== null && figures.tokens.length === 0;
@@ -194,16 +124,16 @@ function findCallFault(figures: PersonFigures, chain: Steps, options: StatusOpti
   const { profile, tokens } = figures;
   const { registered, called, pushed, stored } = chain;
   const stopped = stoppedSince(tokens, options.now);
-  if (stopped !== null) return brokenStep('joined', 'stopped', stopped);
+  if (stopped !== null) return brokenStep('stopped', stopped);
   const refused = Number(profile.last_refusal_ts ?? 0);
   const isOwn = profile.last_refusal_why !== 'unknown';
   if (refused > (pushed.ts ?? 0) && (isOwn || refused > (called.ts ?? 0) + strangersWait))
-    return brokenStep('called', 'refused', pushed.ts ?? called.ts ?? registered.ts);
+    return brokenStep('refused', pushed.ts ?? called.ts ?? registered.ts);
   const refusals = tokens.map((token) => refusalOf(token, options.now)?.since);
-  if (tokens.length > 0 && !refusals.includes(undefined)) return brokenStep('joined', 'no_token', newest(...refusals));
+  if (tokens.length > 0 && !refusals.includes(undefined)) return brokenStep('no_token', newest(...refusals));
   const heard = newest(called.ts, stored.ts);
-  if (heard === null) return brokenStep('called', 'never_called', registered.ts);
-  return heard < longAgo(options) ? brokenStep('called', 'silent', heard) : null;
+  if (heard === null) return brokenStep('never_called', registered.ts);
+  return heard < longAgo(options) ? brokenStep('silent', heard) : null;
 }
 
 function findPutFault({ user, profile }: PersonFigures, chain: Steps, options: StatusOptions): BrokenStep | null {
@@ -211,32 +141,30 @@ function findPutFault({ user, profile }: PersonFigures, chain: Steps, options: S
   const long = longAgo(options);
   const began = newest(registered.ts, user.joined_ts)!;
   const limited = Number(profile.last_limit_ts ?? 0);
-  if (limited > (pushed.ts ?? 0) && limited > options.now - day)
-    return brokenStep('pushed', 'limited', pushed.ts ?? began);
+  if (limited > (pushed.ts ?? 0) && limited > options.now - day) return brokenStep('limited', pushed.ts ?? began);
   const put = newest(pushed.ts, stored.ts) ?? began;
-  if (put < long) return brokenStep('pushed', 'no_put', put);
+  if (put < long) return brokenStep('no_put', put);
   if (pushed.ts === null) return null;
-  if ((stored.ts ?? began) < long) return brokenStep('stored', 'nothing_stored', stored.ts ?? began);
-  if ((pushed.phone_ts ?? 0) > pushed.ts + believedAhead) return brokenStep('stored', 'clock_ahead', pushed.ts);
+  if ((stored.ts ?? began) < long) return brokenStep('nothing_stored', stored.ts ?? began);
+  if ((pushed.phone_ts ?? 0) > pushed.ts + believedAhead) return brokenStep('clock_ahead', pushed.ts);
   const since = located.ts ?? user.sent_ts ?? began;
-  return since < long ? brokenStep('located', 'no_location', since) : null;
+  return since < long ? brokenStep('no_location', since) : null;
 }
 
 function findRunFault(figures: PersonFigures, { converted }: Steps, options: StatusOptions): BrokenStep | null {
   const { state, lease, waiting, set_aside } = figures;
   const { now } = options;
   const due = waiting.count > waiting.ahead || state.changed !== null || state.documents_due;
-  if (state.last_error !== null) return brokenStep('moved', 'run_failed', state.last_run_ts);
-  if (lease !== null && lease.expires_ts <= now && due) return brokenStep('moved', 'run_stopped', lease.expires_ts);
+  if (state.last_error !== null) return brokenStep('run_failed', state.last_run_ts);
+  if (lease !== null && lease.expires_ts <= now && due) return brokenStep('run_stopped', lease.expires_ts);
   const since = pendingSince(figures);
-  if (due && since !== null && since < now - longWait) return brokenStep('moved', 'not_run', since);
+  if (due && since !== null && since < now - longWait) return brokenStep('not_run', since);
   const faults = set_aside.filter(({ reason }) => reason === faultReason);
-  if (faults.length > 0)
-    return brokenStep('converted', 'program_fault', newest(...faults.map(({ last_ts }) => last_ts)));
+  if (faults.length > 0) return brokenStep('program_fault', newest(...faults.map(({ last_ts }) => last_ts)));
   const recent = set_aside.filter(({ last_ts }) => last_ts >= longAgo(options));
   const lost = recent.filter(({ key }) => key !== null && affectsOf(key) === 'trips');
   if (lost.reduce((sum, { count }) => sum + count, 0) < manySetAside) return null;
-  return brokenStep('converted', 'set_aside', converted.ts ?? newest(...lost.map(({ last_ts }) => last_ts)));
+  return brokenStep('set_aside', converted.ts ?? newest(...lost.map(({ last_ts }) => last_ts)));
 }
 
 /** Since when entries are pending: the first put after the last run. */
@@ -251,28 +179,8 @@ function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep |
   if (chain.stored.ts === null && user.sent_ts === undefined)
     return ['never_began', newest(chain.registered.ts, user.joined_ts)];
   if (broken === null) return ['in_order', null];
-  return [stateBy[broken.code], broken.since];
+  return [breakages[broken.code].state, broken.since];
 }
-
-const stateBy: Record<BrokenStep['code'], PersonState> = {
-  stopped: 'stopped',
-  refused: 'refused',
-  no_token: 'refused',
-  never_called: 'never_began',
-  silent: 'silent',
-  limited: 'without_locations',
-  no_put: 'without_locations',
-  nothing_stored: 'without_locations',
-  clock_ahead: 'without_locations',
-  no_location: 'without_locations',
-  run_failed: 'behind',
-  run_stopped: 'behind',
-  not_run: 'behind',
-  program_fault: 'behind',
-  set_aside: 'behind',
-  damaged: 'behind',
-  unfinished: 'behind',
-};
 
 /** Entries dated ahead by a wrong clock are pending until their time and do not count. */
 function pendingTime(figures: PersonFigures, now: number): number | null {

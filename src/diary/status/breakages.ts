@@ -1,0 +1,145 @@
+// The steps of a person's data, and the reasons why they stop: for each code the failing step, the state of the person
+// and a sentence.
+
+/**
+ * When each step last succeeded, in seconds since the epoch; null: never, or not known. Each step needs the steps
+ * before it.
+ */
+export interface Steps {
+  registered: Step;
+  /** By a study's link; people registered by an operator do not join. */
+  joined: Step;
+  /** A call with a good token; one that only reads is known to the hour. */
+  called: Step;
+  /** A put that was stored as a whole; `phone_ts`: its newest `write_ts`. */
+  pushed: Step;
+  /** A put that brought entries. */
+  stored: Step;
+  /** A put with a location; `phone_ts`: the newest location of all. */
+  located: Step;
+  /** A run moved pending entries. */
+  moved: Step;
+  /** A converter accepted an entry. */
+  converted: Step;
+  /** The last run, if it succeeded; `phone_ts`: the last reading of the phone's movement. */
+  analysed: Step;
+  /** `phone_ts`: the diary is final up to here. */
+  final: Step;
+  /** A phone or a page fetched days or trips; known to the hour. */
+  fetched: Step;
+}
+
+/** When a step last succeeded, by the server's clock and, if known, by the phone's. */
+export interface Step {
+  ts: number | null;
+  phone_ts?: number | null;
+}
+
+/** The name of a step. */
+export type StepName = keyof Steps;
+
+/**
+ * States of people. `refused`: the phone is refused, and pushed nothing since. `never_began`: nothing was ever stored.
+ * `silent`: no call for some days. `without_locations`: calls, but no location for some days. `behind`: pushed entries
+ * are pending for long, or runs fail. `stopped`: the person ended the recording.
+ */
+export type PersonState =
+  | 'in_order'
+  | 'silent'
+  | 'without_locations'
+  | 'never_began'
+  | 'refused'
+  | 'behind'
+  | 'stopped';
+
+/** A code of this table. */
+export type BreakageCode = keyof typeof breakages;
+
+/** Every reason. `remedies.ts` has the texts for operators, the texts of pages have those for managers. */
+export const breakages = {
+  damaged: {
+    step: 'registered',
+    state: 'behind',
+    text: 'A row of the store cannot be read.',
+  },
+  unfinished: {
+    step: 'registered',
+    state: 'behind',
+    text: 'An erasure, or a copy from another store, has begun and not ended.',
+  },
+  stopped: {
+    step: 'joined',
+    state: 'stopped',
+    text: 'The person stopped the recording on their page.',
+  },
+  no_token: {
+    step: 'joined',
+    state: 'refused',
+    text: 'There is no token that opens the account.',
+  },
+  never_called: {
+    step: 'called',
+    state: 'never_began',
+    text: 'No call of the phone ever arrived.',
+  },
+  refused: {
+    step: 'called',
+    state: 'refused',
+    text: 'The phone sends a token that is refused.',
+  },
+  silent: {
+    step: 'called',
+    state: 'silent',
+    text: 'The phone has stopped calling.',
+  },
+  limited: {
+    step: 'pushed',
+    state: 'without_locations',
+    text: 'The phone exceeds a limit for one caller, and pushed nothing since.',
+  },
+  no_put: {
+    step: 'pushed',
+    state: 'without_locations',
+    text: 'The phone calls but pushes nothing.',
+  },
+  nothing_stored: {
+    step: 'stored',
+    state: 'without_locations',
+    text: 'Puts arrive without new entries.',
+  },
+  clock_ahead: {
+    step: 'stored',
+    state: 'without_locations',
+    text: "The phone's clock is more than a day ahead: its entries are pending until that time.",
+  },
+  no_location: {
+    step: 'located',
+    state: 'without_locations',
+    text: 'The phone pushes, but no locations.',
+  },
+  run_failed: {
+    step: 'moved',
+    state: 'behind',
+    text: 'The last run failed.',
+  },
+  run_stopped: {
+    step: 'moved',
+    state: 'behind',
+    text: 'A run was ended in the middle.',
+  },
+  not_run: {
+    step: 'moved',
+    state: 'behind',
+    text: 'Entries are pending, and no run takes them.',
+  },
+  program_fault: {
+    step: 'converted',
+    state: 'behind',
+    text: 'A converter of the program fails: its entries are rejected.',
+  },
+  set_aside: {
+    step: 'converted',
+    state: 'behind',
+    text: 'Entries that trips are made of are rejected.',
+  },
+} as const satisfies Record<string, { step: StepName; state: PersonState; text: string }>;

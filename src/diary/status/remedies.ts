@@ -1,0 +1,150 @@
+// What an operator reads of a breakage: details, and the command or the question to the person that helps.
+import { counted, oneLine } from '../../log/text.ts';
+import { appIds } from '../../model/apps.ts';
+import type { PersonFigures } from '../../store/store.ts';
+import { agoText, minuteText } from '../number-text.ts';
+import { type BreakageCode, breakages } from './breakages.ts';
+import type { BrokenStep, PersonStatus } from './person-status.ts';
+
+/** What is wrong, in sentences, and what helps: a command, or a question to the person. */
+export interface Remedy {
+  why: string;
+  next: string;
+}
+
+/** The clock, seconds since the epoch, and the zone in which times are shown. */
+export interface Shown {
+  now: number;
+  zone: string;
+}
+
+interface Facts extends PersonFigures {
+  /** The name as a command line takes it. */
+  name: string;
+  /** The command that makes a new token. */
+  token: string;
+  /** When the breakage began, as a time. */
+  since: string;
+  /** When the phone called last, as a time with its age. */
+  called: string;
+  /** Rejected entries, for any reason, and those of them that failed in a converter. */
+  rejected: number;
+  faults: number;
+  shown: Shown;
+}
+
+/** Returns what broke a step, and what helps. */
+export function findRemedy(status: PersonStatus, broken: BrokenStep, shown: Shown): Remedy {
+  const { user, figures, chain, damage, faults } = status;
+  const name = quotedName(user.user_email);
+  const app = appIds.find((one) => figures.tokens.some(({ kind }) => kind === one));
+  const { detail, next } = remedies[broken.code]({
+    ...figures,
+    name,
+    token: `mobility users token ${name}${app === undefined ? '' : ` --app ${app}`} --qr`,
+    since: minuteText(broken.since ?? 0, shown.zone),
+    called: timeAndAge(chain.called.ts, shown),
+    rejected: countRejected(figures),
+    faults,
+    shown,
+  });
+  const why = damage ?? breakages[broken.code].text;
+  return { why: detail === undefined ? why : `${why} ${detail}`, next };
+}
+
+const phones = 'docs/phones.md';
+
+/** By code: what is known beside the sentence of the table, and what helps. */
+const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: string }> = {
+  damaged: ({ name }) => ({
+    next: `restore a backup, or leave the row out: mobility store check --user ${name} --leave-out`,
+  }),
+  unfinished: ({ name, stage }) => ({
+    next: stage === 'erasing' ? `mobility erase --user ${name}` : 'repeat the `mobility migrate`',
+  }),
+  stopped: ({ token }) => ({
+    next: `nothing: it is their wish; to record again, if they ask for it: ${token}`,
+  }),
+  no_token: ({ token, since }) => ({
+    detail: `The last one is refused since ${since}.`,
+    next: token,
+  }),
+  never_called: ({ name, token, tokens, user }) => {
+    if (tokens.length === 0 && user.study === undefined) return { detail: 'They have no token.', next: token };
+    return {
+      next: `ask ${name} to install the app and to open their link; can phones reach the server? mobility doctor --url https://…`,
+    };
+  },
+  refused: ({ name, token, profile, shown }) => ({
+    detail: `It is ${String(profile.last_refusal ?? 'a token')}, last tried ${agoText(Number(profile.last_refusal_ts), shown.now)}.`,
+    next:
+      profile.last_refusal_why === 'unknown'
+        ? `ask ${name} to type the token again, or give them a new one: ${token}`
+        : token,
+  }),
+  silent: ({ name }) => ({
+    next: `ask ${name}: is the phone on, the app installed and signed in, is it allowed to work in the background? (${phones}) Nothing on the server mends it`,
+  }),
+  limited: ({ profile }) => ({
+    detail: `The limit is ${String(profile.last_limit)}.`,
+    next: 'it sends again by itself; docs/configuration.md has the limits',
+  }),
+  no_put: ({ called }) => ({
+    detail: `Its last call came ${called}.`,
+    next: 'a proxy may refuse large bodies: mobility doctor --url https://…',
+  }),
+  nothing_stored: ({ name, rejected }) => ({
+    detail: `${counted(rejected, 'entry is', 'entries are')} set aside.`,
+    next: `mobility errors --user ${name}`,
+  }),
+  clock_ahead: ({ name, waiting, shown }) => {
+    const next = `ask ${name} to set date and time of the phone to automatic; no run can take what waits before`;
+    const { next_due_ts: due, ahead } = waiting;
+    if (due === null) return { next };
+    return {
+      detail: `The first of ${counted(ahead, 'entry', 'entries')} is due ${minuteText(due, shown.zone)}.`,
+      next,
+    };
+  },
+  no_location: ({ name, called }) => ({
+    detail: `It calls, last ${called}.`,
+    next: `ask ${name}: is location set to "always", the battery saver off, tracking on? (${phones}) Nothing on the server mends it`,
+  }),
+  run_failed: ({ name, state: { last_error } }) => ({
+    detail: String(last_error),
+    // Free disk space is needed first: no run helps before.
+    next: last_error?.includes('MOBILITY_STORE_FULL')
+      ? 'free space on the disk of the store; the next run goes on by itself'
+      : `mobility pipeline --user ${name} --debug`,
+  }),
+  run_stopped: ({ name, lease }) => ({
+    detail: `It was ${lease?.owner ?? 'another one'}.`,
+    next: `the next run goes on: mobility pipeline --user ${name}`,
+  }),
+  not_run: ({ name, waiting }) => ({
+    detail: `${counted(waiting.count - waiting.ahead, 'entry waits', 'entries wait')}.`,
+    next: `does the pipeline run? mobility pipeline --user ${name}`,
+  }),
+  program_fault: ({ name, faults }) => ({
+    detail: `${counted(faults, 'entry', 'entries')}; nothing is lost.`,
+    next: `mobility errors --user ${name} (after an update: mobility recover-errors --user ${name})`,
+  }),
+  set_aside: ({ name, rejected, profile: { client_app_version: app } }) => ({
+    detail: `${counted(rejected, 'entry', 'entries')} in all.${
+      typeof app === 'string' ? ` The app is version ${oneLine(app)}: an old one may be the cause.` : ''
+    }`,
+    next: `mobility errors --user ${name}`,
+  }),
+};
+
+/** Rejected entries of a person, for any reason. */
+export const countRejected = ({ set_aside }: Pick<PersonFigures, 'set_aside'>): number =>
+  set_aside.reduce((sum, { count }) => sum + count, 0);
+
+/** A name as a command line takes it. */
+export const quotedName = (name: string): string =>
+  /^[\w@.+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+
+/** `2024-03-12 08:14 (3 days ago)`; `never`. */
+export const timeAndAge = (ts: number | null, { now, zone }: Shown): string =>
+  ts === null ? 'never' : `${minuteText(ts, zone)} (${agoText(ts, now)})`;

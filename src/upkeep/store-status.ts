@@ -1,0 +1,160 @@
+// What `mobility status` shows of a whole store: people by state, rejected entries, arrivals, runs, and backups.
+import { shippedVersion } from '../analysis/segmenter.ts';
+import { everyStatus } from '../diary/status/all-statuses.ts';
+import type { PersonState } from '../diary/status/breakages.ts';
+import { isTrouble, type PersonStatus, troubles } from '../diary/status/person-status.ts';
+import { findRemedy } from '../diary/status/remedies.ts';
+import { readActs } from '../log/audit-log.ts';
+import { faultReason } from '../model/error-summary.ts';
+import { errorText } from '../model/mobility-error.ts';
+import { derivedDays } from '../model/pipeline-state.ts';
+import { day } from '../model/time.ts';
+import type { Store, Unfinished } from '../store/store.ts';
+
+/** The rejected entries of one reason. */
+export interface RejectedSum {
+  reason: string;
+  /** True: a converter failed; the program is at fault, not what was pushed. */
+  fault: boolean;
+  entries: number;
+  people: number;
+  last_ts: number;
+}
+
+/** A person who is not in order. */
+export interface TroubledPerson {
+  user_email: string;
+  uuid: string;
+  since: number | null;
+  why: string;
+  next: string;
+}
+
+/** Times are seconds since the epoch, lags s. */
+export interface StoreStatus {
+  store: string;
+  people: Record<'all' | PersonState, number>;
+  /** People who asked on their page to be erased. */
+  erasure_asked: number;
+  /** The people of each state that needs attention, the longest first. */
+  troubled: Record<(typeof troubles)[number], TroubledPerson[]>;
+  set_aside: RejectedSum[];
+  unfinished: Unfinished[];
+  arrivals: { last_ts: number | null; people_last_day: number; lag_median_s: number | null; lag_most_s: number | null };
+  run: {
+    last_ts: number | null;
+    /** People with work for a run, and the pending entries. */
+    with_work: number;
+    waiting: number;
+    /** People whose trips are of another version of the analysis; the next run derives them again. */
+    outdated: number;
+    /** The days of these people that it derives. */
+    outdated_days: number;
+    at_work: { user_email: string; owner: string; expires_ts: number }[];
+  };
+  disk: { bytes: number; free: number | null };
+  /** By the audit log; null: it shows none. */
+  backup_ts: number | null;
+  check_ts: number | null;
+}
+
+/** The clock, the zone of texts, the folder of the audit log, and where its failure is noted. */
+export interface StatusHost {
+  /** Seconds since the epoch. */
+  now: number;
+  zone: string;
+  silentDays: number;
+  logDir: string;
+  note: (text: string) => void;
+}
+
+/** Reads the status of every person once, and adds it up. */
+export async function readStoreStatus(store: Store, host: StatusHost): Promise<StoreStatus> {
+  const status: StoreStatus = {
+    store: store.address,
+    people: {
+      all: 0,
+      in_order: 0,
+      silent: 0,
+      without_locations: 0,
+      never_began: 0,
+      refused: 0,
+      behind: 0,
+      stopped: 0,
+    },
+    set_aside: [],
+    unfinished: [],
+    erasure_asked: 0,
+    troubled: { refused: [], behind: [], without_locations: [], silent: [], never_began: [] },
+    arrivals: { last_ts: null, people_last_day: 0, lag_median_s: null, lag_most_s: null },
+    run: { last_ts: null, with_work: 0, waiting: 0, outdated: 0, outdated_days: 0, at_work: [] },
+    disk: await store.disk(),
+    backup_ts: null,
+    check_ts: null,
+  };
+  const lags: number[] = [];
+  for await (const person of everyStatus(store, host)) {
+    addPerson(status, person, host);
+    addRejected(status.set_aside, person);
+    addRun(status.run, person, host.now);
+    if (person.lag_s !== null && person.figures.state.last_run_ts !== null) lags.push(person.lag_s);
+  }
+  for (const state of troubles) status.troubled[state].sort((a, b) => (a.since ?? 0) - (b.since ?? 0));
+  status.set_aside.sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
+  lags.sort((a, b) => a - b);
+  status.arrivals.lag_median_s = lags[Math.ceil(lags.length / 2) - 1] ?? null;
+  status.arrivals.lag_most_s = lags.at(-1) ?? null;
+  status.unfinished = await store.unfinished();
+  const acts = await readActs(host.logDir).catch((error) => {
+    host.note(`the audit log cannot be read: ${errorText(error)}`);
+    return [];
+  });
+  const last = (action: string) => acts.findLast((act) => act.action === action && act.outcome === 'done')?.ts ?? null;
+  return { ...status, backup_ts: last('backup'), check_ts: last('store check') };
+}
+
+function addPerson(status: StoreStatus, person: PersonStatus, host: StatusHost): void {
+  const { people, troubled, arrivals } = status;
+  const { user, state, since, broken, chain, figures } = person;
+  people.all += 1;
+  people[state] += 1;
+  if (typeof figures.profile.erasure_asked_ts === 'number') status.erasure_asked += 1;
+  if (isTrouble(state) && broken !== null) {
+    const { user_email, uuid } = user;
+    troubled[state].push({ user_email, uuid, since, ...findRemedy(person, broken, host) });
+  }
+  const pushed = chain.pushed.ts;
+  if (pushed === null) return;
+  arrivals.last_ts = Math.max(arrivals.last_ts ?? pushed, pushed);
+  if (pushed > host.now - day) arrivals.people_last_day += 1;
+}
+
+function addRejected(sums: RejectedSum[], { figures }: PersonStatus): void {
+  const own = new Set<RejectedSum>();
+  for (const { reason, count, last_ts } of figures.set_aside) {
+    let sum = sums.find((one) => one.reason === reason);
+    if (sum === undefined) {
+      sum = { reason, fault: reason === faultReason, entries: 0, people: 0, last_ts };
+      sums.push(sum);
+    }
+    sum.entries += count;
+    sum.last_ts = Math.max(sum.last_ts, last_ts);
+    own.add(sum);
+  }
+  for (const sum of own) sum.people += 1;
+}
+
+function addRun(run: StoreStatus['run'], { user, figures }: PersonStatus, now: number): void {
+  const { lease, waiting, state } = figures;
+  const { changed, documents_due, analysis_version: version, last_run_ts: ran } = state;
+  const isOutdated = version !== null && version !== shippedVersion;
+  if (waiting.count > waiting.ahead || changed !== null || documents_due || isOutdated) run.with_work += 1;
+  run.waiting += waiting.count;
+  if (isOutdated) {
+    run.outdated += 1;
+    run.outdated_days += derivedDays(state);
+  }
+  if (ran !== null) run.last_ts = Math.max(run.last_ts ?? ran, ran);
+  if (lease !== null && lease.expires_ts > now)
+    run.at_work.push({ user_email: user.user_email, owner: lease.owner, expires_ts: lease.expires_ts });
+}
