@@ -4,7 +4,7 @@ export { type Config, readConfig, settings } from './config.ts';
 export { type DiaryStore, readTripsOfDay, readTripsOfDays } from './diary/build-trip-documents.ts';
 export { type ChainStore, type CorrectedTrips, correctedTrips } from './diary/corrections/corrected-trips.ts';
 export { everyStatus, readStatus } from './diary/status/all-statuses.ts';
-export { breakages, type PersonState, type Step, type StepName, type Steps } from './diary/status/breakages.ts';
+export { breakages, type PersonState, type StepName, type Steps, type StepTime } from './diary/status/breakages.ts';
 export { type BrokenStep, deriveStatus, type PersonStatus, type StatusOptions } from './diary/status/person-status.ts';
 export type { TripFeatureCollection } from './diary/trip-features.ts';
 export { toFlatGeoJson } from './export/trips-geojson.ts';

@@ -29,7 +29,7 @@ it('the types are these, and all of the store', () => {
     DiaryStore Entry ErrorCode Identity JsonObject JsonValue KeyRow Level LocalDateTime Log Metadata
     OpenOptions PersonState PersonStatus PipelineOptions Place PlannedLeg PlannedStay Position
     PurgeReport Pushed PutCounts PutOptions RebuildReport RecoverOptions RecoverReport Section Segmented
-    SegmentedTrip Segmenter SimulateOptions StageReport StatusOptions Step StepName Steps Stop Stretch
+    SegmentedTrip Segmenter SimulateOptions StageReport StatusOptions StepName StepTime Steps Stop Stretch
     TimeRange TokenRecord Trip TripChange TripFeatureCollection TripRecord UserRecord UserReport
   `),
   );

@@ -6,31 +6,31 @@
  * before it.
  */
 export interface Steps {
-  registered: Step;
+  registered: StepTime;
   /** By a study's link; people registered by an operator do not join. */
-  joined: Step;
+  joined: StepTime;
   /** A call with a good token; one that only reads is known to the hour. */
-  called: Step;
+  called: StepTime;
   /** A put that was stored as a whole; `phone_ts`: its newest `write_ts`. */
-  pushed: Step;
+  pushed: StepTime;
   /** A put that brought entries. */
-  stored: Step;
+  stored: StepTime;
   /** A put with a location; `phone_ts`: the newest location of all. */
-  located: Step;
+  located: StepTime;
   /** A run moved pending entries. */
-  moved: Step;
+  moved: StepTime;
   /** A converter accepted an entry. */
-  converted: Step;
+  converted: StepTime;
   /** The last run, if it succeeded; `phone_ts`: the last reading of the phone's movement. */
-  analysed: Step;
+  analysed: StepTime;
   /** `phone_ts`: the diary is final up to here. */
-  final: Step;
+  final: StepTime;
   /** A phone or a page fetched days or trips; known to the hour. */
-  fetched: Step;
+  fetched: StepTime;
 }
 
 /** When a step last succeeded, by the server's clock and, if known, by the phone's. */
-export interface Step {
+export interface StepTime {
   ts: number | null;
   phone_ts?: number | null;
 }
