@@ -10,7 +10,7 @@ import { markup } from './pages/markup.ts';
 import { monthBeside, monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
-import { pageLinks, pageOf, readPeople } from './study-people.ts';
+import { pageLinks, readPeople, takePage } from './study-people.ts';
 import { banner, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 async function figures(call: StudyCall): Promise<WebAnswer> {
@@ -52,7 +52,7 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, query, note } = call;
   const words = t.study;
   const all = (await readPeople(store, study, now)).filter(({ state }) => state !== 'never_began');
-  const { chosen } = pageOf(all, query.page);
+  const { chosen } = takePage(all, query.page);
   const today = localDay(now, 'UTC');
   const slices = startSlices();
   const rows: { day: string; row: ReturnType<typeof markup> }[] = [];

@@ -16,9 +16,9 @@ import {
   isShown,
   needsReminder,
   pageLinks,
-  pageOf,
   readPeople,
   type StudyPerson,
+  takePage,
 } from './study-people.ts';
 import { baseMapOf } from './tiles.ts';
 import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
@@ -63,7 +63,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
     query.sort,
   );
   const rows: Markup[] = [];
-  const onPage = pageOf(chosen, query.page).chosen;
+  const onPage = takePage(chosen, query.page).chosen;
   await call.note(
     'list of people',
     onPage.map(({ figures }) => figures.audit_key),

@@ -51,14 +51,14 @@ export async function readPeople(store: Store, study: StudyRecord, now: number):
 const pageSize = 50;
 
 /** One page of a list, and the index of that page. */
-export function pageOf<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
+export function takePage<T>(all: readonly T[], page = '1'): { number: number; chosen: readonly T[] } {
   const number = Math.max(0, (Number.parseInt(page, 10) || 1) - 1);
   return { number, chosen: all.slice(number * pageSize, (number + 1) * pageSize) };
 }
 
 /** Links to the pages of a list of `count` people, each `href` plus its number. Empty if all fit on one page. */
 export function pageLinks(count: number, page: string | undefined, href: string, t: Texts): MarkupValue {
-  const { number } = pageOf([], page);
+  const { number } = takePage([], page);
   const pages = Array.from({ length: Math.ceil(count / pageSize) }, (_, i) => {
     const current = i === number && new Markup(' aria-current="page"');
     return markup`<a href="${href}${i + 1}"${current}>${i + 1}</a> `;

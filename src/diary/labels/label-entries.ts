@@ -6,6 +6,7 @@ import type { Trip } from '../../model/trip.ts';
 
 const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
+/** What a label is about. */
 export type LabelName = keyof typeof wordKeys;
 
 /** A label as the app writes it, in lower case with underscores; null for a text that cannot be one. */
