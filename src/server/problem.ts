@@ -114,8 +114,8 @@ function problemOfCore(error: MobilityError): Problem {
   }
   if (error.code === 'MOBILITY_BAD_REQUEST') return badRequest(error.message);
   if (error.code === 'MOBILITY_FORBIDDEN') return forbidden(error.message);
-  // Their erasure began after this call had found its caller.
-  if (error.code === 'MOBILITY_USER_UNKNOWN')
+  // The erasure of the caller began after this call had found them.
+  if (error.code === 'MOBILITY_USER_UNKNOWN' || error.code === 'MOBILITY_USER_EXISTS')
     return forbidden('no user is registered for this token any more; ask the operator for an account');
   return new Problem(500, failed, { code: error.code, cause: error });
 }

@@ -44,6 +44,20 @@ it('a put of several parts whose user is erased before the last is refused, and 
   await expectNothingOf(store, uuid);
 });
 
+it('a caller whose erasure begins between their token and their account is refused', async () => {
+  const store = await newStore();
+  const { user } = await store.users.register('ada', { now: 1 });
+  const disturbed = interposedStore(store, async (call) => {
+    if (call === 'users.register') await store.erase(user.uuid, { keepRecord: true });
+  });
+  const kit = await openKit({ store: disturbed });
+  try {
+    expect((await kit.post('/profile/create', { user: 'ada' })).status).toBe(403);
+  } finally {
+    await kit.close();
+  }
+});
+
 it.each(['dev', 'token'] as const)(
   'calls of a person who is being erased are refused, and the log does not name them: %s',
   async (auth) => {
