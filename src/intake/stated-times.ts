@@ -5,11 +5,11 @@ import { keys } from '../model/keys.ts';
 import { day, maxTime } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
-/** s; 1990-01-01. Nobody recorded a day before. */
+/** s; 1990-01-01: no phone recorded a day before. */
 const earliest = 631_152_000;
 /** s; a day that is stated while it lasts may end so much after its receipt. */
 const ahead = day;
-/** s; a longer trip or stay is a mistake, and costs whoever reads the days that it spans. */
+/** s; a longer trip or stay is a mistake, and each reader of its days pays for it. */
 export const longestStated = 7 * day;
 
 /**

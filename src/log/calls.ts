@@ -63,7 +63,7 @@ export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   ];
 }
 
-/** The step at which a put failed; null if no step is missing. */
+/** The step where a put failed; null if no step is missing. */
 export function missingStep(call: LoggedCall): string | null {
   return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
@@ -104,9 +104,22 @@ export class CallTracker {
 
 function newCall({ source, thread, time }: LogLine): LoggedCall {
   return {
-    ...{ source, thread, seen_ts: time, start_ts: null, end_ts: null, method: '', path: '' },
-    ...{ user_id: null, user_email: null, seconds: null, status: null, code: null, handler: null },
-    ...{ entries: 0, stored: null, notes: [] },
+    source,
+    thread,
+    seen_ts: time,
+    start_ts: null,
+    end_ts: null,
+    method: '',
+    path: '',
+    user_id: null,
+    user_email: null,
+    seconds: null,
+    status: null,
+    code: null,
+    handler: null,
+    entries: 0,
+    stored: null,
+    notes: [],
   };
 }
 

@@ -23,7 +23,7 @@ export interface Lines {
   text(): string;
 }
 
-const linesAtOnce = 500; // lines formatted in one go; other work gets its turn in between
+const linesAtOnce = 500; // lines formatted in one go; other work runs in between
 const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
 /** Creates a log whose lines go to `emit`; lines below `level` are never built. */

@@ -1,5 +1,5 @@
-// A log that collects the lines of one turn of the event loop, writes them in batches, and counts the lines it loses.
-import { setImmediate as turn } from 'node:timers/promises';
+// A log that collects the lines of one slice of the event loop, writes them in batches, and counts the lines it loses.
+import { setImmediate as nextSlice } from 'node:timers/promises';
 import { errorText } from '../model/mobility-error.ts';
 import { mapInSlices } from '../util/slices.ts';
 import { createStamp, fileLine } from './line-format.ts';
@@ -60,7 +60,7 @@ export function createQueue(options: QueueOptions) {
     }
   };
   const work = async (): Promise<void> => {
-    await turn();
+    await nextSlice();
     while (waiting.length > 0) await writeBatch();
     working = null;
   };

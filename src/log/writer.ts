@@ -122,7 +122,11 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
       settle();
     });
   const transport = new DailyRotateFile({
-    ...{ dirname, filename, extension: '.log', datePattern: 'YYYY-MM-DD', eol: '\n' },
+    dirname,
+    filename,
+    extension: '.log',
+    datePattern: 'YYYY-MM-DD',
+    eol: '\n',
     maxSize: Math.round(maxSizeMiB * 1024 * 1024),
     options: { flags: 'a+', mode: 0o600, flush: true, fs: { open: fs.open, close: fs.close, fsync: fs.fsync, write } },
   });
@@ -146,7 +150,8 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
   const [fd] = await once(stream, 'open');
   let lineBreak = endsWithinLine(fd) ? '\n' : '';
   return {
-    ...{ path: () => path, close },
+    path: () => path,
+    close,
     write: async (lines: string): Promise<void> => {
       const text = lineBreak + lines;
       lineBreak = '';

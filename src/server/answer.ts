@@ -28,7 +28,7 @@ export async function streamedAnswer(
   const pieces = answer[Symbol.asyncIterator]();
   // The first piece is made before the status is sent: an error that comes at once is answered as one.
   const first = await pieces.next();
-  // Nobody would read the pieces, and the call would stay open for ever.
+  // HEAD has no body: without a reader of the pieces the call would stay open for ever.
   if (call.method === 'HEAD') {
     await pieces.return?.();
     return new Response(null, { headers });

@@ -28,7 +28,7 @@ export interface AppParts {
   acts?: () => Promise<Act[]>;
   /** Version of the program, shown to the operator. Default: none. */
   version?: string;
-  /** Tiles behind the maps of pages. Default: none. */
+  /** Background tiles for the maps of pages. Default: none. */
   tiles?: Tiles | null;
   /** Takes exceptions with their stack; default: standard error. */
   errorOutput?: (text: string) => void;
@@ -38,7 +38,7 @@ export interface AppParts {
   bytes?: Partial<ByteLimits>;
   /** The N of scrypt for passwords of managers, in place of the default one. */
   passwordCost?: number;
-  /** Figures of calls, and the text of those of all processes; without them `GET /metrics` does not answer. */
+  /** Figures of the calls of this process, and the text for all processes. Without them `GET /metrics` is a 404. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
   /** Thread id of `log`, with which request ids begin. Default `w1`. */
   thread?: string;

@@ -18,8 +18,8 @@ export interface AuthMethod {
   /** True if `/profile/create` creates an account for the name in the token. */
   readonly registers: boolean;
   /**
-   * Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study lets
-   * nobody in.
+   * Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study
+   * admits no new member.
    */
   join?(token: string, from: JoinedFrom): Promise<UserRecord | null>;
 }
@@ -46,8 +46,8 @@ function devMethod(openRegistration: boolean): AuthMethod {
 }
 
 /**
- * Tokens made by `mobility users token`. They are looked up by their hash, so there is no comparison whose time tells
- * anything.
+ * Tokens made by `mobility users token`. They are looked up by their hash, so the time of a comparison reveals
+ * nothing.
  */
 function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number): AuthMethod {
   return {

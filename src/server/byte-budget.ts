@@ -83,7 +83,9 @@ export interface BodyShare {
    * caller leave no room, and with a 503 one if there is none.
    */
   hold(bytes: number): Promise<void>;
-  /** Counts the bytes as those of a caller. Throws a 429 `Problem` if other bodies of the caller leave no room. */
+  /**
+   * From now on the bytes count for this caller. Throws a 429 `Problem` if other bodies of the caller leave no room.
+   */
   belongsTo(userId: string): void;
   /** Resolves when this large body may be processed, until it is released. */
   slot(): Promise<void>;
@@ -110,7 +112,7 @@ export class ByteBudget {
     const ended = new Promise<never>((_, reject) => {
       end = reject;
     });
-    ended.catch(() => {}); // nobody may listen
+    ended.catch(() => {}); // a call may end without listening
     const holder: Holder & BodyShare = Object.assign(this.#holder('small', `network ${network}`, end), {
       ended,
       hold: (bytes: number) => this.#hold(holder, bytes),
@@ -304,7 +306,7 @@ export class ByteBudget {
     this.#queue.findLast(({ holder }) => counts.get(holder.owner) === most)!.refuse(noRoom());
   }
 
-  /** Lets bodies of the queue start as far as there is room, those of owners who hold least first. */
+  /** Lets bodies of the queue start as far as there is room, first for owners who hold least. */
   #startWaiting(): void {
     const held = ({ holder: { owner } }: { holder: Holder }): number =>
       [...this.#holders].reduce((sum, one) => sum + (one.pool === 'large' && one.owner === owner ? one.bytes : 0), 0);

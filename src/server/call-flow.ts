@@ -73,7 +73,11 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
 
     // 2. The body, within limits; the caller, if the body names them.
     const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
-      ...{ limit, json, tokenField, takesAnything, share: call.share },
+      limit,
+      json,
+      tokenField,
+      takesAnything,
+      share: call.share,
       ...(route.list !== undefined && { list: route.list }),
       isKnown: () => call.caller !== null,
       admit: async (token) => void (await sender.admit(token)),

@@ -12,14 +12,22 @@ export interface CallFigures {
   ended(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
   /** Entries by what became of them. */
   entries(counts: { inserted: number; updated: number; rejected: number }): void;
-  /** Somebody met a limit. */
+  /** A caller met a limit. */
   limitMet(limit: string): void;
 }
 
 /** Limits of callers, as answers with 429 name them. */
 const limitNames = [
-  ...['calls_per_minute', 'calls_per_day', 'bytes_per_minute', 'bytes_per_day', 'refused_per_minute'],
-  ...['waiting_entries', 'waiting_bytes', 'unsent_bytes', 'open_calls', 'open_streams'],
+  'calls_per_minute',
+  'calls_per_day',
+  'bytes_per_minute',
+  'bytes_per_day',
+  'refused_per_minute',
+  'waiting_entries',
+  'waiting_bytes',
+  'unsent_bytes',
+  'open_calls',
+  'open_streams',
 ];
 
 /** Status and cause of the calls of each route that are counted from 0 on. */
@@ -30,7 +38,7 @@ const firstSeries = [
   ['503', 'limit'],
 ] as const;
 
-/** Gauges of prom-client whose names end like those of counters. */
+/** Gauges of prom-client that are named like counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**

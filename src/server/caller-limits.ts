@@ -39,9 +39,13 @@ const mebibyte = 1024 * 1024;
  */
 export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
   return {
-    ...{ callsPerMinute: 3_000, callsPerDay: 100_000, refusedPerMinute: 30 },
-    ...{ bytesPerMinute: 512 * mebibyte, bytesPerDay: config.mibPerDay * mebibyte },
-    ...{ waitingEntries: config.waitingEntries, unknownKeys: 1_000 },
+    callsPerMinute: 3_000,
+    callsPerDay: 100_000,
+    refusedPerMinute: 30,
+    bytesPerMinute: 512 * mebibyte,
+    bytesPerDay: config.mibPerDay * mebibyte,
+    waitingEntries: config.waitingEntries,
+    unknownKeys: 1_000,
     studyBytesPerDay: 2_048 * mebibyte, // 5,000 phones on their first day, and no more than a disk can take
   };
 }
@@ -145,7 +149,7 @@ export class CallerCounts {
     const most = mostOpen[kind];
     if (open[kind] >= most) {
       const what = kind === 'calls' ? 'calls' : 'streamed answers';
-      const detail = `expected at most ${most} ${what} open at once; end one of those first`;
+      const detail = `expected at most ${most} ${what} open at once; end one of them first`;
       throw tooManyCalls(detail, 5, { limit: `open_${kind}`, most });
     }
     open[kind] += 1;
@@ -296,8 +300,13 @@ export class CallerCounts {
 }
 
 const newCaller = (): Caller => ({
-  ...{ open: { calls: 0, streams: 0 }, waiting: null, counted_ts: Number.NEGATIVE_INFINITY },
-  ...{ pages: 0, nextPages: [], keys: new Set(), noted: new Map() },
+  open: { calls: 0, streams: 0 },
+  waiting: null,
+  counted_ts: Number.NEGATIVE_INFINITY,
+  pages: 0,
+  nextPages: [],
+  keys: new Set(),
+  noted: new Map(),
 });
 
 /** Throws a 429 `Problem` if as many as `most`, unless it is 0, were used in the current window. */

@@ -1,4 +1,4 @@
-// Lines of standard output: a full disk behind it costs lines, which are counted, and never a call.
+// Lines of standard output: a full disk costs lines, which are counted, and never a call.
 import { createStamp, hostZone } from '../log/line-format.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';

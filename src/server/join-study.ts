@@ -65,7 +65,8 @@ const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % l
  * The same text for every refusal: it does not reveal which studies and subgroups exist. An open study shows itself by
  * admitting people, so that the answer may name a full hour: phones try again.
  */
-export const unknownToken = 'this token is not known, or its study admits nobody now; ask the operator for a new one';
+export const unknownToken =
+  'this token is not known, or its study admits no new members now; ask the operator for a new one';
 
 type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
 

@@ -5,7 +5,9 @@ import { type AnswerSchema, objectOf } from './schemas.ts';
 /** The JSON Schema of an answer to a call that failed (RFC 9457). */
 export const problemSchema: AnswerSchema = objectOf(
   {
-    ...{ type: { type: 'string' }, title: { type: 'string' }, detail: { type: 'string' } },
+    type: { type: 'string' },
+    title: { type: 'string' },
+    detail: { type: 'string' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
     code: { type: 'string', pattern: '^MOBILITY_[A-Z_]+$' },
     request_id: { type: 'string' },
@@ -107,12 +109,16 @@ function openCallOf(route: OpenRoute): object {
 
 /** What every call says of itself. */
 const toldOf = ({ summary }: Route | OpenRoute, tag: keyof typeof tags, parameters: readonly object[]): object => ({
-  ...{ summary, description: `${summary.replace(/\.$/, '')}.`, tags: [tag] },
+  summary,
+  description: `${summary.replace(/\.$/, '')}.`,
+  tags: [tag],
   ...(parameters.length > 0 && { parameters }),
 });
 
 const parameter = (place: 'path' | 'query', name: string, description?: string): object => ({
-  ...{ name, in: place, schema: { type: 'string' } },
+  name,
+  in: place,
+  schema: { type: 'string' },
   ...(place === 'path' && { required: true }),
   ...(description !== undefined && { description }),
 });

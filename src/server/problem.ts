@@ -9,7 +9,7 @@ export const retryAfterSeconds = 5;
 
 /** What a problem answer says besides its status and detail. */
 export interface ProblemOptions {
-  /** The code of the error behind it, if it has one. */
+  /** The code of the error that caused it, if there is one. */
   code?: ErrorCode;
   headers?: Record<string, string>;
   /** More members of the answer. */

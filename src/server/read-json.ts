@@ -72,7 +72,7 @@ function readWhole<Element>(
   return { value: { ...(value as JsonObject), [list.name]: [] }, list: elements.map(list.read) };
 }
 
-/** Parses a body whose list stands where it can be found; null for any other body, JSON or not. */
+/** Parses a body whose list can be found without parsing; null for any other body, JSON or not. */
 function* readListed<Element>(
   text: string,
   list: ListReader<Element>,
@@ -115,7 +115,7 @@ function* readListed<Element>(
   return { value: { ...value, [list.name]: [] }, list: elements };
 }
 
-/** Stands for the elements while the rest of a body is parsed. No sender knows it. */
+/** Takes the place of the elements while the rest of a body is parsed. No sender knows it. */
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {

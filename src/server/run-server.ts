@@ -128,7 +128,13 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const { createApp } = await import('./app.ts'); // the primary, which answers no calls, saves its memory
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
-    ...{ store, log, config, now, version, thread: threadId, audit: (act) => audit(config.logDir, act) },
+    store,
+    log,
+    config,
+    now,
+    version,
+    thread: threadId,
+    audit: (act) => audit(config.logDir, act),
     acts: () => readActs(config.logDir),
     tiles: config.tiles === '' ? null : await openTiles(config.tiles),
     ...(config.metrics && { metrics: metricsOfAll() }),

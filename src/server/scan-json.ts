@@ -23,7 +23,9 @@ export function extentOf(text: string, most: number): Extent {
 
 /** An element of a list. */
 export interface ElementEnd extends Extent {
-  /** Where its comma or the bracket of the list stands; -1 if the text ends first or another bracket closes. */
+  /**
+   * Position of its comma, or of the bracket that closes the list; -1 if the text ends first or another bracket closes.
+   */
   end: number;
   isLast: boolean;
 }
@@ -70,7 +72,7 @@ function endOfString(text: string, open: number): number {
 const scanLength = 64 * 1024; // characters scanned between two steps
 
 /**
- * The position behind the bracket that opens the first list of that name in an object; -1 if there is none, or its name
+ * The position after the bracket that opens the first list of that name in an object; -1 if there is none, or its name
  * is written with escapes.
  */
 export function* openingOf(text: string, name: string): Generator<void, number> {

@@ -75,8 +75,11 @@ export const schemas = {
   findEntries: bodyOf(
     {},
     {
-      ...{ key_list: namesOrNull, start_time: number, end_time: number },
-      ...{ key_time: textOrNull, key_local_date: textOrNull },
+      key_list: namesOrNull,
+      start_time: number,
+      end_time: number,
+      key_time: textOrNull,
+      key_local_date: textOrNull,
       max_entries: { type: ['integer', 'null'], minimum: 1 },
       trunc_method: { enum: ['first', 'last', 'sample', null] },
     },
@@ -85,7 +88,11 @@ export const schemas = {
 
 /** The schemas are the program's own: checking them against theirs would take most of the start of a process. */
 const ajv = new Ajv({
-  ...{ strict: true, allowUnionTypes: true, ownProperties: true, meta: false, validateSchema: false },
+  strict: true,
+  allowUnionTypes: true,
+  ownProperties: true,
+  meta: false,
+  validateSchema: false,
   verbose: true, // errors hold what was found
 });
 
@@ -114,8 +121,13 @@ function explain({ instancePath, keyword, message = 'to be right', params, data 
 type Explanation = (params: ErrorObject['params'], data: unknown) => [expected: string, found: string];
 
 const kinds: Readonly<Record<string, string>> = {
-  ...{ array: 'a list', object: 'an object', boolean: 'true or false', null: 'null' },
-  ...{ integer: 'a whole number', number: 'a number', string: 'a text' },
+  array: 'a list',
+  object: 'an object',
+  boolean: 'true or false',
+  null: 'null',
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'a text',
 };
 
 const explanations: Readonly<Record<string, Explanation>> = {

@@ -18,7 +18,10 @@ const recently = 3600; // s; runs of this time are counted
 
 /** Figures of all users together, before the first one is counted. Times are s. */
 const noCounts = () => ({
-  ...{ users: 0, waiting: 0, failed: 0, lastRun: 0 },
+  users: 0,
+  waiting: 0,
+  failed: 0,
+  lastRun: 0,
   /** How long entries wait that a run could take. */
   waitingAge: 0,
   /** Members of each study. */

@@ -67,7 +67,9 @@ export function answerWorkers(): void {
   });
 }
 
-/** In a worker: sends its figures to the primary that asks; returns the function for those of all workers as text. */
+/**
+ * In a worker: sends its figures to the primary that asks; returns the function for the figures of all workers as text.
+ */
 export function metricsOfWorkers(figures: () => Promise<object[]>): () => Promise<string> {
   const primary = cluster.worker!;
   primary.on('message', (message: unknown) => {

@@ -25,7 +25,7 @@ export interface Watched {
   cpu(): number | null;
 }
 
-/** Tells which worker has to be replaced. Times in ms of a clock that never goes back. */
+/** Decides which worker has to be replaced. Times in ms of a clock that never goes back. */
 export class WorkerWatch<W extends Watched> {
   private readonly heard = new Map<W, { at: number; cpu: number | null }>();
   private checked: number | null = null;

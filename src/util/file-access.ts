@@ -134,7 +134,7 @@ async function putInPlace({ path, at }: Draft): Promise<void> {
   try {
     await link(at, path).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') throw alreadyThere(path);
-      // Some file systems, such as those of memory cards, have no links. A rename would replace an existing file.
+      // Some file systems, such as FAT on memory cards, have no links. A rename would replace an existing file.
       await refuseExisting(path);
       await rename(at, path);
     });

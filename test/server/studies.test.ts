@@ -63,7 +63,7 @@ describe('a token that the app made', () => {
     await study({ total_limit: 0 });
     answers.push(await create(token));
     // All alike: a stranger who asks does not find out which studies and subgroups there are.
-    const text = 'this token is not known, or its study admits nobody now; ask the operator for a new one';
+    const text = 'this token is not known, or its study admits no new members now; ask the operator for a new one';
     expect(answers.map(({ status, json }) => [status, json.detail])).toEqual(answers.map(() => [403, text]));
     let people = 0;
     for await (const _ of everyUser(kit.store)) people += 1;

@@ -17,7 +17,9 @@ import type { Route, RouteCall } from './route.ts';
 const maxFoundEntries = 250_000;
 
 const foundEntry = objectOf({
-  ...{ _id: values.oid, user_id: values.uuid, data: { type: 'object' } },
+  _id: values.oid,
+  user_id: values.uuid,
+  data: { type: 'object' },
   metadata: objectOf({ key: { type: 'string' }, write_ts: values.time }),
 });
 const found = objectOf({

@@ -72,7 +72,7 @@ async function byDay(call: RouteCall): Promise<object> {
 /** Days of one call for observed time, which is worked out from the entries of the days too. */
 const mostDays = 62;
 
-/** The observed time of the caller's days, s, also of those without trips. */
+/** Observed time of each day of the caller, s, also of days without trips. */
 async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {
   if (startOfDay(to, 'UTC') - startOfDay(from, 'UTC') >= mostDays * day)
     throw badRequest(`expected at most ${mostDays} days for "observed"`);

@@ -9,8 +9,8 @@ import type { Problem } from '../problem.ts';
 import type { AnswerSchema, BodySchema } from '../schemas.ts';
 
 /**
- * What a route is given: an identified caller and the body they sent. A route touches the data of `caller` and of
- * nobody else.
+ * What a route is given: an identified caller and the body they sent. A route touches only the data of
+ * `caller`.
  */
 export interface RouteCall {
   caller: UserRecord;
@@ -59,9 +59,9 @@ export interface Dialect {
    */
   takesAnything?: true;
   /**
-   * Answers a failure so that the app keeps what it sent: some delete on any 4xx. Told what a phone of this family
-   * would get: 400, 403, 404 and 405 (below the path and for other methods, too), 413, 415, 429 (with `Retry-After`
-   * among its headers), 500 or 503.
+   * Answers a failure so that the app keeps what it sent: some delete on any 4xx. `problem` is what a phone of this
+   * family would get: 400, 403, 404 and 405 (below the path and for other methods, too), 413, 415, 429 (with
+   * `Retry-After` among its headers), 500 or 503.
    */
   refuse(problem: Problem, requestId: string): Response;
 }

@@ -79,7 +79,7 @@ it('a new link ends the old one: it admits nobody new, members stay and can set 
   const name = (await run('study', 'new-link', 'sunny')).stdout.trim();
   expect(name).toMatch(/^sunny-[a-z0-9]{8}$/);
   const old = await join(2);
-  expect([old.status, old.json.detail]).toEqual([403, expect.stringContaining('its study admits nobody now')]);
+  expect([old.status, old.json.detail]).toEqual([403, expect.stringContaining('its study admits no new members now')]);
   expect([(await push(1)).status, (await join(1)).json]).toEqual([200, { uuid }]);
   for (const file of ['sunny', name]) {
     expect((await kit.request(`/configs/${file}.nrel-op.json`)).json).toEqual({ version: 1 });
