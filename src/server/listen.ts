@@ -1,6 +1,6 @@
 // Listens for an app, within limits on time, headers and connections, and closes so that no running call is cut off.
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, BlockList } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, type BlockList, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { MobilityError } from '../model/mobility-error.ts';
@@ -13,6 +13,7 @@ const requestTimeout = 300_000; // ms for a whole request: a phone on a thin lin
 const keepAliveTimeout = 65_000; // ms that an idle connection stays, longer than proxies keep theirs
 const maxHeaderSize = 16 * 1024; // bytes
 const connectionsCheck = 5_000; // ms between checks for requests that are late
+const lingerTime = 1_000; // ms that a caller may send on after the last answer of a connection
 const idleCheck = 25; // ms between checks for connections that have become idle while closing
 
 /** How an app is bound to a port. */
@@ -58,6 +59,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     running.add(outgoing);
     outgoing.on('close', () => running.delete(outgoing));
     if (closing !== null) outgoing.shouldKeepAlive = false;
+    closeGently(incoming);
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
   const connections = new Connections(server, { most, mostPerAddress, proxies });
@@ -73,6 +75,23 @@ export async function serve(options: ServeOptions): Promise<Serving> {
       closing ??= drain(server, running, drainSeconds);
       return closing;
     },
+  };
+}
+
+/**
+ * Node closes a connection as soon as its last answer is written. If its caller still sends a body that was refused,
+ * the system resets the connection, and the answer is lost. Here the rest is read and dropped for a while.
+ */
+function closeGently(incoming: IncomingMessage): void {
+  const { socket } = incoming;
+  const close = Socket.prototype.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    if (incoming.complete || socket.destroyed) return close();
+    socket.end();
+    incoming.resume();
+    const timer = setTimeout(() => socket.destroy(), lingerTime);
+    incoming.once('end', close);
+    socket.once('close', () => clearTimeout(timer));
   };
 }
 
