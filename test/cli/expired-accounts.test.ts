@@ -2,19 +2,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { studySettings } from '../support/study.ts';
 import { freshProgram } from './kit.ts';
 
-const study = {
-  name: 'sunny',
-  join_names: ['sunny'],
-  created_ts: 1,
-  config: { version: 1 },
-  subgroups: ['a'],
-  joining: 'open' as const,
-  open: true,
-  hour_limit: 9,
-  total_limit: 9,
-};
+const study = studySettings({ config: { version: 1 }, subgroups: ['a'] });
 
 it.each(['', '--workers 2'])('a round removes an account that sent nothing, and logs it (%s)', async (words) => {
   const { folder, run, withStore } = await freshProgram();

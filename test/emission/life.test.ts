@@ -1,7 +1,6 @@
 // A participant's life with the app of today, through sockets: join by link, register, travel, drafts, processed trips,
 // labels that stay.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { StudySettings } from '../../src/model/study.ts';
 import { studyConfig } from '../../src/model/study-config.ts';
 import { type Serving, serve } from '../../src/server/listen.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
@@ -10,6 +9,7 @@ import { checkAnswer, config, type Kit, openKit } from '../server/kit.ts';
 import type { Opened } from '../store/contract.ts';
 import { describeOnServers, openOn } from '../store/servers.ts';
 import { pipeline } from '../support/diary.ts';
+import { studySettings } from '../support/study.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { type Card, joinByLink, openPhoneApp, type PhoneApp, type PhoneRow } from './phone-app.ts';
 
@@ -36,10 +36,7 @@ function served(subgroups: string[], open?: () => Promise<Opened>): void {
     kit = await openKit({ config: { ...config, auth: 'token' }, now: () => clock, wrap });
     store = wrap(kit.store);
     serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 5 });
-    const study: StudySettings = {
-      ...{ name: 'sunny', join_names: ['sunny'], subgroups, joining: 'open', open: true },
-      ...{ hour_limit: 5, total_limit: 5, created_ts: 1, config: null },
-    };
+    const study = studySettings({ subgroups });
     const address = `http://127.0.0.1:${serving.port}`;
     await store.studies.put({ ...study, config: studyConfig(study, { address, now: 1 }) });
     link = `emission://join?study_config=sunny&sub_group=${subgroups[0] ?? 'default'}`;

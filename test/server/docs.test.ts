@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/model/mobility-error.ts';
-import type { StudySettings } from '../../src/model/study.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
+import { studySettings } from '../support/study.ts';
 import { openKit } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
@@ -21,11 +21,7 @@ function examples(): { path: string; body: string; headers: Record<string, strin
 }
 
 /** The study of the examples. */
-const sunny: StudySettings = {
-  ...{ name: 'sunny', join_names: ['sunny'], subgroups: ['west'], joining: 'open', open: true },
-  ...{ hour_limit: 5, total_limit: 5, created_ts: 1 },
-  config: { version: 1 },
-};
+const sunny = studySettings({ subgroups: ['west'], config: { version: 1 } });
 
 describe('the manual of the server', () => {
   it('docs/errors.md explains every code once, in order', () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readStudyToken, type StudySettings } from '../../src/model/study.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import { everyUser } from '../../src/store/paging.ts';
+import { studySettings } from '../support/study.ts';
 import { androidLocation, config, type Kit, openKit } from './kit.ts';
 
 let kit: Kit;
@@ -14,19 +15,7 @@ afterEach(() => kit.close());
 const random = 'aB3'.repeat(10).padEnd(32, 'x');
 const token = `nrelop_sunny_west_${random}`;
 const study = (fields: Partial<StudySettings> = {}) =>
-  kit.store.studies.put({
-    ...{
-      name: 'sunny',
-      join_names: ['sunny'],
-      subgroups: ['west', 'east'],
-      joining: 'open',
-      open: true,
-      hour_limit: 5,
-      total_limit: 7,
-    },
-    ...{ created_ts: 1, config: null },
-    ...fields,
-  });
+  kit.store.studies.put(studySettings({ subgroups: ['west', 'east'], total_limit: 7, ...fields }));
 const create = (user: string) => kit.post('/profile/create', { user });
 
 describe('a token that the app made', () => {

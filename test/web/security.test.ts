@@ -13,6 +13,7 @@ import { csrfOf } from '../../src/web/sessions.ts';
 import { SignInLimits } from '../../src/web/sign-in-limits.ts';
 import { config, type Kit, now, openKit } from '../server/kit.ts';
 import { greyPixel, pmtiles } from '../support/pmtiles.ts';
+import { managerRecord, studySettings } from '../support/study.ts';
 import { tempFolder } from '../support/temp-folders.ts';
 
 let kit: Kit;
@@ -41,12 +42,9 @@ beforeAll(async () => {
   kit = await openKit({ tiles, now: () => clock, config: { ...config, auth: 'token' }, audit, passwordCost });
   const hash = await passwordHash(password, passwordCost);
   for (const name of ['sunny', 'windy']) {
-    await kit.store.studies.put({
-      ...{ name, join_names: [name], subgroups: [], joining: 'open', open: true },
-      ...{ hour_limit: 5, total_limit: 5, created_ts: 1, config: null },
-    });
-    const record = { name: `of-${name}`, studies: [name], operator: false, password: hash, created_ts: 1 };
-    await kit.store.managers.change(record.name, () => ({ ...record, failures: 0, locked_ts: 0, sessions: [] }));
+    await kit.store.studies.put(studySettings({ name }));
+    const record = managerRecord({ name: `of-${name}`, studies: [name], password: hash });
+    await kit.store.managers.change(record.name, () => record);
     await kit.store.users.register(`${name}@example.org`, { now, study: name });
     people[name] = await signedIn(name);
     people[`of-${name}`] = await managing(`of-${name}`);

@@ -6,6 +6,7 @@ import { type Serving, serve } from '../../../src/server/listen.ts';
 import { originFinder } from '../../../src/server/origin.ts';
 import { run as runOn, type Said } from '../../cli/kit.ts';
 import { androidLocation, config, countedCalls, type Kit, openKit } from '../../server/kit.ts';
+import { studySettings } from '../../support/study.ts';
 
 const day = 86_400;
 const midnight = Math.floor(1_710_000_000 / day) * day;
@@ -22,11 +23,7 @@ beforeEach(async () => {
 afterEach(() => kit.close());
 
 const study = (fields: Partial<StudySettings> = {}) =>
-  kit.store.studies.put({
-    ...{ name: 'sunny', join_names: ['sunny'], subgroups: [], joining: 'open', open: true },
-    ...{ hour_limit: 200, total_limit: 10_000, created_ts: 1, config: { version: 1 } },
-    ...fields,
-  });
+  kit.store.studies.put(studySettings({ hour_limit: 200, total_limit: 10_000, config: { version: 1 }, ...fields }));
 const tokenOf = (person: number, name = 'sunny'): string =>
   `nrelop_${name}_default_${String(person).padStart(32, '0')}`;
 const join = (person: number, name?: string) => kit.post('/profile/create', { user: tokenOf(person, name) });

@@ -5,21 +5,16 @@ import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { passwordHash } from '../../../src/web/password-hash.ts';
 import { androidLocation, config, now, openKit } from '../../server/kit.ts';
 import { describeOnServers, openOn } from '../../store/servers.ts';
+import { managerRecord, studySettings } from '../../support/study.ts';
 
 describeOnServers('on MongoDB', (server) => {
   it('a manager signs in, wrong passwords at once are all counted, and a person joins, pushes and asks for a day', async () => {
     const { store, dispose } = await openOn(server());
     const kit = await openKit({ store, config: { ...config, auth: 'token' } });
     try {
-      await store.studies.put({
-        ...{ name: 'sunny', join_names: ['sunny'], subgroups: [], joining: 'open', open: true },
-        ...{ hour_limit: 5, total_limit: 5, created_ts: 1, config: null },
-      });
+      await store.studies.put(studySettings());
       const password = await passwordHash('a password for tests');
-      await store.managers.change('mira', () => ({
-        ...{ name: 'mira', studies: ['sunny'], operator: false, password, created_ts: 1 },
-        ...{ failures: 0, locked_ts: 0, sessions: [] },
-      }));
+      await store.managers.change('mira', () => managerRecord({ password }));
       const signIn = (given: string) =>
         kit.request('/sign-in/study', {
           method: 'POST',

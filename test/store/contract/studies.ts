@@ -1,23 +1,16 @@
 // Contract: studies, joining them, and what is kept of tokens.
 import { expect, it } from 'vitest';
 import type { StudySettings } from '../../../src/model/study.ts';
+import { studySettings } from '../../support/study.ts';
 import { newId, same, type Use } from './kit.ts';
 
 const hash = (): string => `${newId()}${newId()}`.replaceAll('-', '');
 
 function settings(fields: Partial<StudySettings> = {}): StudySettings {
   const name = `s${newId().slice(0, 13)}`;
-  return {
-    ...{ name, join_names: [name] },
-    subgroups: ['a', 'B'],
-    joining: 'open',
-    open: true,
-    hour_limit: 100,
-    total_limit: 1000,
-    created_ts: 5.5,
-    config: { version: 3, 'a.b': { $c: '\u0000\ud800' } },
-    ...fields,
-  };
+  const config = { version: 3, 'a.b': { $c: '\u0000\ud800' } };
+  const limits = { hour_limit: 100, total_limit: 1000 };
+  return studySettings({ name, subgroups: ['a', 'B'], ...limits, created_ts: 5.5, config, ...fields });
 }
 
 export function studyTests(use: Use): void {

@@ -1,5 +1,6 @@
 // Calls every method of a store, for tests of the statements that they make.
 import type { Store } from '../../../src/store/store.ts';
+import { studySettings } from '../../support/study.ts';
 import { accept, battery, entry, fix, location, never, newPerson, refuse } from '../contract/kit.ts';
 
 /** Calls every method that has statements of its own. */
@@ -14,9 +15,7 @@ export async function useAll(store: Store): Promise<void> {
   await store.tokens.list(id);
   await store.tokens.revoke(id, 'x', { ts: 6, why: 'revoked' });
   await store.profiles.merge(id, { a: 1 });
-  const limits = { hour_limit: 9, total_limit: 9, created_ts: 1, config: null };
-  const joining = { joining: 'open', open: true } as const;
-  await store.studies.put({ name: 'sunny', join_names: ['sunny'], subgroups: [], ...joining, ...limits });
+  await store.studies.put(studySettings());
   const token = { hash: 'z', created_ts: 1, expires_ts: null };
   await store.studies.enrol({ study: 'sunny', subgroup: 'default', email: 'z', token, now: 1 });
   await store.studies.removeIdle('sunny', { limit: 1 });

@@ -7,6 +7,7 @@ import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { fix, newId, Person, same } from '../../../store/contract/kit.ts';
 import { usePlaces } from '../../../store/support/folders.ts';
+import { managerRecord, studySettings } from '../../../support/study.ts';
 
 const places = usePlaces();
 
@@ -82,10 +83,8 @@ const tables = (allTables as unknown as readonly Table<Record<string, unknown>>[
 it.each(tables)('a row of $name with another value anywhere is refused', async ({ name, columns, key, indexes }) => {
   const { folder, store } = await places.newStore();
   const [ada, ben] = [await fill(store, 'ada'), await fill(store, 'ben')];
-  const settings = { name: 'sunny', join_names: ['sunny'], subgroups: [], joining: 'open' as const, open: true };
-  await store.studies.put({ ...settings, hour_limit: 1, total_limit: 1, created_ts: 1, config: null });
-  const mira = { name: 'mira', studies: ['sunny'], operator: false, password: 'x', created_ts: 1 };
-  await store.managers.change('mira', () => ({ ...mira, failures: 0, locked_ts: 0, sessions: [] }));
+  await store.studies.put(studySettings());
+  await store.managers.change('mira', () => managerRecord());
   const isNobodys = ['studies', 'managers', 'feeds', 'feed_parts'].includes(name);
   const read = readers[name]!;
   const whole = await read(store, ben);
