@@ -4,6 +4,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { words } from './support/words.ts';
 
 const src = fileURLToPath(new URL('../src', import.meta.url));
 
@@ -16,23 +17,10 @@ interface Import {
 }
 
 /** Rooms of src, lowest first: a room imports itself and the rooms before it. */
-const rooms = [
-  ...[
-    'model',
-    'util',
-    'config.ts',
-    'log',
-    'store',
-    'transit',
-    'analysis',
-    'intake',
-    'diary',
-    'pipeline',
-    'emission',
-    'figures',
-  ],
-  ...['import', 'export', 'simulate', 'evaluate', 'upkeep', 'web', 'server', 'cli', 'index.ts'],
-];
+const rooms = words(`
+  model util config.ts log store transit analysis intake diary pipeline emission figures
+  import export simulate evaluate upkeep web server cli index.ts
+`);
 
 /** Further rules: files of `who` import of `room` only what `only` matches. */
 const doors: readonly { who: RegExp; room: RegExp; only: RegExp; why: string }[] = [

@@ -19,7 +19,10 @@ const ts = 1_700_000_000;
 function fix(data: JsonObject = {}, metadata: JsonObject = {}): Entry {
   return {
     metadata: {
-      ...{ key: 'background/filtered_location', write_ts: ts + 1, platform: 'android', time_zone: 'Europe/Berlin' },
+      key: 'background/filtered_location',
+      write_ts: ts + 1,
+      platform: 'android',
+      time_zone: 'Europe/Berlin',
       ...metadata,
     },
     data: { ts, latitude: 52.5, longitude: 13.4, accuracy: 10, altitude: 34, filter: 'time', ...data },

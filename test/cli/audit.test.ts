@@ -22,7 +22,9 @@ it('holds who did what to whose data with its outcome, and names nobody once the
     }>().acts;
   const ofAda = await acts('--user', ada);
   expect(ofAda.map(({ action, outcome }) => `${action}: ${outcome}`)).toEqual([
-    ...['users token: done', 'diary: done', 'export: done'],
+    'users token: done',
+    'diary: done',
+    'export: done',
   ]);
   expect(ofAda.map(({ how }) => how)).toContain('--day 2024-03-12');
   expect(ofAda.every(({ people }) => people[0]!.user_email === ada)).toBe(true);

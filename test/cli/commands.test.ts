@@ -272,7 +272,9 @@ describe('status', () => {
       'the analysis changed: the next run derives the trips of 4 days of 2 people again; see before: `mobility rebuild --all --dry-run`',
     );
     expect((await run(['status', '--json'])).json().run).toMatchObject({
-      ...{ outdated: 2, outdated_days: 4, with_work: 2 },
+      outdated: 2,
+      outdated_days: 4,
+      with_work: 2,
     });
     const one = await run(['pipeline', '--user', 'sim-t-1@example.org']);
     expect(one.stderr).toEqual(waits('2 days of 1 person'));

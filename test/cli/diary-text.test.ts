@@ -33,20 +33,35 @@ function record(
     source: 's',
   };
   const trip = {
-    ...{ id: `t${from}`, raw_trip: 'r', source: 's', start_ts: from, end_ts: to, zone_guessed: false },
-    ...{
-      start_zone: more.start_zone ?? 'UTC',
-      end_zone: more.end_zone ?? 'UTC',
-      start_loc: places[0],
-      end_loc: places[1],
-    },
-    ...{ duration: to - from, distance: 1000, start_place: place, end_place: place, stops: more.stops ?? [] },
+    id: `t${from}`,
+    raw_trip: 'r',
+    source: 's',
+    start_ts: from,
+    end_ts: to,
+    zone_guessed: false,
+    start_zone: more.start_zone ?? 'UTC',
+    end_zone: more.end_zone ?? 'UTC',
+    start_loc: places[0],
+    end_loc: places[1],
+    duration: to - from,
+    distance: 1000,
+    start_place: place,
+    end_place: place,
+    stops: more.stops ?? [],
     sections: more.sections ?? [section(from, to, 'PredictedModeTypes.WALKING', 1000)],
   } satisfies Trip;
   const carry = { resume_ts: to, started: false, raw_place: null, place: null };
   return {
-    ...{ id: trip.id, kind: 'trip', chain_ts: from, start_ts: from, end_ts: to, day: '2024-03-12', settled_ts: to },
-    ...{ trip, untracked: more.untracked ?? null, carry: carry as unknown as TripRecord['carry'] },
+    id: trip.id,
+    kind: 'trip',
+    chain_ts: from,
+    start_ts: from,
+    end_ts: to,
+    day: '2024-03-12',
+    settled_ts: to,
+    trip,
+    untracked: more.untracked ?? null,
+    carry: carry as unknown as TripRecord['carry'],
   };
 }
 

@@ -24,8 +24,10 @@ interface Made {
 
 /** What `study config` decides, whatever a file says. */
 const changed = {
-  ...{ url_abbreviation: 'sunny', version: expect.any(Number), ts: expect.any(Number) },
-  ...{ server: expect.objectContaining({ connectUrl: 'https://a.example/' }) },
+  url_abbreviation: 'sunny',
+  version: expect.any(Number),
+  ts: expect.any(Number),
+  server: expect.objectContaining({ connectUrl: 'https://a.example/' }),
 };
 
 describe('tokens', () => {
@@ -116,7 +118,11 @@ describe('tokens', () => {
     const owntracks = await made('owntracks');
     const inline = new URL(owntracks.link).searchParams.get('inline')!;
     expect(JSON.parse(Buffer.from(inline, 'base64').toString())).toMatchObject({
-      ...{ _type: 'configuration', mode: 3, url: 'https://a.example/pub', password: owntracks.token, username: 'ada' },
+      _type: 'configuration',
+      mode: 3,
+      url: 'https://a.example/pub',
+      password: owntracks.token,
+      username: 'ada',
     });
     const overland = await made('overland');
     expect(Object.fromEntries(new URL(overland.link).searchParams)).toEqual({
@@ -255,7 +261,9 @@ describe('studies', () => {
     };
     const first = await write();
     expect(first).toMatchObject({
-      ...{ version: 1, url_abbreviation: 'sunny', opcode: { autogen: true, subgroups: ['west'] } },
+      version: 1,
+      url_abbreviation: 'sunny',
+      opcode: { autogen: true, subgroups: ['west'] },
       server: { connectUrl: 'https://a.example/api/', aggregate_call_auth: 'user_only' },
     });
     expect(await write()).toEqual(first);

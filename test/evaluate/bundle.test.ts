@@ -11,6 +11,7 @@ import { dayRange, localDateTime, zoneOffset } from '../../src/model/time.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { freshProgram } from '../cli/kit.ts';
+import { words } from '../support/words.ts';
 
 const user = 'sim-case-1@example.org';
 
@@ -47,26 +48,15 @@ it('a case gives the trips of the diary on another machine, as evaluate finds', 
 const day = '2024-03-31'; // the clocks of Europe go forward
 const zone = 'Europe/Berlin';
 const home: LatLon = { latitude: 52.5, longitude: 13.4 };
-const known = new Set([
-  ...[
-    'phone_to_server',
-    'metadata',
-    'key',
-    'write_ts',
-    'platform',
-    'time_zone',
-    'origin',
-    'program',
-    'data',
-    'ts',
-    'latitude',
-    'longitude',
-  ],
-  ...['accuracy', 'sensed_speed', 'filter', 'type', 'confidence', 'confidence_level', 'transition', 'curr_state'],
-  ...['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown', 'low', 'medium', 'high', 'time'],
-  ...['android', 'ios', 'other', zone, 'background/location', 'background/filtered_location'],
-  ...['background/motion_activity', 'background/activity', 'statemachine/transition', 'distance'],
-]);
+const known = new Set(
+  words(`
+    phone_to_server metadata key write_ts platform time_zone origin program data ts latitude longitude
+    accuracy sensed_speed filter type confidence confidence_level transition curr_state stationary walking
+    running cycling automotive unknown low medium high time android ios other background/location
+    background/filtered_location background/motion_activity background/activity statemachine/transition
+    distance
+  ${zone}`),
+);
 
 it('nothing of the person passes: far away, other dates, known fields and words only, the clock as it went', () => {
   const platforms = fc.constantFrom('android' as const, 'ios' as const);

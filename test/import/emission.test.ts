@@ -22,7 +22,9 @@ describe('import of an e-mission database', () => {
     expect(json()).toMatchObject({
       read: pushed + 2 * (10 + 3),
       stored: pushed + 2,
-      ...{ known: 0, doubled: 20, set_aside: 0 },
+      known: 0,
+      doubled: 20,
+      set_aside: 0,
       left_behind: 4,
       users: madeUp.people.map(({ user_email, uuid }) => ({ user_email, user_id: uuid, registered: true })),
     });

@@ -102,8 +102,12 @@ it('logs the result of each entry, and records the last put in the profile', asy
     `Stored entries of user = ${user}, inserted = 1, updated = 0, rejected = 1`,
   ]);
   expect(await store.profiles.get(user)).toEqual({
-    ...{ last_put_ts: now(), last_stored_ts: now(), last_located_ts: now(), waiting_since_ts: now() },
-    ...{ last_phone_data_ts: 5, last_location_ts: 5 },
+    last_put_ts: now(),
+    last_stored_ts: now(),
+    last_located_ts: now(),
+    waiting_since_ts: now(),
+    last_phone_data_ts: 5,
+    last_location_ts: 5,
   });
 });
 

@@ -43,10 +43,22 @@ describe('a call', () => {
     expect(open).toEqual([]);
     expect(done).toEqual([
       {
-        ...{ source: 'server', thread: 'w1-1', method: 'POST', path: '/usercache/put', handler: 'userCache.put' },
-        ...{ seen_ts: noon, start_ts: noon, end_ts: noon + 9 / 16, seconds: 0.5, status: 200, code: null },
-        ...{ user_id: user, user_email: 'ada@example.org' },
-        ...{ entries: 3, stored: { inserted: 1, updated: 1, rejected: 1 }, notes: [] },
+        source: 'server',
+        thread: 'w1-1',
+        method: 'POST',
+        path: '/usercache/put',
+        handler: 'userCache.put',
+        seen_ts: noon,
+        start_ts: noon,
+        end_ts: noon + 9 / 16,
+        seconds: 0.5,
+        status: 200,
+        code: null,
+        user_id: user,
+        user_email: 'ada@example.org',
+        entries: 3,
+        stored: { inserted: 1, updated: 1, rejected: 1 },
+        notes: [],
       },
     ]);
     expect(callOutcome(done[0]!)).toBe('ok');

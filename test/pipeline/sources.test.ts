@@ -155,8 +155,15 @@ describe('sources that overlap', () => {
 
 describe('choosing', () => {
   const at = (ts: number): Location => ({
-    ...{ ts, latitude: 0, longitude: 0, altitude: null, accuracy: 5, speed: null },
-    ...{ sampling: 'distance' as const, zone: 'UTC', zoneGuessed: false },
+    ts,
+    latitude: 0,
+    longitude: 0,
+    altitude: null,
+    accuracy: 5,
+    speed: null,
+    sampling: 'distance' as const,
+    zone: 'UTC',
+    zoneGuessed: false,
   });
   const times = fc
     .uniqueArray(fc.integer({ min: 0, max: 5000 }), { maxLength: 40 })

@@ -7,6 +7,7 @@ import { routes } from '../../src/server/routes/all-routes.ts';
 import type { Store } from '../../src/store/store.ts';
 import { webRoutes } from '../../src/web/routes.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
+import { words } from '../support/words.ts';
 import { type Answered, androidLocation, type Kit, noLimits, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
@@ -53,13 +54,12 @@ const pushes: Record<string, (i: number) => Promise<Answered>> = {
 };
 
 /** Routes that store no entries. The form for labels needs a trip; the test of pages sends it. */
-const others = [
-  ...['/usercache/get', '/timeline/getTrips/:date', '/pipeline/get_complete_ts', '/pipeline/get_range_ts'],
-  ...['/profile/create', '/profile/get', '/profile/update', '/result/metrics/timestamp'],
-  ...['/result/metrics/local_date', '/result/metrics/yyyy_mm_dd', '/datastreams/find_entries/timestamp'],
-  ...['/datastreams/find_entries/local_date', '/me/label'],
-  ...['get', 'insert', 'update', 'delete'].map((name) => `/customlabel/${name}`),
-];
+const others = words(`
+  /usercache/get /timeline/getTrips/:date /pipeline/get_complete_ts /pipeline/get_range_ts /profile/create
+  /profile/get /profile/update /result/metrics/timestamp /result/metrics/local_date
+  /result/metrics/yyyy_mm_dd /datastreams/find_entries/timestamp /datastreams/find_entries/local_date
+  /me/label /customlabel/get /customlabel/insert /customlabel/update /customlabel/delete
+`);
 
 it('every route is listed here as one that stores entries or one that does not', async () => {
   await open();

@@ -87,7 +87,11 @@ describe('recovery', () => {
     const times = (ts: number) => ({ first_ts: ts, last_ts: ts, tries: 1, received_ts: ts });
     /** Set aside at `ts`, as programs did that kept no identity with entries of too many keys. */
     const unnamed = (id: string, entry: Entry, ts: number): ErrorRow => ({
-      ...{ id, entry: entry as unknown as JsonValue, identity: null, reason: 'too_many_keys', message: 'm' },
+      id,
+      entry: entry as unknown as JsonValue,
+      identity: null,
+      reason: 'too_many_keys',
+      message: 'm',
       ...times(ts),
     });
 

@@ -43,7 +43,11 @@ beforeAll(async () => {
   await run('pipeline', '--all');
   store = await openStore(program.address);
   app = createApp({
-    ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' }, now: () => clock },
+    store,
+    log: silentLog,
+    console: () => {},
+    config: { ...config, auth: 'token' },
+    now: () => clock,
     version: '1.2.3',
     audit: async (act) => void acts.push(act),
   });

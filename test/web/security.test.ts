@@ -117,7 +117,10 @@ it.each(inOrder)('$method $path lets in $who and nobody else', async (route) => 
   const phone = await token('sunny', 'owntracks', null);
   const own = { person: people.sunny!, study: people['of-sunny']!, manager: people['of-sunny']! }[who as 'person'];
   const strangers: Record<string, Browser> = {
-    ...{ nobody, revoked, windy: people.windy!, 'of-windy': people['of-windy']! },
+    nobody,
+    revoked,
+    windy: people.windy!,
+    'of-windy': people['of-windy']!,
     phone: { cookie: `mobility-days=${phone}`, csrf: csrfOf(phone) },
     invented: { cookie: 'mobility-days=x; mobility-study=of-sunny.x', csrf: csrfOf('x') },
     other: who === 'person' ? people['of-sunny']! : people.sunny!,

@@ -153,7 +153,11 @@ describe('between two rides', () => {
       ...moving({ from: still.to + 1230, to: still.to + 1800, east: 60_000 }),
     ];
     const { records } = analyse({
-      ...{ userId: 'u', locations, events: [], carry: null, loadedUntil: Number.POSITIVE_INFINITY },
+      userId: 'u',
+      locations,
+      events: [],
+      carry: null,
+      loadedUntil: Number.POSITIVE_INFINITY,
       motions: [
         ...motions(0, 1200, 'IN_VEHICLE'),
         ...motions(1230, still.to - 30, 'STILL'),

@@ -31,7 +31,9 @@ const anyTime = fc.oneof(
 );
 const anyEntry: fc.Arbitrary<Entry> = fc
   .record({
-    ...{ key: fc.constantFrom(...keys), write_ts: anyTime, n: fc.nat(9) },
+    key: fc.constantFrom(...keys),
+    write_ts: anyTime,
+    n: fc.nat(9),
     ts: fc.oneof(fc.constant('same'), anyTime, fc.constantFrom(-100 * day, 100 * day), fc.constant(null)),
     zone: fc.oneof(fc.constant(undefined), fc.constantFrom('Europe/Berlin', 'Asia/Tokyo', 'Nowhere/Land')),
   })
@@ -94,7 +96,10 @@ const move = step('move', moving, async ({ ahead, limit }, { user, model, now })
   same(
     { moved: names(moved), failed: names(failed), ...counts, more },
     {
-      ...{ moved: gone.sort(), failed: refused.sort(), ...numbers, more: false },
+      moved: gone.sort(),
+      failed: refused.sort(),
+      ...numbers,
+      more: false,
     },
   );
   expect(marked.documents).toBe(marks.documents);
@@ -146,7 +151,8 @@ const documents = step(
       return before === undefined ? 'inserted' : 'updated';
     });
     same(await user.leased((lease) => store.documents.apply(user.id, { put, remove }, lease)), {
-      ...{ results, removed },
+      results,
+      removed,
     } as never);
   },
 );
@@ -184,8 +190,11 @@ const erase = step('erase', fc.constant(null), async (_, { store, user, model, n
 
 const anyQuery: fc.Arbitrary<EntryQuery> = fc
   .record({
-    ...{ time: fc.constantFrom('write_ts' as const, 'ts' as const), descending: fc.boolean() },
-    ...{ limit: fc.constantFrom(1, 3, 500), from: fc.option(anyTime), to: fc.option(anyTime) },
+    time: fc.constantFrom('write_ts' as const, 'ts' as const),
+    descending: fc.boolean(),
+    limit: fc.constantFrom(1, 3, 500),
+    from: fc.option(anyTime),
+    to: fc.option(anyTime),
     keys: fc.option(fc.subarray(keys)),
   })
   .map(({ from, to, keys, ...query }) => {

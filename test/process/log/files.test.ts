@@ -321,7 +321,11 @@ describe('a fault', () => {
       resume = resolve;
     });
     const { log, close } = createQueue({
-      ...{ level: 'debug', threadId: 'w1', zone: 'UTC', now: () => noon / 1000, warn: () => {} },
+      level: 'debug',
+      threadId: 'w1',
+      zone: 'UTC',
+      now: () => noon / 1000,
+      warn: () => {},
       write: (lines) => blocked.then(() => void texts.push(lines)),
     });
     const long = 'x'.repeat(10_000);

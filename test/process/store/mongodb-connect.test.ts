@@ -32,13 +32,15 @@ describe('an address', () => {
   });
 
   it.each([
-    ...['mongodb://', 'mongodb://me:secret@host:not-a-port/x', 'mongodb://me:secret@host/?noSuchOption=1'],
-    ...['mongodb://me:secret@host/bad.name', 'mongodb://me:secret@host/my%20study', 'mongodb://me:secret@host/%zz'],
-    ...[
-      'mongodb://me:secret@host/admin',
-      'mongodb://me:secret@host/local',
-      `mongodb://me:secret@host/${'x'.repeat(64)}`,
-    ],
+    'mongodb://',
+    'mongodb://me:secret@host:not-a-port/x',
+    'mongodb://me:secret@host/?noSuchOption=1',
+    'mongodb://me:secret@host/bad.name',
+    'mongodb://me:secret@host/my%20study',
+    'mongodb://me:secret@host/%zz',
+    'mongodb://me:secret@host/admin',
+    'mongodb://me:secret@host/local',
+    `mongodb://me:secret@host/${'x'.repeat(64)}`,
   ])('%s that cannot be read is refused without its password', async (address) => {
     const error = await openMongoEngine(address).catch((thrown) => thrown);
     expect(error).toMatchObject({ code: 'MOBILITY_STORE_ADDRESS' });

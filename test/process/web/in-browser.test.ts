@@ -50,7 +50,10 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await writeFile(tiles, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
     const app = createApp({
       tiles: await openTiles(tiles),
-      ...{ store, log: silentLog, console: () => {}, config: { ...config, auth: 'token' } },
+      store,
+      log: silentLog,
+      console: () => {},
+      config: { ...config, auth: 'token' },
       now: () => Date.parse(`${day}T12:00:00Z`) / 1000 + 3 * 86_400 + performance.now() / 1000,
     });
     serving = await serve({ app, host: '127.0.0.1', port: 0, drainSeconds: 1 });

@@ -45,8 +45,12 @@ export function peopleTests(use: Use): void {
     const [figures] = await use.store.users.figures({ uuid: user.uuid });
     expect(figures).toMatchObject({
       user: { ...user, sent_ts: 8 },
-      ...{ registered_ts: 5.5, stage: 'active', audit_key: expect.stringMatching(/^[0-9a-f-]{36}$/) },
-      ...{ profile: { last_put_ts: 8 }, tokens: [{ hash }], lease: { owner: 'a run' } },
+      registered_ts: 5.5,
+      stage: 'active',
+      audit_key: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      profile: { last_put_ts: 8 },
+      tokens: [{ hash }],
+      lease: { owner: 'a run' },
       waiting: { count: 2, ahead: 1, next_due_ts: 9e9 },
       set_aside: [{ key: null, reason: 'shape', count: 1, last_ts: 8 }],
     });

@@ -29,7 +29,9 @@ const dropped = (chain_ts: number, fields: Partial<TripRecord> = {}): TripRecord
 /** A trip as its outline shows it, with more. */
 const tripOf = (...modes: string[]) =>
   ({
-    ...{ start_zone: 'Europe/Berlin', start_loc: [9.0512345678901, -48.5], end_loc: [9.25, 0.1 + 0.2] },
+    start_zone: 'Europe/Berlin',
+    start_loc: [9.0512345678901, -48.5],
+    end_loc: [9.25, 0.1 + 0.2],
     sections: modes.map((sensed_mode, distance) => ({ sensed_mode, distance, coordinates: [[9, 48]] })),
   }) as unknown as TripRecord['trip'];
 

@@ -55,15 +55,25 @@ it('a name or label cannot act as HTML', () => {
     end_zone: 'UTC',
     start_loc: [1, 2],
     end_loc: [1, 2],
-    ...{ duration: 60, distance: 5, sections: [], stops: [] },
+    duration: 60,
+    distance: 5,
+    sections: [],
+    stops: [],
   } as unknown as Trip;
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
   const said = { user_input: { mode_confirm: hostile }, additions: [] };
   const labels = { ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
   const t = textsFor();
   const day = {
-    ...{ observed: observed!, trips: [trip], began: [trip], before: null, after: null, completeUntil: null, labels },
-    ...{ flagged: [], now: 1e9 },
+    observed: observed!,
+    trips: [trip],
+    began: [trip],
+    before: null,
+    after: null,
+    completeUntil: null,
+    labels,
+    flagged: [],
+    now: 1e9,
     placeAt: namedPlaces(groupPlaces('u', staysBetweenTrips([trip]), [{ ts: 60, name: hostile }]), t, false),
   };
   const page = dayFile(hostile, day, t, [null, null]);
