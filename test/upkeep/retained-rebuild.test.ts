@@ -1,10 +1,11 @@
-// After the raw data of a person who left are gone, nothing changes their days: no rebuild and no new version.
+// After the raw data of a person who left are gone, only a correction of that person changes their days.
 import { expect, it } from 'vitest';
 import { shippedSegmenter } from '../../src/analysis/segment.ts';
 import { readDays } from '../../src/diary/read-days.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { retain } from '../../src/upkeep/retain-user.ts';
+import { correction } from '../support/corrections.ts';
 import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
@@ -26,22 +27,29 @@ function restAfter(ride: readonly Entry[]): Entry[] {
   );
 }
 
-it('no run, rebuild, new version or second call changes a day', async () => {
+const options = { log: memoryLog(), now: () => now };
+const removed = { ...options, before: t0 + 30 * day, what: 'raw' } as const;
+
+/** Three days of a person, derived, whose raw data are gone. `shown`: the days and trips as people see them. */
+async function retainedDays() {
   const store = await newStore();
   await store.users.register('ada', { uuid: user, now: 1 });
   const life = Array.from({ length: 3 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   await put(store, user, [...life.flat(), ...restAfter(life.at(-1)!)]);
   await pipeline(store, user);
-  const shown = async (): Promise<unknown> => {
+  const shown = async () => {
     const from = new Date(t0 * 1000).toISOString().slice(0, 10);
     const to = new Date((t0 + 4 * day) * 1000).toISOString().slice(0, 10);
     const days = await readDays(store, { uuid: user }, { from, to }, now);
     return [days.map(({ observed }) => observed), (await derived(store, user)).chain];
   };
   const before = await shown();
-  const options = { log: memoryLog(), now: () => now };
-  const removed = { ...options, before: t0 + 30 * day, what: 'raw' } as const;
   expect((await retain(store, user, removed)).entries).toBeGreaterThan(100);
+  return { store, life, shown, before };
+}
+
+it('no run, rebuild, new version or second call changes a day', async () => {
+  const { store, shown, before } = await retainedDays();
   expect(await shown()).toEqual(before);
   await rebuild(store, user, options);
   expect(await shown()).toEqual(before);
@@ -49,5 +57,31 @@ it('no run, rebuild, new version or second call changes a day', async () => {
   expect(await shown()).toEqual(before);
   await retain(store, user, removed);
   await rebuild(store, user, options);
+  expect(await shown()).toEqual(before);
+});
+
+it('entries that come late change no day', async () => {
+  const { store, life, shown, before } = await retainedDays();
+  const late = life[1]!.filter((_, i) => i % 3 > 0);
+  await put(store, user, late);
+  await pipeline(store, user);
+  expect(await shown()).toEqual(before);
+  await put(store, user, pushedRide(android, 1.4 * day, 6000, 10));
+  await pipeline(store, user);
+  await rebuild(store, user, options);
+  expect(await shown()).toEqual(before);
+});
+
+it('a correction of the person changes a day, through every rebuild, until it is undone', async () => {
+  const { store, shown, before } = await retainedDays();
+  const trip = (await store.trips.byDay(user, { from: '1970-01-01', to: '9999-12-31' }))[1]!;
+  await put(store, user, [correction(now, { kind: 'drop', ts: (trip.start_ts + trip.end_ts) / 2 })]);
+  await pipeline(store, user);
+  const corrected = await shown();
+  expect(corrected).not.toEqual(before);
+  await rebuild(store, user, { ...options, segmenter: { ...shippedSegmenter, version: 'another' } });
+  expect(await shown()).toEqual(corrected);
+  await put(store, user, [correction(now + 1, { kind: 'undo', of: now })]);
+  await pipeline(store, user);
   expect(await shown()).toEqual(before);
 });
