@@ -26,7 +26,7 @@ const defaultStretchSize = 5000;
 /** The first stretch is small: most runs end in it. Each after it is twice as large, up to the size above. */
 const firstStretchSize = 500;
 
-/** Entries read at a time in search of one that is not set aside. */
+/** Entries read at a time in search of one that is not excluded. */
 const entriesAtOnce = 500;
 
 /** Stored links read at a time: they are compared with the new ones, so all of a stretch are held anyway. */
@@ -91,7 +91,7 @@ function changedRange(
     feedsDiffer(state, feeds);
   if (anew) return everything;
   const changed = unionOf(state.changed, exclusionChange(state.set_aside, setAside));
-  // A location decides on those of other sources near it, see `chooseLocations`.
+  // A location decides which locations of other sources near it count, see `chooseLocations`.
   const near = changed && {
     from: changed.from - sourceReach,
     to: Math.min(changed.to + sourceReach, Number.MAX_VALUE),
@@ -106,7 +106,7 @@ interface Work {
   changed: TimeRange;
   source: NonNullable<PipelineState['locations_from']>;
   completeBefore: number | null;
-  /** Where it reads entries: without what is set aside. */
+  /** Where it reads entries: without the excluded ones. */
   read: StretchStore;
   setAside: readonly Exclusion[];
 }
@@ -164,7 +164,7 @@ class Analysis {
     }
   }
 
-  /** Stores the links from `from` on; true when nothing behind them can differ. */
+  /** Stores the links from `from` on; true if no later link can differ. */
   private async write(
     from: number,
     { records, latest }: Pick<AnalyseOutput, 'records' | 'latest'>,
@@ -210,8 +210,8 @@ class Analysis {
   }
 
   /**
-   * Up to when the diary is whole, after the last link's `carry`. What was complete and is no more leaves documents
-   * behind.
+   * Up to when the diary is complete, by the `carry` of the last link. If it was complete before and is not now,
+   * documents are left over.
    */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
@@ -244,7 +244,8 @@ class Analysis {
   }
 
   /**
-   * Counts what is different. What a stretch removed behind its last link, the next may bring again: it is judged then.
+   * Counts what is different. The next stretch may bring back links that this one removed after its last link: they are
+   * compared then.
    */
   private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
     const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;

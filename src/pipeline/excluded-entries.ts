@@ -1,4 +1,4 @@
-// Entries that a correction sets aside: the analysis reads the timeseries as if they were not there.
+// Entries that a correction excludes: the analysis reads the timeseries as if they were not there.
 
 import { holding } from '../diary/corrections/read-corrections.ts';
 import { timeMeant } from '../intake/converters/convert.ts';
@@ -23,7 +23,7 @@ export function exclusionsIn(corrections: readonly Stated[]): Exclusion[] {
 
 const textOf = (one: Exclusion): string => JSON.stringify(one);
 
-/** The time in which more or less is set aside than before. */
+/** The time in which other entries are excluded than before. */
 export function exclusionChange(before: readonly Exclusion[], after: readonly Exclusion[]): TimeRange | null {
   const [old, fresh] = [new Set(before.map(textOf)), new Set(after.map(textOf))];
   const changed = [...before.filter((one) => !fresh.has(textOf(one))), ...after.filter((one) => !old.has(textOf(one)))];
@@ -33,7 +33,7 @@ export function exclusionChange(before: readonly Exclusion[], after: readonly Ex
   );
 }
 
-/** The timeseries without what is set aside; a page of it may be shorter than its limit, and empty. */
+/** The timeseries without excluded entries; a page of it may be shorter than its limit, and empty. */
 export function withoutExcluded<T extends Pick<Timeseries, 'find'>>(timeseries: T, setAside: readonly Exclusion[]): T {
   if (setAside.length === 0) return timeseries;
   const find: Timeseries['find'] = async (userId, query) => {
@@ -45,7 +45,7 @@ export function withoutExcluded<T extends Pick<Timeseries, 'find'>>(timeseries: 
   return { ...timeseries, find };
 }
 
-/** True for an entry that is set aside. */
+/** True for an excluded entry. */
 export function isExcluded({ start_ts, end_ts, source, token_id }: Exclusion, entry: Entry): boolean {
   if (token_id !== undefined && token_id !== entry.metadata.token_id) return false;
   const ts = timeIn(entry);
@@ -53,7 +53,7 @@ export function isExcluded({ start_ts, end_ts, source, token_id }: Exclusion, en
   return source === undefined || sourceNames(entry).includes(source);
 }
 
-/** null also for an entry that its converter refuses: the analysis reads it neither. */
+/** null also for an entry that its converter refuses: the analysis does not read it either. */
 function timeIn(entry: Entry): number | null {
   try {
     return timeMeant(entry);

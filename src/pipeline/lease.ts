@@ -9,8 +9,8 @@ export interface HeldLease {
   readonly state: PipelineState;
   /** The present lease. */
   current(): Lease;
-  /** Stops renewing and releases the lease, unless a write has released it already (`given back`). */
-  end(given?: 'given back'): Promise<void>;
+  /** Stops renewing and releases the lease, unless a write has released it already (`released`). */
+  end(how?: 'released'): Promise<void>;
 }
 
 /**
@@ -50,10 +50,10 @@ export async function holdLease(
     held: {
       state: taken.state,
       current: () => lease,
-      async end(given) {
+      async end(how) {
         clearInterval(timer);
         await renewing;
-        if (given === undefined) await store.leases.release(lease);
+        if (how === undefined) await store.leases.release(lease);
       },
     },
   };

@@ -14,7 +14,7 @@ import type { RunContext, Stage } from './stage.ts';
 const entriesAtOnce = 1_000;
 
 /**
- * An entry is accepted as it came, and found by the time that its converter reads; a refusal has a reason and a text.
+ * Accepts an entry unchanged, with the data time that its converter reads; a rejection has a reason and a message.
  */
 const judge: Judge = (entry) => {
   try {
@@ -32,7 +32,7 @@ function faultText(error: unknown): string {
   return `${error.name}: ${error.message}${place === undefined ? '' : ` at ${place}`}`;
 }
 
-/** Moves what waits, oldest pushes first, page by page. */
+/** Moves pending entries, oldest pushes first, page by page. */
 export const moveToLongTerm: Stage = {
   name: 'move to long term',
   async run(context) {
@@ -56,7 +56,7 @@ export const moveToLongTerm: Stage = {
   },
 };
 
-/** Takes over the marks into the state that the run works with. Documents show incidents, whose trips do not change. */
+/** Adds the dirty range to the state of the run. Documents are due after incidents, too, although no trip changes. */
 function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;
   state.changed = unionOf(state.changed, changed);

@@ -1,5 +1,5 @@
-// Reads the locations that trips are made of, stretch by stretch: those of the phone, and of other sources where it has
-// none.
+// Reads the locations that trips are derived from, stretch by stretch: the phone's, and locations of other sources
+// where the phone has none.
 import {
   type BySource,
   chooseLocations,
@@ -27,7 +27,7 @@ export interface LocationReader {
   userId: string;
   /** The key of the phones' locations. Others are always raw. */
   key: string;
-  /** Guesses zones of these locations, of those that were written without one. */
+  /** Guesses the zones of locations that were written without one. */
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
 }
 

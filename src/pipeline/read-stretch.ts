@@ -98,9 +98,9 @@ async function readAll<T>(
 }
 
 /**
- * Zones of locations that were written without one: of a phone's that of the user's entry nearest in `write_ts`, the
- * earlier of two equally near; else that of the coordinate. Other apps and imports name none, and may tell of another
- * time and place than the phone does.
+ * Zones of locations that were written without one. A location of a phone gets the zone of the user's entry nearest in
+ * `write_ts`, the earlier of two equally near ones; without such an entry, the zone at the coordinate. Other apps and
+ * imports name no zone, and may report another time and place than the phone.
  */
 async function zonesOf(
   store: StretchStore,

@@ -38,7 +38,7 @@ export interface AllReport {
   stages: StageReport[];
   /** The first users that failed. */
   failures: UserReport[];
-  /** Whose run took longest; null: nobody had work. */
+  /** The longest run; null: no user had work. */
   longest: { user_id: string; seconds: number } | null;
 }
 
@@ -148,7 +148,7 @@ function addStage(stages: StageReport[], { stage, seconds, counts, problems = []
   sum.counts = { ...before, ...Object.fromEntries(added) };
 }
 
-/** The report of a stage without its list of trips: that of a first run over years is long. */
+/** The report of a stage without its list of trips, which is long after a first run over years. */
 export function withoutChanges({ changes: _, ...rest }: StageReport): StageReport {
   return rest;
 }

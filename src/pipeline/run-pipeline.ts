@@ -72,7 +72,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       await runStages(stages, context, report, options.onStage);
       done = true;
     } finally {
-      await taken.held.end(done ? 'given back' : undefined);
+      await taken.held.end(done ? 'released' : undefined);
     }
   } catch (error) {
     // The user was erased meanwhile, or an erasure or a copy of the user has not ended.

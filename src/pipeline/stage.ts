@@ -53,7 +53,7 @@ export interface StageResult {
   counts: Counts;
   /** Trips that came, went or changed. */
   changes?: TripChange[];
-  /** Things left out so that the rest could go on. */
+  /** What was left out so that the run could finish. */
   problems?: string[];
 }
 

@@ -14,8 +14,8 @@ import { endOfRun, type RunContext, type Stage, type StageResult } from './stage
 
 /**
  * Writes the documents of the window and removes those that are obsolete, in one transaction with the state. Only days
- * whose trips changed are built again. A document that would come out the same is left alone, so that `write_ts` tells
- * news. Documents alone go: entries that phones pushed under the same key stay.
+ * whose trips changed are built again. A document that would stay the same is not written, so that its `write_ts` is
+ * the time of its last change. Only documents are removed: entries that phones pushed under the same key stay.
  */
 export const writeDocuments: Stage = {
   name: 'documents',
@@ -72,9 +72,9 @@ export const writeDocuments: Stage = {
 };
 
 /**
- * The days to build: all of the window, unless the run knows which trips changed. Then from the first to the last of
- * the days of these trips, that of the trip before them, whose document says when the next one begins, and those that
- * have no document yet. null: none.
+ * The days to build: all of the window, unless the run knows which trips changed. Then from the first to the last of:
+ * the days of these trips, the day of the trip before them, whose document has the start of the next trip, and days
+ * without a document. null: none.
  */
 function daysToBuild(
   changedTrips: RunContext['changedTrips'],

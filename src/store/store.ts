@@ -20,11 +20,11 @@ export { initialPipelineState, type Lease, type PipelineState } from '../model/p
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
- * Everything the service keeps. Users are named by UUID; no method but those of `users`, `tokens`, `studies` and
- * `managers` reads across users.
+ * Everything the service keeps. Users are named by UUID; only methods of `users`, `tokens`, `studies` and `managers`
+ * read across users.
  *
  * Rows are written only about admitted users, from registration to erasure. Every method that writes checks this in its
- * own transaction. It rejects with `MOBILITY_USER_UNKNOWN` for anybody else, or with `MOBILITY_LEASE_LOST` if it works
+ * own transaction. It rejects with `MOBILITY_USER_UNKNOWN` for other users, or with `MOBILITY_LEASE_LOST` if it works
  * under a lease.
  *
  * Every promise resolves after its effect is durable. After `close` every method rejects with `MOBILITY_STORE_CLOSED`.
@@ -54,14 +54,14 @@ export interface Store {
   /**
    * Removes the user from every collection; returns the rows that there were in each. Repeatable after an interruption.
    * `keepRecord`: the row in `users` stays, so that a name finds the user until the caller has done the rest.
-   * `keepTraces`: bytes of what was removed may stay in files until the next erasure without it, of anybody or nobody.
+   * `keepTraces`: bytes of removed rows may stay in files until the next erasure without it, of any user.
    */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
   /** Users whose erasure, or copy from another store, has begun and not ended, by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
   /** Resolves when a small write and a small read work. */
   ping(): Promise<void>;
-  /** What the store takes on disk, and what is free there; null: the server does not tell. */
+  /** What the store takes on disk, and what is free there; null: the server does not report it. */
   disk(): Promise<{ bytes: number; free: number | null }>;
   /** Finishes running calls and releases all resources. A second close does nothing. */
   close(): Promise<void>;
@@ -111,7 +111,7 @@ export interface UserRegistry {
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** False from the first step of an erasure on, and until a copy of the user is complete. */
   isActive(uuid: string): Promise<boolean>;
-  /** What is kept about users, by UUID, ascending: of one, or of those after `after`, in one read for all of them. */
+  /** What is kept about users, by UUID, ascending: of one user, or of the users after `after` in one read. */
   figures(which: { uuid: string } | { after?: string; limit: number }): Promise<PersonFigures[]>;
   /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */
   list(page: { after?: string; limit: number }): Promise<UserRecord[]>;
@@ -133,14 +133,14 @@ export interface PersonFigures {
   /** `erasing` and `arriving`: see `Store.unfinished`. */
   stage: 'active' | Unfinished['stage'];
   profile: JsonObject;
-  /** Those of phones and scripts. */
+  /** Tokens of phones and scripts. */
   tokens: TokenRecord[];
   state: PipelineState;
-  /** The last lease, also one that has ended and was never given back; null: it was. */
+  /** The last lease, even if it has expired; null: it was released. */
   lease: Lease | null;
-  /** Waiting entries, and those in them that wait for a time that their phone's clock had before. */
+  /** Pending entries; `ahead` of them wait until the time that their phone's clock showed. */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
-  /** What was set aside, by key and reason, and when last. */
+  /** Rejected entries by key and reason, and the time of the last. */
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
 }
 
@@ -177,7 +177,7 @@ export interface Studies {
   hasErased(study: string, hash: string): Promise<boolean>;
   /** Lets such a token join again; false if it is none. */
   readmit(study: string, hash: string): Promise<boolean>;
-  /** Removes the study and the list of these tokens. Returns how many members it has; then nothing was removed. */
+  /** Removes the study and the list of such tokens. If the study has members, removes nothing. Returns their number. */
   remove(name: string): Promise<number>;
   /**
    * Removes accounts of people who joined the study by its link at a time in `[from, to)` and of whom the store has no
@@ -222,7 +222,7 @@ export interface Feeds {
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
   /**
-   * Sets the fields of `fields`, and those of `defaults` that do not exist yet. Atomic. Returns the whole profile.
+   * Sets the fields of `fields`, and fields of `defaults` that do not exist yet. Atomic. Returns the whole profile.
    */
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
 }
@@ -233,12 +233,12 @@ export interface Profiles {
 export type PutResult = 'inserted' | 'updated';
 
 /**
- * A pushed value that is set aside at once: one that is not a valid entry, exactly as it came; or, with its `identity`,
- * a valid entry that may not wait.
+ * A pushed value that is rejected at once: an invalid entry, exactly as it came; or, with its `identity`, a valid entry
+ * that may not become pending.
  */
 export interface UnusableEntry {
   entry: JsonValue;
-  /** Of a valid entry; missing where none can be told. */
+  /** Of a valid entry; missing if the value has none. */
   identity?: Identity;
   reason: string;
   message: string;
@@ -282,7 +282,7 @@ export interface Usercache {
   /**
    * Stores a batch in one transaction: `entries` by identity (a later entry replaces an earlier one), `unusable` in the
    * error timeseries, once per content (a repetition counts as another attempt). One with an identity is stored as an
-   * entry that arrived before `entries` and failed: it takes the place of its error and of what waits, and keeps the
+   * entry that arrived before `entries` and failed: it replaces its error and the pending entry, and keeps the
    * first receipt of the identity and its earlier failures. The caller leaves the batch as it is until then. A result
    * is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in the batch.
    * Atomic. The `note` is written after the batch or together with it: never if the batch is not stored.
@@ -303,10 +303,10 @@ export interface Usercache {
   keys(userId: string): Promise<string[]>;
 }
 
-/** Decides on a waiting entry: accepts it, to be found by data time `ts`, or sets it aside. Must be pure. */
+/** Decides on a waiting entry: accepts it, to be found by data time `ts`, or rejects it. Must be pure. */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
-/** An entry that was set aside. */
+/** A rejected entry. */
 export interface FailedEntry extends Identity {
   reason: string;
   message: string;
@@ -322,7 +322,7 @@ export interface Moved {
   failed: FailedEntry[];
   /** What the move marked in the pipeline state. */
   dirty: Dirty;
-  /** False if nothing waits any more that may be processed. */
+  /** True if more pending entries may be processed. */
   more: boolean;
 }
 
@@ -347,7 +347,7 @@ export interface Documents {
   keys(userId: string): Promise<string[]>;
 }
 
-/** Entries that were set aside, with the reason. */
+/** Rejected entries, with the reason. */
 export interface ErrorTimeseries {
   /**
    * Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is
@@ -365,7 +365,7 @@ export interface ErrorTimeseries {
    * Moves errors back to the usercache as `entry`, atomically. If the identity already waits there, its newer content
    * stays and the error is removed; of several errors with one identity the first counts. An error without identity may
    * be older than what usercache, timeseries or another error have under the identity of `entry`. It is removed if that
-   * was first received after its `last_ts`; otherwise nobody can tell which is newer, and all stays as it is. An error
+   * was first received after its `last_ts`; otherwise it is unknown which is newer, and all stays as it is. An error
    * that no longer exists is ignored. Returns the number of entries moved. An entry that fails again keeps its
    * `first_ts` and its count of `tries`.
    */
@@ -456,7 +456,7 @@ export interface Trips {
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
   /** The times of the trips (not dropped ones) with `chain_ts` in `[from, to)`, ascending. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
-  /** The outlines of those of these `chain_ts` that are trips (not dropped ones), ascending. */
+  /** The outlines of the links with these `chain_ts` that are trips (not dropped ones), ascending. */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
   /**
    * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; merges

@@ -21,16 +21,16 @@ const limits = {
   /** m and s; as in the analysis: a trip that begins this near to the stay before begins there, this much earlier. */
   nearPlace: 100,
   leadIn: 30,
-  /** s; bounds that differ by this much are those of another trip than the author saw. By hand, as for labels. */
+  /** s; a trip whose start or end differs by more is another trip than the author saw. By hand, as for labels. */
   slack: 900,
 };
 
 const source = 'correction';
 
-/** True for a trip that somebody added: nothing of it was recorded. */
+/** True for a trip that a correction added: nothing of it was recorded. */
 export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
 
-/** The links with the corrections, and what became of each of these. */
+/** The links with the corrections applied, and the effect of each correction. */
 export interface Corrected {
   links: TripRecord[];
   standings: CorrectionStanding[];
@@ -301,7 +301,7 @@ class CorrectedStretch {
     return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
   }
 
-  /** The first time from `ts` on at which no link stands. */
+  /** The first time from `ts` on that no link has. */
   private freeChainTime(ts: number): number {
     let free = ts;
     while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);

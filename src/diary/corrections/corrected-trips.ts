@@ -172,9 +172,9 @@ async function readOverlay(raw: Trips, userId: string, stated: readonly Stated[]
 const linksAtOnce = 500;
 
 /**
- * The corrections that reach into a range, and those that reach into the reach of these; and all that they reach. A
- * mode reaches the trips that may be under way at its time; others from the second trip before what they speak of to
- * the second behind it.
+ * The corrections that reach into a range, the corrections that reach into theirs, and so on; and the range that all of
+ * them reach. A mode reaches the trips that may be under way at its time; others from the second trip before what they
+ * speak of to the second behind it.
  */
 async function findTouching(
   raw: Trips,
@@ -205,7 +205,7 @@ async function findTouching(
     const first = await gapAt(Math.min(...inside.map((one) => one.from)));
     touch({ from: first.first, to: (await gapAt(Math.max(...inside.map((one) => one.to)))).last });
   }
-  // The nearest first: where one does not reach, those of its kind behind it do not either.
+  // The nearest first: if one does not reach, the farther ones of its kind do not either.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
     return [

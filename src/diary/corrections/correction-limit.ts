@@ -4,13 +4,15 @@ import { keys } from '../../model/keys.ts';
 import type { EntryPart } from '../../store/paging.ts';
 import { mostCorrections, parseCorrection, readCorrections, withoutUndone } from './read-corrections.ts';
 
-/** Reason of a correction that is set aside as its user has too many. It can be recovered like any other. */
+/**
+ * The reason for which a correction is rejected when its user has too many. It can be recovered like any other entry.
+ */
 export const tooManyCorrections = 'too_many_corrections';
 
 /** Says what the limit is. */
 export const limitText = `expected at most ${mostCorrections.holding} corrections of a person that hold, and ${mostCorrections.inAll} with those undone and the undoing ones`;
 
-/** Those of the entries that are corrections beyond what their user may have. What waits for a run counts too. */
+/** The entries that are corrections beyond the limit of their user. Pending corrections count too. */
 export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,
@@ -28,9 +30,9 @@ export async function beyondLimit(
     const [one] = parseCorrection(entry, write_ts);
     if (one === undefined || found.has(write_ts)) continue; // it will not convert; or was sent again
     const undoes = one.kind === 'undo' && holding.has(one.of);
-    // Who undoes an undoing states the first again.
+    // Undoing an undo states the first correction again.
     const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';
-    // Whatever holds can be taken back.
+    // Every correction that holds can be undone.
     const isMuch = undoes ? found.size >= inAll + most : found.size >= inAll || (states && holding.size >= most);
     if (isMuch) {
       beyond.add(entry);

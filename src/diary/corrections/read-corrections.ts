@@ -10,7 +10,7 @@ import { type EntryPart, entryPages } from '../../store/paging.ts';
 /** Corrections of a user, by hand: more than people state, and few enough to read whenever trips are read. */
 export const mostCorrections = { holding: 1000, inAll: 2000 };
 
-/** What is read of a user: whatever holds can be undone beyond `inAll`. */
+/** How many are read: a correction that holds can be undone even beyond `inAll`. */
 const mostRead = mostCorrections.inAll + mostCorrections.holding;
 
 /** Where corrections are read. Without `usercache` the pending ones do not count. */
@@ -55,7 +55,7 @@ export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   }
 }
 
-/** True where the latest that was said of the same, and holds, says this. */
+/** True if the latest correction of the same subject that holds states the same. */
 export function isNewest(all: readonly Stated[], correction: Correction): boolean {
   const undone = undoneTimes(all);
   const subject = (one: Correction): string =>
@@ -65,7 +65,7 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   return said !== undefined && Object.entries(correction).every(([name, value]) => said[name] === value);
 }
 
-/** The `write_ts` of those that a later one, which holds itself, undoes. `all` ascend by `write_ts`. */
+/** The `write_ts` of the corrections that a later one undoes, if that one holds itself. `all` ascend by `write_ts`. */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed()) {
@@ -74,18 +74,18 @@ export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   return undone;
 }
 
-/** Those that nobody undid, without the undoing ones. `all` ascend by `write_ts`. */
+/** The corrections that are not undone, without the undoing ones. `all` ascend by `write_ts`. */
 export function withoutUndone(all: readonly Stated[]): Stated[] {
   const undone = undoneTimes(all);
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-/** By hand: more than people state of a UTC day. */
+/** Chosen by hand: more than people state about a UTC day. */
 const mostOfDay = 100;
 
 /**
- * The corrections that count, in order: of those that hold the first of each UTC day in which they begin, and of these
- * the first in all. The undoing ones are left out. `all` ascend by `write_ts`.
+ * The corrections that count, in order: of the corrections that hold, the first ones of each UTC day in which they
+ * begin, up to the limit in all. The undoing ones are left out. `all` ascend by `write_ts`.
  */
 export function holding(all: readonly Stated[]): Stated[] {
   const found = new Map<number, number>();

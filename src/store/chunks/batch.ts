@@ -11,11 +11,11 @@ import { levels, packText, unpackText } from './pack.ts';
 export interface PendingEntry {
   entry: Entry;
   received_ts: number;
-  /** Earlier failures of an entry that was taken back from the errors. */
+  /** Earlier failures of an entry that was recovered from the errors. */
   failed: { first_ts: number; tries: number } | null;
 }
 
-/** What a row says of its entries without their content, each list in their order. */
+/** What a row has about its entries besides their content, each list in their order. */
 export interface BatchHeader {
   /** Each key and how many entries of it follow. */
   keys: [key: string, count: number][];
@@ -28,7 +28,8 @@ export interface BatchHeader {
 
 /**
  * When an entry may be processed: 0 for at once. One whose `write_ts` is more than a day after its first receipt waits
- * until that time has come, unless no calendar has it. (Beyond whole numbers days cannot be told apart: that waits.)
+ * until that time has come, unless no calendar has it. (Numbers too large to be exact whole seconds name no day: such
+ * an entry waits.)
  */
 export function dueTime({ entry, received_ts }: PendingEntry): number {
   const { write_ts } = entry.metadata;
@@ -115,7 +116,7 @@ export function receiptAt({ received_ts }: Pick<BatchHeader, 'received_ts'>, pla
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
-/** What a row says of its entries. Throws `MOBILITY_STORE_DAMAGED`. */
+/** The header of a row. Throws `MOBILITY_STORE_DAMAGED`. */
 export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): BatchHeader {
   return objectIn(batches, row, 'waiting');
 }

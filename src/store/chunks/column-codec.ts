@@ -125,7 +125,7 @@ function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): S
 
 // ---------------------------------------------------------------- columns
 
-const longestRepeated = 100; // characters: the length of the text tells how much memory the objects take
+const longestRepeated = 100; // characters: the memory of the objects is estimated by the length of the text
 const mostDecimals = 7;
 const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);
 

@@ -28,7 +28,7 @@ export interface Connection {
   readonly db: Db;
   readonly isSharded: boolean;
   readonly retryMs: number;
-  /** The clock of the server when it was connected, less that of `performance.now()`; s. */
+  /** The clock of the server at connection, minus `performance.now()`; s. */
   readonly clock: number;
   /** Of every write: the promises depend on it, and an address cannot weaken it. */
   readonly writeConcern: WriteConcernSettings;

@@ -12,7 +12,7 @@ import { tryCommands } from './try-commands.ts';
 
 const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];
 
-/** Every index besides that of `_id`, by collection. */
+/** Every index except the one of `_id`, by collection. */
 export function mongoIndexes(): Record<string, IndexDescription[]> {
   return Object.fromEntries(tables.map((table) => [table.name, indexesOf(table)] as const));
 }
@@ -64,7 +64,7 @@ export async function ensureStore(connection: Connection, { make, onWarning }: M
   );
 }
 
-/** What the store says of its format; null: there is no store. */
+/** The row that names the format; null: there is no store. */
 async function readFormat(connection: Connection): Promise<AboutRow | null> {
   const format = await retry(connection, () => aboutOf(connection).findOne({ _id: 'format' }));
   if (format === null || format.version === storeFormat) return format;

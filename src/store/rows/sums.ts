@@ -3,7 +3,10 @@ import { hash } from 'node:crypto';
 import { MobilityError } from '../../model/mobility-error.ts';
 import type { ColumnValue, Table } from './rows.ts';
 
-/** The first 64 bits of the SHA-1 over all columns, as 16 hex characters: tells damage, and contents apart. */
+/**
+ * The first 64 bits of the SHA-1 over all columns, as 16 hex characters. It shows damage, and whether two contents are
+ * the same.
+ */
 export function sumOf<Row>(table: Table<Row>, row: Row): string {
   const heads: (string | number | null)[] = [];
   const bytes: Uint8Array[] = [];
@@ -21,7 +24,7 @@ export function expectSum<Row>(table: Table<Row>, row: Row, sum: unknown): void 
   if (sumOf(table, row) !== sum) throw damagedRow(table, row, 'its content does not match its checksum');
 }
 
-/** The row in words: its key, without values that tell where somebody was. */
+/** The key of a row, for messages. It shows no place where a person was. */
 export function rowName<Row>(table: Table<Row>, row: Partial<Row>): string {
   return table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', ');
 }

@@ -41,7 +41,7 @@ export const tokens = table('tokens', {
   user: null,
 });
 
-/** A study: its settings, JSON; and how often somebody joined, so that two joins at once write the same row. */
+/** A study: its settings, JSON; and the number of joins, so that two joins at once write the same row. */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
@@ -95,7 +95,7 @@ export const accounts = table('accounts', {
     stage: 'text',
     /** The number of the last lease. */
     fence: 'number',
-    /** Who holds it; null: nobody. */
+    /** The owner of the lease; null: there is none. */
     owner: 'text?',
     expires_ts: 'number',
     seconds: 'number',
@@ -147,7 +147,7 @@ export const batches = table('batches', {
     last_ts: 'number?',
     /** When the first of its entries may be processed, see `dueTime`. */
     due_ts: 'number',
-    /** JSON of what it says of its entries without their content, see `Waiting`. */
+    /** JSON of the `BatchHeader`. */
     waiting: 'text',
     /** Packed JSON list of the entries. */
     entries: 'bytes',
@@ -157,7 +157,7 @@ export const batches = table('batches', {
   user: 'user',
 });
 
-/** An entry that was set aside, see `ErrorRow`. */
+/** A rejected entry, see `ErrorRow`. */
 export const errors = table('errors', {
   columns: {
     user: 'text',

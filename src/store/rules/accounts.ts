@@ -51,7 +51,7 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
   return account;
 }
 
-/** The lease of a row, also one that has ended and was not given back; null: nobody has one. */
+/** The lease of a row, even if it has expired; null: there is none. */
 export function leaseIn({
   user,
   owner,
@@ -99,7 +99,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      // First what waits: what a run moves before the second read, it leaves as changed data time.
+      // Pending entries first: if a run moves them before the second read, they show there as changed data time.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const waiting = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
       const found = new Set(waiting.map(({ user }) => user));
@@ -136,7 +136,7 @@ const statesAtOnce = 1000;
 
 /**
  * True when a lease has ended. One that ends later than any lease taken now can was taken under a clock that was ahead
- * and has been corrected since: it is over too, as nobody can tell when it began.
+ * and has been corrected since: it is over too, since its beginning is unknown.
  */
 function isOver({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;

@@ -3,7 +3,7 @@ import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { erasedTokens, people, tokens } from '../rows/tables.ts';
 import type { Studies } from '../store.ts';
 
-/** What is kept of a token: 64 bits of its SHA-256, with which nobody finds the token. */
+/** What is kept of a token: 64 bits of its SHA-256, from which the token cannot be found. */
 const keptOf = (hash: string): string => hash.slice(0, 16);
 
 /** Keeps what is left of the study tokens of a user who is erased; nothing of the user, and no time. */

@@ -20,7 +20,7 @@ export function failedRow(
   return rowOf(user, { id, entry, identity: identity ?? null, reason, message, ...times });
 }
 
-/** The id of what is set aside. */
+/** The id of a rejected entry. */
 export const errorId = ({ identity, entry }: Pick<UnusableEntry, 'identity' | 'entry'>): string =>
   identity ? errorIdOf(identity) : unusableIdOf(entry);
 

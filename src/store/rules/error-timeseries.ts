@@ -1,4 +1,4 @@
-// The error timeseries: what was set aside, and its way back.
+// The error timeseries: rejected entries, and their recovery.
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import type { PendingEntry } from '../chunks/batch.ts';
@@ -106,7 +106,7 @@ async function recover(
     found.delete(id);
     const before = known.get(entry.metadata);
     if (error.write_ts === null && before !== undefined) {
-      // Nobody can tell which is newer, unless the identity was first received after this one failed.
+      // It is unknown which is newer, unless the identity was first received after this one failed.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }

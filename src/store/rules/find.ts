@@ -65,7 +65,7 @@ export function pageFor({ found, next }: StoredPage): EntryPage {
 
 type Order = (a: StoredEntry, b: StoredEntry) => number;
 
-/** Where an entry stands in the order of a query: compared with a cursor or another entry. */
+/** Compares an entry with a cursor or another entry, in the order of a query. */
 function compare(one: StoredEntry, time: number, other: EntryCursor): number {
   return time - other.time || compareTexts(one.entry.metadata.key, other.key) || one.write_ts - other.write_ts;
 }

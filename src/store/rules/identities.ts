@@ -1,4 +1,4 @@
-// What the store has under identities: the rule that an identity is one entry, wherever it lies.
+// What the store has under identities: an identity is one entry, wherever the store keeps it.
 import type { Identity } from '../../model/entry.ts';
 import { eachIdentity, readHeader, receiptAt } from '../chunks/batch.ts';
 import { chunkDay } from '../chunks/chunk.ts';
@@ -31,11 +31,11 @@ export interface Known {
   received_ts: number;
   /** Where it waits: the id of its batch and the place in it. */
   waits: { batch: number; place: number } | null;
-  /** Its failures so far, if it is set aside or was taken back from there. */
+  /** Its failures so far, if it is rejected or was recovered. */
   failed: { first_ts: number; tries: number } | null;
 }
 
-/** What usercache, timeseries and error timeseries have under identities; those that nobody knows are missing. */
+/** What usercache, timeseries and error timeseries have under identities; unknown identities are missing. */
 export async function knownOf(
   rows: Rows,
   cache: ChunkCache,

@@ -107,7 +107,7 @@ function judgeAll(
   return { accepted, mended, failures };
 }
 
-/** Removes the errors of what was accepted, and stores those of what failed, with the history of earlier failures. */
+/** Removes the errors of accepted entries, and stores errors of failed ones with the history of earlier failures. */
 async function updateErrors(
   rows: WritableRows,
   user: string,
@@ -124,8 +124,8 @@ async function updateErrors(
 }
 
 /**
- * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of those
- * whose zone may have changed, so that they are analysed again: the diary must not depend on which of them came first.
+ * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of the
+ * entries whose zone may have changed. They are analysed again: the diary must not depend on which entry came first.
  */
 async function zoneChange(
   rows: Rows,

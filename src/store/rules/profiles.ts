@@ -29,7 +29,7 @@ async function profileOf(rows: Rows, user: string): Promise<JsonObject | null> {
 }
 
 /**
- * Replaces the fields of a profile that `fields` makes of it, and sets those of `defaults` that it lacks. Returns the
+ * Replaces the fields of a profile that `fields` makes of it, and sets fields of `defaults` that it lacks. Returns the
  * whole profile.
  */
 export async function mergeProfile(

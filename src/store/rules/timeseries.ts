@@ -160,7 +160,9 @@ export async function zonesAround(
   return { before: await nearest({ to: beyond, descending: true }), after: await nearest({ from: beyond }) };
 }
 
-/** The zone of the first entry of a range that names one; of several of the same time, that of the smallest key. */
+/**
+ * The zone of the first entry of a range that names one; of several with the same time, the one with the smallest key.
+ */
 async function firstZone(
   rows: Rows,
   cache: ChunkCache,

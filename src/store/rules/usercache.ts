@@ -104,7 +104,7 @@ export async function addPending(rows: WritableRows, user: string, waiting: read
   await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, waiting));
 }
 
-/** Takes what waits under identities out of its batches. */
+/** Removes pending entries of these identities from their batches. */
 async function removePending(
   rows: WritableRows,
   user: string,
@@ -126,7 +126,7 @@ async function removePending(
 
 // ---------------------------------------------------------------- unusable entries
 
-/** Sets entries aside: with an identity in place of what waits or failed under it, else once for each content. */
+/** Stores rejected entries: with an identity in place of the pending or rejected one, else once for each content. */
 async function rejectEntries(
   rows: WritableRows,
   cache: ChunkCache,

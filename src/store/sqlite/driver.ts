@@ -51,7 +51,7 @@ export function connect(path: string): Connection {
   };
 }
 
-/** Where nothing can be written, the engine reads a file without a log only if it is told that nobody changes it. */
+/** On a read-only file system the engine reads a file without a log only if the address says that it never changes. */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;
   const url = pathToFileURL(path);
@@ -59,7 +59,7 @@ function locationOf(path: string): string | URL {
   return url;
 }
 
-/** True if nobody may write the file because its file system is mounted read-only. */
+/** True if the file system of the file is mounted read-only. */
 export function isOnReadOnlyMount(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);

@@ -9,7 +9,7 @@ export type Fault = { expected: string; found: string } | { format: number };
 /**
  * Why the database at `path` must not be opened; null if it may. Changes nothing and needs no lock. A write-ahead log
  * that was cut off or removed shows if the process that wrote it left its index behind, that is, after it was killed:
- * the engine would drop the commits in it and go on.
+ * the engine would silently drop the commits in it.
  */
 export function inspectFile(path: string, expected: { format: number; applicationId: number }): Fault | null {
   // Closing a file drops all locks that this process has on it (POSIX), the engine's too. A process that has it open
@@ -69,7 +69,7 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
   if (size < walHeader + frames * (frameHeader + pageSize)) return `one of ${size} bytes that was cut off`;
   const little = (head[3]! & 1) === 0;
   let [first, second] = [0, 0];
-  /** Goes on with the checksum of the log over some bytes, and compares it with the one at `sum` in `of`. */
+  /** Continues the checksum of the log over some bytes, and compares it with the one at `sum` in `of`. */
   const isRight = (parts: readonly Buffer[], of: Buffer, sum: number): boolean => {
     for (const { buffer, byteOffset, length } of parts) {
       const view = new DataView(buffer, byteOffset, length);

@@ -35,7 +35,7 @@ export function missingParts(connection: Connection): string[] {
 
 function partsOf({ name, columns, key, indexes }: Table<never>): SchemaPart[] {
   const defined = Object.entries<ColumnKind>(columns).map(([column, kind]) => `"${column}" ${types[kind]}`);
-  // The checksum before the bytes: whoever reads it alone need not go through these.
+  // The checksum comes before the bytes, so that it can be read without them.
   const all = ['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${columnList(key)})`].join(', ');
   return [
     { name, sql: `CREATE TABLE IF NOT EXISTS ${name} (${all})` },

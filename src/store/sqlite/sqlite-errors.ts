@@ -24,7 +24,7 @@ export function busyError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: busy[0] });
 }
 
-/** True for errors after which a transaction cannot go on, as opposed to a refused statement. */
+/** True for errors that end a transaction; after others, such as a refused statement, it can continue. */
 export function endsTransaction(error: unknown): boolean {
   return [...busy, ...damaged, noMemory, readOnly, inputOutput, full, cannotOpen].includes(primary(error));
 }

@@ -232,7 +232,7 @@ async function inSavepoint(line: Line, job: Job): Promise<() => void> {
   }
 }
 
-/** Which file is at a path; null: none. A process goes on with the file that it has open, wherever that was moved. */
+/** Which file is at a path; null: none. A process keeps using a file that it has open after the file was moved. */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;

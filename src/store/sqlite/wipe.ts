@@ -51,7 +51,7 @@ function emptyLog(connection: Connection): void {
   if (busy !== 0) throw busyError('the log is being read');
 }
 
-/** While the log is empty and nobody can write, the file has the newest version of every page. */
+/** While the log is empty and no connection can write, the file has the newest version of every page. */
 function wipeGroup(
   connection: Connection,
   path: string,
