@@ -8,11 +8,11 @@ import { justAfter } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
-import { correctedTrips } from './corrections/corrected-trips.ts';
+import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
 /** The part of the store that a diary is made of. Without `usercache`, pending entries do not count. */
-export type DiaryStore = Pick<Store, 'trips' | 'timeseries' | 'pipeline'> & Partial<Pick<Store, 'usercache'>>;
+export type DiaryStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /** Trips that start on one local day, in order of time; empty when there are none. */
 export async function readTripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {

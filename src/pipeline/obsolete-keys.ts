@@ -1,6 +1,6 @@
 // Document keys present and days with trips -> the documents that are obsolete. One rule for the pipeline and for
 // `purge-keys`.
-import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
+import { type ChainStore, correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
@@ -37,17 +37,17 @@ export interface DocumentKeys {
 }
 
 /**
- * Which document keys of one user are valid and which are obsolete. None is obsolete without complete data: nothing is
+ * Which document keys of one user are valid and which are obsolete, by the moved entries of `store`. None is obsolete without complete data: nothing is
  * known of the user then; unless there was some, and all of it went.
  */
 export async function findObsoleteKeys(
-  store: Store,
+  store: ChainStore & Pick<Store, 'documents'>,
   userId: string,
   { complete_until, complete_lost }: PipelineState,
   window: DocumentWindow | null,
 ): Promise<DocumentKeys> {
   const present = await store.documents.keys(userId);
-  const trips = window === null ? [] : await correctedTrips(movedOnly(store)).starts(userId, window);
+  const trips = window === null ? [] : await correctedTrips(store).starts(userId, window);
   const days = [...new Set(trips.map(({ day }) => day))].sort();
   if (complete_until === null && !complete_lost) return { trips, days, present, valid: present, obsolete: [] };
   const valid = [...days.map(dayKey), ...configKeys];

@@ -21,13 +21,15 @@ export const writeDocuments: Stage = {
   name: 'documents',
   async run(context): Promise<StageResult> {
     const { store, userId, log, state, lease } = context;
-    const moved = { ...movedOnly(store), pipeline: store.pipeline };
-    const isCorrected = (context.corrections ?? (await readCorrections(moved, userId))).length > 0;
+    const { pipeline, documents } = store;
+    const corrections = context.corrections ?? (await readCorrections(movedOnly(store), userId));
+    const moved = { ...movedOnly(store), pipeline, documents, corrections };
+    const isCorrected = corrections.length > 0;
     const known = isCorrected ? undefined : context.lastTrip;
     const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
     const window = documentWindow(last);
     if (isCorrected) state.complete_lost ||= state.complete_until === null; // an added trip may be gone
-    const found = await findObsoleteKeys(store, userId, state, window);
+    const found = await findObsoleteKeys(moved, userId, state, window);
     const { days, present, valid, obsolete } = found;
     const changedTrips = isCorrected ? null : context.changedTrips;
     const wanted = state.documents_due && window !== null ? daysToBuild(changedTrips, window, found) : null;

@@ -35,6 +35,7 @@ export async function purgeKeys(store: Store, userId: string, options: PurgeOpti
 
 async function obsoleteOf(store: Store, userId: string): Promise<ObsoleteKey[]> {
   const state = await store.pipeline.get(userId);
-  const last = await correctedTrips(movedOnly(store)).previous(userId, Number.POSITIVE_INFINITY);
-  return (await findObsoleteKeys(store, userId, state, documentWindow(last))).obsolete;
+  const moved = { ...movedOnly(store), documents: store.documents };
+  const last = await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY);
+  return (await findObsoleteKeys(moved, userId, state, documentWindow(last))).obsolete;
 }

@@ -15,7 +15,10 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'apply
 }
 
 /** What corrected trips are read from. Without `usercache` pending corrections do not count. */
-export type ChainStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache'>>;
+export interface ChainStore extends Pick<Store, 'trips' | 'timeseries'>, Partial<Pick<Store, 'usercache'>> {
+  /** The corrections of the one user who is read, if the caller has them already. */
+  corrections?: readonly Stated[];
+}
 
 const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
@@ -31,7 +34,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     read: Promise<T>,
     correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay>) => Promise<T>,
   ): Promise<T> => {
-    const [all, found] = await Promise.all([readCorrections(store, userId), read]);
+    const [all, found] = await Promise.all([store.corrections ?? readCorrections(store, userId), read]);
     const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
     return stated.length === 0 ? found : correct(found, (range) => readOverlay(raw, userId, stated, range));
   };
@@ -42,7 +45,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     });
   const trips: CorrectedTrips = {
     corrections: async (userId, range = everything) =>
-      readStandings(raw, userId, await readCorrections(store, userId), range),
+      readStandings(raw, userId, store.corrections ?? (await readCorrections(store, userId)), range),
     chain: (userId, range) =>
       corrected(userId, raw.chain(userId, range), async (page, overlay) => {
         const { from = everything.from, to = everything.to, limit } = range;
