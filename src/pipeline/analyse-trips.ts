@@ -35,9 +35,14 @@ const linksAtOnce = 500;
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
 /**
- * Analyses again from the last link that followed only from older data. Goes on until a new link is the same as a
- * stored one and lies behind all that changed: what follows cannot differ then. Each stretch is stored with its state
- * in one transaction.
+ * Analyses again from the last link that followed only from older data, until a new link equals a stored one after all
+ * that changed: later links cannot differ then. Each stretch is stored with its state in one transaction.
+ *
+ *     stored   A---B---C---D---E---F
+ *     changed            ^^             new locations after C
+ *     analysed     B---X---Y---E        from B, the last link settled before the change
+ *     written          X---Y            E is the same as before: the analyses converge
+ *     chain    A---B---X---Y---E---F
  */
 export const analyseTrips: Stage = {
   name: 'analyse trips',

@@ -8,7 +8,7 @@ import { cellsOfFeed, TransitNetwork } from '../transit/network.ts';
 /** The transit feeds of a store, as its pipeline uses them. */
 export interface TransitFeeds {
   segmenter: Segmenter;
-  /** Ids of the feeds with stops in any of these cells, in order; null: cells are not known yet. */
+  /** Ids of the feeds with stops in any of the cells, in order; null: cells are not known yet. */
   touching(cells: readonly string[] | null): string[];
 }
 

@@ -75,8 +75,8 @@ export const writeDocuments: Stage = {
 
 /**
  * The days to build: all of the window, unless the run knows which trips changed. Then from the first to the last of:
- * the days of these trips, the day of the trip before them, whose document has the start of the next trip, and days
- * without a document. null: none.
+ * the days of the changed trips, the day of the trip before them, whose document has the start of the next trip, and
+ * days without a document. null: none.
  */
 function daysToBuild(
   changedTrips: RunContext['changedTrips'],

@@ -38,7 +38,16 @@ export interface Corrected {
 
 /**
  * Applies corrections, in the order of their `write_ts`, to a stretch of the analysed chain that holds the trips before
- * and after what they speak of.
+ * and after the time of each correction.
+ *
+ *     analysed   home --walk-- cafe --bus-- office --car-- home
+ *     split bus at 9:10    ... cafe --bus-- place --bus-- office ...
+ *     join at the cafe     home --walk, stop, bus-- office --car-- home
+ *     drop the bus         home --walk-- cafe  (gap)  office --car-- home
+ *     mode of the car      ... office --bicycle-- home
+ *     place_name 12:00     ... --bus-- "Work" --car-- ...
+ *
+ * A trip that gives way stays in the chain as a dropped link.
  */
 export function applyCorrections(
   userId: string,

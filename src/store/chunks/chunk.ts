@@ -26,7 +26,7 @@ export interface StoredEntries {
 /** s; chunks end with the UTC day of `write_ts`. */
 export const chunkDay = 86_400;
 
-/** s; the data times of a chunk lie in one of these spans, so a search for a time looks no farther around it. */
+/** s; the data times of a chunk lie in one such span, so a search for a time looks no farther around it. */
 export const chunkSpan = 30 * 86_400;
 
 /** Entries and characters of JSON in a chunk: it is read, written and held in memory as a whole. */

@@ -1,7 +1,7 @@
 // Every table of the store: format 1. Until the first release they change in place, see CONTRIBUTING.md.
 import type { ColumnKind, Table } from './rows.ts';
 
-/** The format of these tables. A store of another format is refused. */
+/** The format of the tables below. A store of another format is refused. */
 export const storeFormat = 1;
 
 /** A registered user, see `UserRecord`. */

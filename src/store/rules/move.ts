@@ -17,7 +17,17 @@ import { type Edited, editChunks, keepWritten } from './edit-chunks.ts';
 import { failedRow } from './error-rows.ts';
 import { zonelessSpan, zonesAround } from './timeseries.ts';
 
-/** Moves one page of entries, see `Usercache.move`. */
+/**
+ * Moves one page of entries, see `Usercache.move`. All of it is one transaction:
+ *
+ *     batches            entries, by put        judge        to
+ *     1  due             a  b                   a: ts 100    chunks, dirty range 100..100
+ *                                               b: reason    errors
+ *     2  c due, d later  c  d                   c: ts 40     chunks, dirty range 40..100
+ *                                               d: -         stays alone in batch 2
+ *
+ * Batch 1 is removed. An earlier error of `a` or `c` is removed with it.
+ */
 export async function move(
   engine: Engine,
   cache: ChunkCache,

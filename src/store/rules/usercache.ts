@@ -104,7 +104,7 @@ export async function addPending(rows: WritableRows, user: string, waiting: read
   await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, waiting));
 }
 
-/** Removes pending entries of these identities from their batches. */
+/** Removes the pending entries with these identities from their batches. */
 async function removePending(
   rows: WritableRows,
   user: string,
