@@ -37,8 +37,8 @@ export interface DocumentKeys {
 }
 
 /**
- * Which document keys of one user are valid and which are obsolete, by the moved entries of `store`. None is obsolete without complete data: nothing is
- * known of the user then; unless there was some, and all of it went.
+ * Which document keys of one user are valid and which are obsolete, by the moved entries of `store`. None is obsolete
+ * without complete data: nothing is known of the user then; unless there was some, and all of it went.
  */
 export async function findObsoleteKeys(
   store: ChainStore & Pick<Store, 'documents'>,

@@ -34,7 +34,7 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
 export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
 /** A page of the entries of `parts`, which come ascending by `from`, or for a descending query descending by `to`. */
-export async function pageOf(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
+export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
   const { descending = false } = query;
   const order = orderOf(query);
   const matches = matcherOf(query);

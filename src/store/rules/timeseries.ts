@@ -9,13 +9,13 @@ import type { EntryQuery, Timeseries, ZoneSighting } from '../store.ts';
 import { underLease } from './accounts.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 import { removeOld } from './edit-chunks.ts';
-import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
+import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 
 /** The timeseries of a store. */
 export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   return {
     find: async (userId, query) =>
-      pageFor(await engine.read((rows) => pageOf(chunkParts(rows, cache, userId, query), query))),
+      pageFor(await engine.read((rows) => readPage(chunkParts(rows, cache, userId, query), query))),
     get: (userId, { key, write_ts }) =>
       engine.read(async (rows) => {
         const day = Math.floor(write_ts / chunkDay) * chunkDay;
@@ -172,7 +172,7 @@ async function firstZone(
   let best: ZoneSighting | null = null;
   const query: EntryQuery = { time: 'write_ts', limit: 1, ...range };
   for (; ; query.limit = entriesAhead) {
-    const page = await pageOf(chunkParts(rows, cache, user, query, { zoned: { gt: 0 } }), query);
+    const page = await readPage(chunkParts(rows, cache, user, query, { zoned: { gt: 0 } }), query);
     for (const { entry, write_ts } of page.found) {
       if (best !== null && write_ts !== best.write_ts) return best;
       const zone = zoneNamed(entry);

@@ -12,7 +12,7 @@ import { admitted, stateIn } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { errorId, failedRow } from './error-rows.ts';
-import { type PagePart, pageFor, pageOf, rangeOf, spanColumns } from './find.ts';
+import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 import { type IdentityMap, type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { noteFirst } from './people.ts';
@@ -36,7 +36,8 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       });
     },
     move: (userId, page, lease, judge) => move(engine, cache, userId, page, lease, judge),
-    find: async (userId, query) => pageFor(await engine.read((rows) => pageOf(batchParts(rows, userId, query), query))),
+    find: async (userId, query) =>
+      pageFor(await engine.read((rows) => readPage(batchParts(rows, userId, query), query))),
     summary: async (userId) => {
       const found = await heads(userId, ['count', 'first', 'last']);
       const summary = { count: 0, oldest_ts: null as number | null, newest_ts: null as number | null };
