@@ -111,10 +111,17 @@ export interface UserRegistry {
   byUuid(uuid: string): Promise<UserRecord | null>;
   /** False from the first step of an erasure on, and until a copy of the user is complete. */
   isActive(uuid: string): Promise<boolean>;
-  /** What is kept about users, by UUID, ascending: of one user, or of the users after `after` in one read. */
-  figures(which: { uuid: string } | { after?: string; limit: number }): Promise<PersonFigures[]>;
-  /** Users by UUID, ascending, after `after`: `everyUser` in `pages.ts` follows the pages of this and other lists. */
-  list(page: { after?: string; limit: number }): Promise<UserRecord[]>;
+  /** What is kept about users, in one read: of one user, or of a page of users as in `list`. */
+  figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
+  /** Users by UUID, ascending: `everyUser` in `paging.ts` follows the pages of this and other lists. */
+  list(page: UserPage): Promise<UserRecord[]>;
+}
+
+/** Users after the UUID `after`; with `study`, only its members. */
+export interface UserPage {
+  study?: string;
+  after?: string;
+  limit: number;
 }
 
 /**

@@ -41,8 +41,8 @@ export const needsReminder = ({ state, figures }: PersonStatus): boolean =>
 /** The people of a study, those who need a reminder first; within a state, the longest first. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
-  for await (const stand of everyStatus(store, { now }))
-    if (stand.user.study === study.name) people.push({ ...stand, ...namesOf(stand.user, study), app: appOf(stand) });
+  for await (const stand of everyStatus(store, { now, study: study.name }))
+    people.push({ ...stand, ...namesOf(stand.user, study), app: appOf(stand) });
   const rank = ({ state }: PersonStatus): number => (isTrouble(state) ? troubles.indexOf(state) : troubles.length);
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
 }

@@ -22,13 +22,13 @@ export async function readStatus(store: StatusStore, user: UserRecord, options: 
   return damagedStatus(user, options);
 }
 
-/** The status of all people, in order of UUID. */
+/** The status of all people, or of the members of a study, in order of UUID. */
 export async function* everyStatus(
   store: StatusStore,
-  options: StatusOptions,
+  { study, ...options }: StatusOptions & { study?: string },
 ): AsyncGenerator<PersonStatus, undefined> {
   for (let after = ''; ; ) {
-    const which = { after, limit: pageSize };
+    const which = { after, limit: pageSize, ...(study !== undefined && { study }) };
     let statuses: PersonStatus[];
     try {
       statuses = (await store.users.figures(which)).map((figures) => deriveStatus(figures, options));

@@ -18,6 +18,7 @@ export const people = table('people', {
   key: ['uuid'],
   indexes: [
     { columns: ['user_email'], unique: true },
+    { columns: ['study', 'uuid'] },
     { columns: ['study', 'joined_ts'] },
     { columns: ['study', 'sent_ts', 'joined_ts'] },
   ],

@@ -15,22 +15,20 @@ import {
 } from '../rows/tables.ts';
 import { initialPipelineState, type PersonFigures, type UserRegistry } from '../store.ts';
 import { leaseIn, stateIn } from './accounts.ts';
-import { tokenRecordOf, userOf } from './people.ts';
+import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
 /**
  * See `UserRegistry.figures`: six statements, for one user or for many. Rows of one user are compared with their
  * checksums; of many only their records are, and the rest is parsed, which takes half the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
-  const query =
-    'uuid' in which
-      ? { where: { uuid: which.uuid } }
-      : { where: { uuid: { gt: which.after ?? '' } }, order: ['uuid'] as const, limit: which.limit };
+  const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);
   return engine.read(async (rows) => {
     const found = (await rows.find(people, query)).map((row) => [row.uuid, withoutFigures(row)] as const);
     if (found.length === 0) return [];
     const figures = new Map<string, PersonFigures>(found);
-    const where = { user: { gte: found[0]![0], lte: found.at(-1)![0] } };
+    const isWhole = !('study' in which); // all users from the first to the last are read
+    const where = { user: isWhole ? { gte: found[0]![0], lte: found.at(-1)![0] } : { in: [...figures.keys()] } };
     /** Adds rows to the figures of their users. */
     const each = <Row extends { user: string }>(list: Row[], add: (to: PersonFigures, row: Row) => void): void => {
       for (const row of list) {

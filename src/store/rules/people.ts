@@ -6,7 +6,7 @@ import type { ManagerRecord } from '../../model/manager.ts';
 import { notFinished, userExists } from '../../model/store-errors.ts';
 import { type Enrolment, type EnrolResult, joinRefusal, joinWindow, type StudyRecord } from '../../model/study.ts';
 import type { TokenRecord, UserRecord } from '../../model/user.ts';
-import type { Engine, Rows, Table, WritableRows } from '../rows/rows.ts';
+import type { Engine, Query, Rows, Table, WritableRows } from '../rows/rows.ts';
 import {
   type AccountRow,
   accounts,
@@ -21,7 +21,7 @@ import {
   type TokenRow,
   tokens as tokenTable,
 } from '../rows/tables.ts';
-import type { Managers, Studies, Tokens, UserRegistry } from '../store.ts';
+import type { Managers, Studies, Tokens, UserPage, UserRegistry } from '../store.ts';
 import { accountOf, admitted, newAccount } from './accounts.ts';
 import { erasedTokensOf, isErasedToken } from './erased-tokens.ts';
 
@@ -49,13 +49,16 @@ export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
     byEmail: (email) => engine.read((rows) => personBy(rows, { user_email: email })),
     byUuid: (uuid) => engine.read((rows) => personBy(rows, { uuid })),
     isActive: (uuid) => engine.read(async (rows) => (await accountOf(rows, uuid))?.stage === 'active'),
-    list: ({ after = '', limit }) =>
-      engine.read(async (rows) => {
-        const found = await rows.find(people, { where: { uuid: { gt: after } }, order: ['uuid'], limit });
-        return found.map(userOf);
-      }),
+    list: (page) => engine.read(async (rows) => (await rows.find(people, pageQuery(page))).map(userOf)),
   };
 }
+
+/** The query for a page of users. */
+export const pageQuery = ({ study, after = '', limit }: UserPage): Query<PersonRow> => ({
+  where: { ...(study !== undefined && { study }), uuid: { gt: after } },
+  order: ['uuid'],
+  limit,
+});
 
 async function personBy(rows: Rows, where: { uuid: string } | { user_email: string }): Promise<UserRecord | null> {
   const [row] = await rows.find(people, { where });

@@ -33,6 +33,21 @@ export function peopleTests(use: Use): void {
     expect((await use.store.users.byUuid(uuid))?.update_ts).toBe(1);
   });
 
+  it('the members of a study are listed in pages by UUID, with their figures', async () => {
+    const study = newUuid().slice(0, 12);
+    const join = async (of: string) => (await use.store.users.register(name(), { now: 1, study: of })).user;
+    const members = [await join(study), await join(study), await join(study)];
+    await join(newUuid().slice(0, 12));
+    const uuids = members.map(({ uuid }) => uuid).sort();
+    const first = await use.store.users.list({ study, limit: 2 });
+    const rest = await use.store.users.list({ study, after: first.at(-1)!.uuid, limit: 2 });
+    expect([...first, ...rest].map(({ uuid }) => uuid)).toEqual(uuids);
+    const figures = await use.store.users.figures({ study, limit: 9 });
+    expect(figures.map(({ user }) => user.uuid)).toEqual(uuids);
+    same(figures[1], (await use.store.users.figures({ uuid: uuids[1]! }))[0]);
+    expect(await use.store.users.figures({ study, after: uuids[2]!, limit: 9 })).toEqual([]);
+  });
+
   it('figures of one person are those that a page of all has, from every table at once', async () => {
     const { user } = await use.store.users.register(name(), { now: 5.5 });
     const { user: other } = await use.store.users.register(name(), { now: 6 });

@@ -10,6 +10,7 @@ export async function useAll(store: Store): Promise<void> {
   await store.users.register(`${id}@example.org`, { now: 2, uuid: id });
   await store.users.byUuid(id);
   await store.users.list({ limit: 10 });
+  await store.users.figures({ study: 'sunny', limit: 10 });
   await store.tokens.add({ hash: 'x', user_id: id, created_ts: 1, expires_ts: null });
   await store.tokens.touch('x', 5);
   await store.tokens.list(id);
