@@ -24,6 +24,7 @@ const measurements = {
       peer: process.env.MOBILITY_BENCH_PEER,
       ...(process.env.MOBILITY_BENCH_USERS && { everybody: Number(process.env.MOBILITY_BENCH_USERS) }),
     }),
+  grow: async () => (await import('./grow.js')).grow({ days: Number(process.env.MOBILITY_BENCH_HISTORY ?? 1095) }),
   memory: async () => (await import('./memory.js')).memory({ years: Number(process.env.MOBILITY_BENCH_YEARS ?? 5) }),
 };
 

@@ -1,0 +1,109 @@
+// How costs grow with the history of a person and with the people of the server: each as a ratio of CPU, long to short.
+
+import { readPlaces } from '../dist/diary/places.js';
+import { readDays } from '../dist/diary/read-days.js';
+import { everyStatus, openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
+import { against, inFolder, line, median, ms } from './kit.js';
+
+const shortDays = 60;
+const newDays = 3;
+const members = 50;
+const zone = 'Europe/Berlin';
+const now = () => Date.now() / 1000;
+
+/** Prints the ratios. `days`: the long history; `others`: people of the server outside of the study. */
+export async function grow({ days = 1095, others = 10_000 } = {}) {
+  console.log(`\ngrow: ${days} days of one person against ${shortDays}, ${others} people beside a study of ${members}`);
+  await inFolder((folder) => ofHistory(folder, days));
+  await inFolder((folder) => ofServer(folder, others));
+}
+
+async function ofHistory(folder, days) {
+  const store = await openStore(folder);
+  const long = await personWith(store, 'long', days);
+  const short = await personWith(store, 'short', shortDays);
+  await inTurns('an hour of new data, put and run', 1.1, 24 * newDays, long, short, (person, hour) =>
+    person.hour(hour),
+  );
+  await inTurns('places of a person', 1.3, 5, long, short, ({ uuid }) => readPlaces(store, uuid));
+  const oneDay = { from: '2024-03-20', to: '2024-03-20' };
+  await inTurns('one day with its flags', 1.1, 9, long, short, ({ uuid }) => readDays(store, { uuid }, oneDay, now()));
+  await store.close();
+}
+
+/** A person whose history ends on the same day, whatever its length. */
+async function personWith(store, name, days) {
+  const { user } = await store.users.register(name, { now: 1 });
+  const first = new Date(Date.parse('2024-04-01') - days * 86_400_000).toISOString().slice(0, 10);
+  const all = [...simulateDays({ platform: 'android', day: first, seed: 'ada', zone }, days + newDays)];
+  const put = (entries) => putBatch(user.uuid, entries, { store, now });
+  const run = () => runPipeline(store, user.uuid, { log: silentLog, now });
+  for (const day of all.slice(0, days)) await put(day);
+  await run();
+  const rest = all.slice(days).flat();
+  const began = Math.min(...rest.map(({ metadata }) => metadata.write_ts));
+  const hours = new Map();
+  for (const one of rest) {
+    const i = Math.floor((one.metadata.write_ts - began) / 3600);
+    hours.set(i, [...(hours.get(i) ?? []), one]);
+  }
+  const hour = async (i) => {
+    if (!hours.has(i)) return;
+    await put(hours.get(i));
+    await run();
+  };
+  return { uuid: user.uuid, hour };
+}
+
+async function ofServer(folder, others) {
+  const store = await openStore(folder);
+  const people = async (study, count) => {
+    for (let i = 0; i < count; i++) await store.users.register(`${study}-${i}`, { now: 1, study });
+  };
+  await people('small', members);
+  const read = async () => {
+    for await (const _ of everyStatus(store, { now: now(), study: 'small' }));
+  };
+  const alone = await cpuOf(read, 30);
+  await people('large', others);
+  const among = await cpuOf(read, 30);
+  report(`status of a study of ${members}`, 1.5, among, alone);
+  await store.close();
+}
+
+async function inTurns(what, limit, rounds, long, short, work) {
+  const [longer, shorter] = [[], []];
+  for (let i = 0; i < rounds; i++) {
+    for (const [person, costs] of i % 2
+      ? [
+          [long, longer],
+          [short, shorter],
+        ]
+      : [
+          [short, shorter],
+          [long, longer],
+        ])
+      costs.push(await cpuOf(() => work(person, i), 1));
+  }
+  report(what, limit, median(longer), median(shorter));
+}
+
+function report(what, limit, long, short) {
+  line(
+    `${what}: ${ms(short)} grows to ${ms(long)}`,
+    `${(long / short).toFixed(2)} x`,
+    against(long / short, limit, `${limit} x`),
+  );
+}
+
+/** CPU of this process for one call, s: the median of some. */
+async function cpuOf(work, rounds) {
+  const costs = [];
+  for (let i = 0; i < rounds; i++) {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    costs.push((user + system) / 1e6);
+  }
+  return median(costs);
+}
