@@ -1,14 +1,5 @@
 // The flags that choose errors: `--key`, `--reason`, `--platform` and `--app-version`.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { PersonFigures, Store } from '../store/store.ts';
-
-/** The flags, as parsed. */
-export interface ErrorFilter {
-  key?: string;
-  reason?: string;
-  platform?: string;
-  appVersion?: string;
-}
 
 /** Adds the flags to a command. */
 export function withErrorFilter(command: Command): Command {
@@ -34,21 +25,4 @@ function keyArgument(text: string): string {
   } catch {
     return key;
   }
-}
-
-/** The version that the app of a person says of itself; null: none. */
-export function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | null {
-  const { client_app_version: version } = profile;
-  return typeof version === 'string' ? version : null;
-}
-
-/** The figures of somebody with errors, whose app has the version that is asked for; else null. */
-export async function figuresWithErrors(
-  store: Store,
-  uuid: string,
-  { appVersion }: ErrorFilter = {},
-): Promise<PersonFigures | null> {
-  const [figures] = await store.users.figures({ uuid });
-  if (figures === undefined || figures.set_aside.length === 0) return null;
-  return appVersion === undefined || appVersionOf(figures) === appVersion ? figures : null;
 }

@@ -3,38 +3,19 @@ import { Command } from 'commander';
 import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
 import { faultReason } from '../../model/error-summary.ts';
-import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
+import type { JsonValue } from '../../model/json.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyError } from '../../store/paging.ts';
 import type { ErrorRow } from '../../store/store.ts';
-import { platformOf } from '../../upkeep/recover-user.ts';
+import { type ErrorFilter, type ErrorGroup, ErrorGroups, figuresWithErrors, withoutValues } from '../../upkeep/error-groups.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { appVersionOf, type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
+import { withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { errorKeyText, withZone } from '../wording.ts';
 
 type Options = Whom & ErrorFilter;
-
-/** Errors that have everything in common but person and entry. */
-interface Group {
-  /** True: a converter failed; the program is at fault, not what was pushed. */
-  fault: boolean;
-  reason: string;
-  key: string | null;
-  platform: string | null;
-  /** Of the app, as the profile says it. */
-  version: string | null;
-  entries: number;
-  people: number;
-  /** When the first and the last of them failed, seconds since the epoch. */
-  first_ts: number;
-  last_ts: number;
-  /** The text and the id of one of them. */
-  message: string;
-  id: string;
-}
 
 /** Sums up errors, and shows one. */
 export function errorsCommand(context: CommandContext): Command {
@@ -57,7 +38,7 @@ Examples:
   mobility errors --reason wrong_type --platform ios --json
   mobility errors show 75ba38336f277ef4090f1b83
 
-Without --user and --study: of everybody. \`mobility recover-errors\` takes the same flags.
+Without --user and --study: the errors of all users. \`mobility recover-errors\` takes the same flags.
 Exit code 3: a converter of the program failed.`,
     )
     .addCommand(list, { isDefault: true })
@@ -66,20 +47,9 @@ Exit code 3: a converter of the program failed.`,
 
 async function showAll(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
-  const { key, reason, platform } = options;
-  const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
-  const groups = new Map<string, Group>();
-  for await (const { uuid } of usersOf(context, options)) {
-    const figures = await figuresWithErrors(store, uuid, options);
-    if (figures === null) continue;
-    const version = appVersionOf(figures);
-    const own = new Set<Group>();
-    for await (const row of everyError(store, uuid, which)) {
-      if (platform === undefined || platformOf(row) === platform) own.add(addRow(groups, row, version));
-    }
-    for (const group of own) group.people += 1;
-  }
-  const sorted = [...groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
+  const groups = new ErrorGroups();
+  for await (const user of usersOf(context, options)) await groups.addUser(store, user.uuid, options);
+  const sorted = groups.sorted();
   await context.output.result({ errors: sorted }, () =>
     withZone(sorted.map((one) => groupText(one, context)).join('\n'), context.zone),
   );
@@ -91,7 +61,7 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
   return faults.length > 0 ? { exitCode: 3 } : {};
 }
 
-/** Everybody whom the flags choose; without such flags everybody. */
+/** The users that the flags choose; without such flags all users. */
 function usersOf(context: CommandContext, { user, study, subgroup, all }: Options): AsyncGenerator<UserRecord> {
   const whom: Whom = {
     ...(user && { user }),
@@ -101,24 +71,7 @@ function usersOf(context: CommandContext, { user, study, subgroup, all }: Option
   return usersMeant(context, all || Object.keys(whom).length === 0 ? { all: true } : whom);
 }
 
-function addRow(groups: Map<string, Group>, row: ErrorRow, version: string | null): Group {
-  const { reason, identity, entry, first_ts, last_ts, message, id } = row;
-  const named = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata.key : null;
-  const key = identity?.key ?? (typeof named === 'string' ? named : null);
-  const common = { fault: reason === faultReason, reason, key, platform: platformOf(row), version };
-  const name = JSON.stringify(common);
-  let group = groups.get(name);
-  if (group === undefined) {
-    group = { ...common, entries: 0, people: 0, first_ts, last_ts, message, id };
-    groups.set(name, group);
-  }
-  group.entries += 1;
-  group.first_ts = Math.min(group.first_ts, first_ts);
-  group.last_ts = Math.max(group.last_ts, last_ts);
-  return group;
-}
-
-function groupText(group: Group, { zone }: CommandContext): string {
+function groupText(group: ErrorGroup, { zone }: CommandContext): string {
   const { fault, reason, key, platform, version, entries, people, first_ts, last_ts, message, id } = group;
   const times = `${minuteText(first_ts, zone)} to ${minuteText(last_ts, zone)}`;
   const about = [
@@ -143,10 +96,12 @@ async function showOne(context: CommandContext, id: string, { coordinates }: { c
   if (found.length === 0) {
     throw usageError(`expected the id of an error, found ${id}: see \`mobility errors\``);
   }
-  // It is a look at this person, and the audit log says so.
+  // The audit log notes whose error was shown.
   for (const { uuid } of found) await context.findUser(uuid);
   const shown = found.map(({ error: { entry, ...error }, ...user }) => ({
-    ...{ ...user, ...error, fault: error.reason === faultReason },
+    ...user,
+    ...error,
+    fault: error.reason === faultReason,
     entry: coordinates ? entry : withoutValues(entry),
   }));
   await context.output.result({ errors: shown }, () =>
@@ -165,23 +120,4 @@ function oneText({ entry, ...error }: Shown, { zone }: CommandContext): string {
     ['received', minuteText(error.received_ts, zone)],
     ['entry', JSON.stringify(entry)],
   ]);
-}
-
-/** What of an entry can tell where nobody was: the names and kinds of its fields, and what its metadata say. */
-function withoutValues(entry: JsonValue): JsonValue {
-  if (!isJsonObject(entry)) return kindOf(entry);
-  const { metadata, data, ...others } = entry;
-  const kinds = (value: JsonValue | undefined): JsonValue =>
-    isJsonObject(value)
-      ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, kindOf(one)]))
-      : kindOf(value);
-  const told = ['key', 'platform', 'type', 'write_ts', 'time_zone', 'plugin'];
-  const about = isJsonObject(metadata)
-    ? Object.fromEntries(Object.entries(metadata).map(([name, one]) => [name, told.includes(name) ? one : kindOf(one)]))
-    : kindOf(metadata);
-  return {
-    metadata: about as JsonValue,
-    data: kinds(data),
-    ...(Object.keys(others).length > 0 && { others: kinds(others) }),
-  };
 }

@@ -2,10 +2,11 @@
 import { Command } from 'commander';
 import { errorText } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';
+import { type ErrorFilter, figuresWithErrors } from '../../upkeep/error-groups.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
 import { type DayAsked, dayArgument, dayIn } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { type ErrorFilter, figuresWithErrors, withErrorFilter } from '../error-filter.ts';
+import { withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';

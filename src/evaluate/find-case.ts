@@ -1,0 +1,107 @@
+// Searches a case for a day: moved entries that give the same trips on an empty store.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { lookAround } from '../analysis/segmenter.ts';
+import { putBatch } from '../intake/put-batch.ts';
+import { silentLog } from '../log/log.ts';
+import type { Entry } from '../model/entry.ts';
+import { keys } from '../model/keys.ts';
+import { isPhone, sourceOf } from '../model/sources.ts';
+import type { TimeRange } from '../model/time.ts';
+import type { Trip } from '../model/trip.ts';
+import { withoutExcluded } from '../pipeline/excluded-entries.ts';
+import { runPipeline } from '../pipeline/run-pipeline.ts';
+import { openStore } from '../store/open.ts';
+import { everyEntry, everyLink } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+import { type Bundle, type BundleSource, bundleKeys, bundleOf, differencesOf, type TripDifference } from './bundle.ts';
+
+/** Trips on either side of the day whose entries a case has: more if fewer do not give the same trips. */
+const margins = [1, 2, 4, 8, 16];
+/** Rotations tried with each: trips at a threshold may fall on the other side of it. */
+const turnsEach = 4;
+/**
+ * How far rotations go: the plane of the analysis distorts long paths by latitude, so that nearer places keep more
+ * trips as they are.
+ */
+const reaches = [1, 0.1];
+
+type Day = Pick<BundleSource, 'day' | 'range' | 'trips'>;
+
+/** A case, and how its trips differ from those of the day. */
+export interface FoundCase {
+  bundle: Bundle;
+  differences: TripDifference[];
+}
+
+/** Tries cases until one gives the trips of the day on an empty store; returns the nearest one if none does. */
+export async function findCase(
+  store: Store,
+  userId: string,
+  day: Day,
+  { now, signal }: { now: () => number; signal: AbortSignal },
+): Promise<FoundCase> {
+  const other = ({ differences }: FoundCase): number => differences.filter(({ isAlike }) => !isAlike).length;
+  let best: FoundCase | null = null;
+  for (const reach of reaches) {
+    for (const margin of margins) {
+      const entries = await entriesAround(store, userId, day.range, margin);
+      for (let turn = 0; turn < turnsEach; turn += 1) {
+        signal.throwIfAborted();
+        const bundle = bundleOf({ ...day, entries, now: now(), random, reach });
+        const found = {
+          bundle,
+          differences: differencesOf(day.trips, await tripsOf(bundle, now), bundle.moved),
+        };
+        if (best === null || other(found) < other(best)) best = found;
+        if (other(best) === 0) return best;
+      }
+    }
+  }
+  return best!;
+}
+
+const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
+
+/** The trips that touch a time, in order, as the analysis left them. */
+export async function readTripsWithin(store: Store, userId: string, { from, to }: TimeRange): Promise<Trip[]> {
+  const trips: Trip[] = [];
+  const around = { from: from - 7 * 86_400, to: to + 86_400 };
+  for await (const { trip } of everyLink(store, userId, around))
+    if (trip !== null && trip.start_ts < to && trip.end_ts > from) trips.push(trip);
+  return trips;
+}
+
+/** The entries of a day and of so many trips before and after it. */
+async function entriesAround(store: Store, userId: string, range: TimeRange, margin: number): Promise<Entry[]> {
+  let [from, to] = [range.from, range.to];
+  for (let i = 0; i < margin; i += 1) {
+    from = (await store.trips.previous(userId, from))?.chain_ts ?? -Number.MAX_VALUE;
+    const next = await store.trips.next(userId, to);
+    to = next === null ? Number.MAX_VALUE : Math.max(next.chain_ts, next.settled_ts ?? Number.MAX_VALUE);
+  }
+  const { locations_from, set_aside } = await store.pipeline.get(userId);
+  const query = { keys: bundleKeys, time: 'ts', from: from - lookAround, to: to + lookAround, limit: 5000 } as const;
+  const entries: Entry[] = [];
+  for await (const entry of everyEntry(withoutExcluded(store.timeseries, set_aside), userId, query))
+    if (entry.metadata.key !== keys.location || locations_from !== keys.filteredLocation || !isPhone(sourceOf(entry)))
+      entries.push(entry);
+  return entries;
+}
+
+/** The trips of a case on an empty store. */
+async function tripsOf({ put, truth }: Bundle, now: () => number): Promise<Trip[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-case-'));
+  const store = await openStore(`sqlite:${folder}`);
+  try {
+    const { user } = await store.users.register('case', { now: now() });
+    await putBatch(user.uuid, put.phone_to_server, { store, now });
+    await runPipeline(store, user.uuid, { log: silentLog, now });
+    return await readTripsWithin(store, user.uuid, { from: truth.range.start_ts, to: truth.range.end_ts });
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

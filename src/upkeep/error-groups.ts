@@ -1,0 +1,111 @@
+// Sums up the rejected entries of people by reason, key, platform and version of the app.
+import { faultReason } from '../model/error-summary.ts';
+import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
+import { everyError } from '../store/paging.ts';
+import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
+import { platformOf } from './recover-user.ts';
+
+/** Which errors are meant; a field that is left out chooses all. */
+export interface ErrorFilter {
+  key?: string;
+  reason?: string;
+  platform?: string;
+  appVersion?: string;
+}
+
+/** Errors with the same reason, key, platform and version. */
+export interface ErrorGroup {
+  /** True: a converter failed; the program is at fault, not what was pushed. */
+  fault: boolean;
+  reason: string;
+  key: string | null;
+  platform: string | null;
+  /** The version of the app, by the profile. */
+  version: string | null;
+  entries: number;
+  people: number;
+  /** When the first and the last of them failed, seconds since the epoch. */
+  first_ts: number;
+  last_ts: number;
+  /** The text and the id of one of them. */
+  message: string;
+  id: string;
+}
+
+/** Adds up the errors of one person after the other. */
+export class ErrorGroups {
+  readonly #groups = new Map<string, ErrorGroup>();
+
+  async addUser(store: Store, uuid: string, filter: ErrorFilter): Promise<void> {
+    const figures = await figuresWithErrors(store, uuid, filter);
+    if (figures === null) return;
+    const { key, reason, platform } = filter;
+    const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
+    const version = appVersionOf(figures);
+    const own = new Set<ErrorGroup>();
+    for await (const row of everyError(store, uuid, which)) {
+      if (platform === undefined || platformOf(row) === platform) own.add(addRow(this.#groups, row, version));
+    }
+    for (const group of own) group.people += 1;
+  }
+
+  /** Faults of the program first, then the largest groups. */
+  sorted(): ErrorGroup[] {
+    return [...this.#groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
+  }
+}
+
+function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string | null): ErrorGroup {
+  const { reason, identity, entry, first_ts, last_ts, message, id } = row;
+  const named = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata.key : null;
+  const key = identity?.key ?? (typeof named === 'string' ? named : null);
+  const common = { fault: reason === faultReason, reason, key, platform: platformOf(row), version };
+  const name = JSON.stringify(common);
+  let group = groups.get(name);
+  if (group === undefined) {
+    group = { ...common, entries: 0, people: 0, first_ts, last_ts, message, id };
+    groups.set(name, group);
+  }
+  group.entries += 1;
+  group.first_ts = Math.min(group.first_ts, first_ts);
+  group.last_ts = Math.max(group.last_ts, last_ts);
+  return group;
+}
+
+/** The version of a person's app, by their profile; null: none. */
+function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | null {
+  const { client_app_version: version } = profile;
+  return typeof version === 'string' ? version : null;
+}
+
+/** The figures of a person with errors, whose app has the version asked for; else null. */
+export async function figuresWithErrors(
+  store: Store,
+  uuid: string,
+  { appVersion }: ErrorFilter = {},
+): Promise<PersonFigures | null> {
+  const [figures] = await store.users.figures({ uuid });
+  if (figures === undefined || figures.set_aside.length === 0) return null;
+  return appVersion === undefined || appVersionOf(figures) === appVersion ? figures : null;
+}
+
+/** The parts of an entry that do not tell where a person was: names and kinds of fields, and some metadata. */
+export function withoutValues(entry: JsonValue): JsonValue {
+  if (!isJsonObject(entry)) return kindOf(entry);
+  const { metadata, data, ...others } = entry;
+  const kinds = (value: JsonValue | undefined): JsonValue =>
+    isJsonObject(value)
+      ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, kindOf(one)]))
+      : kindOf(value);
+  const shown = ['key', 'platform', 'type', 'write_ts', 'time_zone', 'plugin'];
+  const about = isJsonObject(metadata)
+    ? Object.fromEntries(
+        Object.entries(metadata).map(([name, one]) => [name, shown.includes(name) ? one : kindOf(one)]),
+      )
+    : kindOf(metadata);
+  return {
+    metadata: about as JsonValue,
+    data: kinds(data),
+    ...(Object.keys(others).length > 0 && { others: kinds(others) }),
+  };
+}
