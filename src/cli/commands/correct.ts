@@ -1,10 +1,8 @@
 // `mobility correct`: states something about a day of a user, undoes it, and lists what was stated.
 
 import { Argument, Command, Option } from 'commander';
-import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
-import { concernedTime } from '../../diary/corrections/read-corrections.ts';
 import { minuteText } from '../../diary/number-text.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { readDays } from '../../diary/read-days.ts';
@@ -12,16 +10,18 @@ import { convert } from '../../intake/converters/convert.ts';
 import { putBatch } from '../../intake/put-batch.ts';
 import { beyondBounds } from '../../intake/stated-times.ts';
 import { writeTime } from '../../intake/write-time.ts';
-import type { Correction, CorrectionStanding, Stated } from '../../model/correction.ts';
-import { entryId } from '../../model/ids.ts';
-import { keys } from '../../model/keys.ts';
+import type { Correction } from '../../model/correction.ts';
 import { errorText, usageError } from '../../model/mobility-error.ts';
-import { addDays, formatForPeople, justAfter, localDay, startOfDay, zoneOffset } from '../../model/time.ts';
+import { formatForPeople, startOfDay, zoneOffset } from '../../model/time.ts';
 import { tokenId, type UserRecord } from '../../model/user.ts';
-import { isExcluded } from '../../pipeline/excluded-entries.ts';
 import { runPipeline } from '../../pipeline/run-pipeline.ts';
-import { everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
+import {
+  correctionId,
+  type DatedCorrection,
+  readCorrectionEffects,
+  readZoneOn,
+} from '../../upkeep/correction-effects.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -111,14 +111,16 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     if (status === 'failed' || status === 'busy')
       context.output.note(`it counts from the next run on; this one: ${message ?? status}`);
     const { write_ts } = entry.metadata;
-    const standing = (await standingsOf(target, user.uuid)).find((one) => one.correction.write_ts === write_ts);
+    const standing = (await readCorrectionEffects(target, user.uuid)).find(
+      (one) => one.correction.write_ts === write_ts,
+    );
     return { write_ts, before, after: await dayText(context, target, user, day), effect: standing?.effect ?? null };
   };
   const address = context.config().store;
   const { write_ts, before, after, effect } = options.dryRun
     ? await onCopyOf(address, user.uuid, apply)
     : await apply(store);
-  const id = entryId(user.uuid, { key: keys.correction, write_ts });
+  const id = correctionId(user.uuid, { write_ts });
   const shown = { user_id: user.uuid, id, day, time_zone: zone, correction, effect, dry_run: options.dryRun === true };
   await context.output.result({ ...shown, before: before.trips, after: after.trips }, () => {
     const { bold, dim } = context.output;
@@ -149,7 +151,7 @@ type Statement = { correction: Correction; day: string; zone: string };
 async function statedBy(context: CommandContext, user: UserRecord, what: string, options: Options): Promise<Statement> {
   const { at, from, to, mode, name, distance, source, token } = options;
   const day = await dayMeant(context, user, options.day ?? need('--day'));
-  const zone = await zoneOn(await context.store(), user.uuid, day);
+  const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
   /** What is to come cannot be known, and setting it aside would lose it. */
   const passed = (clock: string): number => {
@@ -184,7 +186,9 @@ function need(flag: string): never {
 
 async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Options): Promise<Statement> {
   if (id === undefined) return need('--id');
-  const found = (await standingsOf(store, uuid)).filter((one) => idOf(uuid, one.correction).startsWith(id));
+  const found = (await readCorrectionEffects(store, uuid)).filter((one) =>
+    correctionId(uuid, one.correction).startsWith(id),
+  );
   const [one] = found;
   if (one === undefined || found.length > 1) {
     const message = `expected the id of one correction of ${user_email}, found ${found.length} with ${id}: see \`mobility correct list\``;
@@ -193,41 +197,7 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
   if (one.effect === 'undone')
     throw usageError(`expected a correction that holds, found ${id}, which is undone already`);
   const { day, correction } = one;
-  return { correction: { kind: 'undo', of: correction.write_ts }, day, zone: await zoneOn(store, uuid, day) };
-}
-
-const idOf = (userId: string, { write_ts }: Stated): string => entryId(userId, { key: keys.correction, write_ts });
-
-/** What became of each, and the day that it speaks of. One that sets no entry aside has no effect. */
-async function standingsOf(store: Store, userId: string): Promise<(CorrectionStanding & { day: string })[]> {
-  const days = new Map<number, string>();
-  const complete = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
-    const from = one.kind === 'undo' ? one.write_ts : concernedTime(one).from;
-    const zone = await zoneOn(store, userId, localDay(from, 'UTC'));
-    const day = (one.kind === 'undo' ? days.get(one.of) : known) ?? localDay(from, zone);
-    days.set(one.write_ts, day);
-    const isIdle = effect === 'applied' && one.kind === 'set_aside' && !(await takesAny(store, userId, one));
-    return { correction: one, effect: isIdle ? ('without effect' as const) : effect, day };
-  };
-  const standings = [];
-  for (const one of await correctedTrips(store).corrections(userId)) standings.push(await complete(one));
-  return standings;
-}
-
-/** True if it sets an entry aside. */
-async function takesAny({ timeseries }: Store, userId: string, one: Stated & { kind: 'set_aside' }): Promise<boolean> {
-  const range = { from: one.start_ts, to: justAfter(one.end_ts) };
-  for await (const entry of everyEntry(timeseries, userId, { time: 'ts', ...range }))
-    if (entry.metadata.key !== keys.correction && isExcluded(one, entry)) return true;
-  return false;
-}
-
-/** The zone in which the user ended the day, as far as trips tell. */
-async function zoneOn(store: Store, userId: string, day: string): Promise<string> {
-  const midnight = startOfDay(addDays(day, 1), 'UTC');
-  const trips = correctedTrips(store);
-  const before = await trips.previous(userId, midnight);
-  return before?.trip?.end_zone ?? (await trips.next(userId, midnight))?.trip?.start_zone ?? 'UTC';
+  return { correction: { kind: 'undo', of: correction.write_ts }, day, zone: await readZoneOn(store, uuid, day) };
 }
 
 /** The instant at which clocks of the zone show this time on the day. */
@@ -238,21 +208,25 @@ function clockTs(day: string, clock: string, zone: string): number {
 }
 
 async function list({ store, output }: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
-  const standings = await standingsOf(await store(), uuid);
-  const shown = standings.map(({ correction, ...rest }) => ({ id: idOf(uuid, correction), ...rest, correction }));
+  const standings = await readCorrectionEffects(await store(), uuid);
+  const shown = standings.map(({ correction, ...rest }) => ({
+    id: correctionId(uuid, correction),
+    ...rest,
+    correction,
+  }));
   await output.result({ user_id: uuid, corrections: shown }, () => {
     if (shown.length === 0) return `${user_email}: no corrections`;
     const head = ['ID', 'DAY', 'WHAT', 'STANDING', 'STATED', 'BY, AS STATED', 'REASON'];
-    return table([head, ...standings.map((one) => rowOf(uuid, one))]);
+    return table([head, ...standings.map((one) => toRow(uuid, one))]);
   });
 }
 
-function rowOf(userId: string, { correction, effect, day }: CorrectionStanding): string[] {
+function toRow(userId: string, { correction, effect, day }: DatedCorrection): string[] {
   const { kind, write_ts, author, reason } = correction;
   const stated = formatForPeople(write_ts, 'UTC', 'YYYY-MM-DD HH:mm [UTC]');
   return [
-    idOf(userId, correction).slice(0, 8),
-    day ?? '',
+    correctionId(userId, correction).slice(0, 8),
+    day,
     kind.replace('_', '-'),
     effect,
     stated,

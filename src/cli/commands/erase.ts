@@ -1,13 +1,13 @@
 // `mobility erase`: removes everything of users from the store and the log files, and proves it.
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import { type ScrubReceipt, scrubLogs } from '../../log/scrub.ts';
 import { isUuid } from '../../model/ids.ts';
-import { errorText, isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
+import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { userNameOf } from '../../model/user.ts';
 import { everyUser } from '../../store/paging.ts';
-import { type Collection, collections, type Store } from '../../store/store.ts';
-import { eraseUser, totalOf, wipeTraces } from '../../upkeep/erase-user.ts';
+import { collections, type Store } from '../../store/store.ts';
+import { type ErasedUser, erasePeople, type PersonToErase, type Receipt } from '../../upkeep/erase-people.ts';
+import { totalOf } from '../../upkeep/erase-user.ts';
 import { fileText } from '../../util/file-access.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
@@ -16,34 +16,6 @@ import { isMember, refuseUnknownStudy, type Whom, withUsersOrStudy } from '../us
 interface Options extends Whom {
   file?: string;
   yes?: true;
-}
-
-/** Null where the store does not have it: the UUID of a name, or the name of a UUID, that is not registered. */
-interface Person {
-  user_email: string | null;
-  uuid: string | null;
-}
-
-/** Rows by collection. `remaining`: all 0, but for the user's record while a log file names them. */
-interface Erased extends Person {
-  removed: Record<Collection, number>;
-  remaining: Record<Collection, number>;
-}
-
-/** The proof of an erasure, for the operator's files. */
-interface Receipt {
-  store: string;
-  /** Seconds since the epoch. */
-  erased_ts: number;
-  users: Erased[];
-  /** Users who are not erased, or of whom rows are left, with the reason. */
-  failed: (Person & { message: string })[];
-  /** Log files in which names and UUIDs were replaced. */
-  logs: ScrubReceipt;
-  /** Where the users may still be named: no command reaches it. */
-  not_reached: readonly string[];
-  /** What the store keeps, so that the phone does not join again. */
-  kept: string;
 }
 
 /** Erases one user, several users or the members of a study. */
@@ -70,7 +42,14 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const store = await context.store();
   const people = await peopleMeant(context, store, options);
   if (!options.yes && people.length > 0) await confirm(context, store, people);
-  const receipt = await eraseAll(context, store, people);
+  const progress = context.output.progress('erasing');
+  const receipt = await erasePeople(store, people, {
+    now: context.now,
+    signal: context.interruptible(),
+    openLog: () => context.log('pipeline'),
+    logDir: context.config().logDir,
+    onProgress: progress.update,
+  });
   await context.output
     .result(receipt, () => receiptText(receipt))
     .catch((error) => {
@@ -87,14 +66,14 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   return left > 0 ? {} : { exitCode: 0 }; // done, also if a signal came after the last user
 }
 
-/** Everybody whom the flags name. */
-async function peopleMeant(context: CommandContext, store: Store, options: Options): Promise<Person[]> {
+/** The people whom the flags name. */
+async function peopleMeant(context: CommandContext, store: Store, options: Options): Promise<PersonToErase[]> {
   const { file, user = [], study } = options;
   if (study === undefined && user.length === 0 && file === undefined) {
     throw usageError('expected --user NAME, --study NAME or --file FILE');
   }
   const lines = file === undefined ? [] : (await fileText(file)).split('\n').map((line) => line.trim());
-  const people = new Map<string, Person>();
+  const people = new Map<string, PersonToErase>();
   for (const name of [...user, ...lines.filter((line) => line !== '')]) {
     const person = await findPerson(context, name);
     people.set(nameOf(person), person);
@@ -104,10 +83,10 @@ async function peopleMeant(context: CommandContext, store: Store, options: Optio
   return [...people.values()];
 }
 
-const nameOf = ({ user_email, uuid }: Person): string => user_email ?? uuid ?? '';
+const nameOf = ({ user_email, uuid }: PersonToErase): string => user_email ?? uuid ?? '';
 
 /** The registered user; or a name or UUID that is not registered: their erasure may be a repeated one. */
-async function findPerson(context: CommandContext, name: string): Promise<Person> {
+async function findPerson(context: CommandContext, name: string): Promise<PersonToErase> {
   try {
     const { user_email, uuid } = await context.findUser(name);
     return { user_email, uuid };
@@ -120,8 +99,8 @@ async function findPerson(context: CommandContext, name: string): Promise<Person
 }
 
 /** The members of the study; none if all are erased. Throws `MOBILITY_USAGE` for a study that does not exist. */
-async function membersOf(context: CommandContext, store: Store, whom: Whom): Promise<Person[]> {
-  const members: Person[] = [];
+async function membersOf(context: CommandContext, store: Store, whom: Whom): Promise<PersonToErase[]> {
+  const members: PersonToErase[] = [];
   for await (const user of everyUser(store)) {
     if (isMember(user, whom)) members.push({ user_email: user.user_email, uuid: user.uuid });
   }
@@ -132,7 +111,7 @@ async function membersOf(context: CommandContext, store: Store, whom: Whom): Pro
 }
 
 /** Asks for the name of the one user, or for the number of users. */
-async function confirm(context: CommandContext, store: Store, people: readonly Person[]): Promise<void> {
+async function confirm(context: CommandContext, store: Store, people: readonly PersonToErase[]): Promise<void> {
   const { stdin, output, writeErr } = context;
   if (stdin.isTTY !== true) {
     throw usageError('erase needs a typed confirmation: use a terminal, or add --yes');
@@ -153,72 +132,8 @@ async function confirm(context: CommandContext, store: Store, people: readonly P
   throw usageError(`expected ${word}, found other text; nothing was erased`);
 }
 
-/**
- * Erases one user after the other until the signal, then removes their names from log files, and their records at last:
- * an erasure that was killed still finds the name. Skips a user whose lease another process holds; another error ends
- * the work. Throws only for a single user: the receipt has to list who is erased.
- */
-async function eraseAll(context: CommandContext, store: Store, people: readonly Person[]): Promise<Receipt> {
-  const signal = context.interruptible();
-  const users: Erased[] = [];
-  const failed: Receipt['failed'] = [];
-  const progress = context.output.progress('erasing');
-  for (const person of people) {
-    if (signal.aborted) break;
-    progress.update(`${users.length} of ${counted(people.length, 'user')} erased`);
-    try {
-      users.push(await eraseRows(store, person));
-    } catch (error) {
-      if (people.length === 1) throw error;
-      failed.push({ ...person, message: errorText(error) });
-      if (!isMobilityError(error, 'MOBILITY_LEASE_HELD')) break;
-    }
-  }
-  const rows = users.reduce((sum, { removed }) => sum + totalOf(removed), 0);
-  (await context.log('pipeline')).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
-  progress.update('removing names from log files');
-  const logs = await scrubLogs(context.config().logDir, users);
-  if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
-  await wipeTraces(store);
-  const erased = { store: store.address, erased_ts: context.now(), users, failed };
-  return { ...erased, logs, not_reached: notReached(store), kept };
-}
-
-/** Removes all rows of a user but their record. */
-async function eraseRows(store: Store, person: Person): Promise<Erased> {
-  if (person.uuid === null) return { ...person, removed: noRows(), remaining: noRows() };
-  const removed = await eraseUser(store, person.uuid, { keepRecord: true });
-  return { ...person, removed, remaining: await store.counts(person.uuid) };
-}
-
-/** Removes the record of a user, and counts what is left of them. */
-async function eraseRecord(store: Store, user: Erased): Promise<void> {
-  if (user.uuid === null) return;
-  await eraseUser(store, user.uuid, { keepTraces: true });
-  user.remaining = await store.counts(user.uuid);
-  const left = totalOf(user.remaining);
-  if (left > 0)
-    throw new Error(`${counted(left, 'row')} of ${user.uuid} are still there: stop the phone or the server and repeat`);
-}
-
-const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as Erased['removed'];
-
-const kept =
-  'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
-
-/** What no command reaches, and what the engine keeps: MongoDB overwrites its free pages, journal and oplog in time. */
-function notReached({ address }: Store): readonly string[] {
-  const isMongo = address.startsWith('mongodb');
-  return [
-    "the server's standard output, as a journal or a container's log keeps it",
-    'log files of other folders and hosts',
-    'backups and exports made before',
-    ...(isMongo ? ["bytes in the MongoDB server's own files until it overwrites them"] : []),
-  ];
-}
-
-function receiptText({ users, logs, not_reached }: Receipt): string {
-  const sum = (of: (user: Erased) => number): string => String(users.reduce((total, user) => total + of(user), 0));
+function receiptText({ users, logs, not_reached, kept }: Receipt): string {
+  const sum = (of: (user: ErasedUser) => number): string => String(users.reduce((total, user) => total + of(user), 0));
   const rows = collections.map((name) => [
     `  ${name}`,
     sum(({ removed }) => removed[name]),
@@ -234,7 +149,7 @@ function receiptText({ users, logs, not_reached }: Receipt): string {
   ].join('\n');
 }
 
-function endingOf({ removed, remaining }: Erased): string {
+function endingOf({ removed, remaining }: ErasedUser): string {
   if (totalOf(remaining) > 0) return 'erased but for the name, which repeating needs:';
   return totalOf(removed) > 0 ? 'erased' : 'nothing left of';
 }

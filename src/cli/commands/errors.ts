@@ -8,7 +8,13 @@ import { usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { everyError } from '../../store/paging.ts';
 import type { ErrorRow } from '../../store/store.ts';
-import { type ErrorFilter, type ErrorGroup, ErrorGroups, figuresWithErrors, withoutValues } from '../../upkeep/error-groups.ts';
+import {
+  type ErrorFilter,
+  type ErrorGroup,
+  ErrorGroups,
+  figuresWithErrors,
+  withoutValues,
+} from '../../upkeep/error-groups.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';

@@ -1,0 +1,91 @@
+// What `mobility doctor` finds about one person beside their status: refused tokens, killed runs, and gaps of a day.
+import { clockText, durationText } from '../diary/number-text.ts';
+import { readObservedDays, type TimeSpan } from '../diary/observed-time.ts';
+import type { StepName } from '../diary/status/breakages.ts';
+import type { BrokenStep, PersonStatus } from '../diary/status/person-status.ts';
+import { quotedName, type Remedy } from '../diary/status/remedies.ts';
+import { joinRefusal, readStudyToken } from '../model/study.ts';
+import { tokenHash, type UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { isDead } from './check-installation.ts';
+
+/** Why a study refuses a token; null: it is not the token of a study. */
+export async function checkJoin(store: Store, name: string): Promise<Remedy | null> {
+  const token = readStudyToken(name);
+  if (token === null) return null;
+  const study = await store.studies.byJoinName(token.study);
+  const names = (await store.studies.list()).map((one) => one.name).join(', ') || 'none';
+  const refusal = joinRefusal(study, token);
+  if (study === null) {
+    const why = `The token names the study ${token.study}, which is not here; studies: ${names}.`;
+    return { why, next: 'give the person the link of the right study: mobility study link NAME --qr' };
+  }
+  if (await store.studies.hasErased(study.name, tokenHash(name))) {
+    const why = `The owner of this token was erased from ${study.name}, so that it does not join again.`;
+    return { why, next: 'if the person wants to join again: mobility study readmit TOKEN' };
+  }
+  const why = `The token of ${study.name}, ${token.subgroup}, has no account${refusal === null ? '' : `: ${refusal}`}.`;
+  return { why, next: `mobility study show ${study.name}` };
+}
+
+/** A run that was killed, by its lease, before the lease ends; null: none, or an earlier step is broken. */
+export function findKilledRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
+  const { lease } = figures;
+  if (lease === null || lease.expires_ts <= now || !isDead(lease)) return null;
+  const names = Object.keys(chain) as StepName[];
+  if (broken !== null && names.indexOf(broken.link) < names.indexOf('moved')) return null;
+  return { link: 'moved', code: 'run_stopped', since: chain.moved.ts };
+}
+
+/** s of the waking hours of a day that may be unobserved; and when these are, s from its start. */
+const longGap = 2 * 3600;
+const waking = { from: 7 * 3600, to: 22 * 3600 };
+
+/** Time before the first location or after the last one is no gap. */
+const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
+
+/** The long gaps of a day, and what else the phone sent of that time; null: none. */
+export async function findGap(store: Store, user: UserRecord, day: string, hostZone: string): Promise<Remedy | null> {
+  const {
+    days: [observed],
+  } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: hostZone });
+  // At night a phone at rest is silent for hours, and nothing is wrong with it.
+  const [from, to] = [observed!.from + waking.from, observed!.from + waking.to];
+  const isGap = (span: TimeSpan): boolean =>
+    span.reason !== null && !outside.has(span.reason) && Math.min(span.to, to) - Math.max(span.from, from) >= longGap;
+  const gaps = observed!.spans.filter(isGap);
+  if (gaps.length === 0) return null;
+  const { zone } = observed!;
+  const texts: string[] = [];
+  const excluded = gaps.filter(({ reason }) => reason === 'taken out');
+  if (excluded.length > 0) {
+    const times = excluded.map(({ from, to }) => `${clockText(from, zone)}-${clockText(to, zone)}`).join(', ');
+    return {
+      why: `${day}, times of ${zone}: a correction sets aside what came of ${times}. It is kept, and has no trips.`,
+      next: `to have it back, undo the correction: mobility correct list --user ${quotedName(user.user_email)}`,
+    };
+  }
+  for (const gap of gaps) texts.push(await gapText(store, user, gap, zone));
+  const reasons = new Set(gaps.map(({ reason }) => reason));
+  const words = reasons.has('tracking off')
+    ? 'to switch tracking on'
+    : 'to set location to "always" and to switch the battery saver off';
+  return {
+    why: `${day}, times of ${zone}: ${texts.join('; ')}. Trips of that time cannot be told, and no command brings them back.`,
+    next: `ask ${quotedName(user.user_email)} ${words}; see what is known: mobility explain --user ${quotedName(user.user_email)} --day ${day}`,
+  };
+}
+
+async function gapText(
+  store: Store,
+  { uuid }: UserRecord,
+  { from, to, reason }: TimeSpan,
+  zone: string,
+): Promise<string> {
+  const { entries } = await store.timeseries.find(uuid, { time: 'ts', from: from + 1, to, limit: 500 });
+  const keys = new Map<string, number>();
+  for (const { metadata } of entries) keys.set(metadata.key, (keys.get(metadata.key) ?? 0) + 1);
+  const sent = [...keys].map(([key, count]) => `${count} ${key}`).join(', ');
+  const times = `no location ${clockText(from, zone)}-${clockText(to, zone)} (${durationText(to - from)}, ${reason})`;
+  return sent === '' ? times : `${times}, although the phone sent ${sent}`;
+}

@@ -1,0 +1,53 @@
+// The corrections of a user with their effects, as `mobility correct list` shows them.
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { concernedTime } from '../diary/corrections/read-corrections.ts';
+import type { CorrectionStanding, Stated } from '../model/correction.ts';
+import { entryId } from '../model/ids.ts';
+import { keys } from '../model/keys.ts';
+import { addDays, justAfter, localDay, startOfDay } from '../model/time.ts';
+import { isExcluded } from '../pipeline/excluded-entries.ts';
+import { everyEntry } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+
+/** The id under which a correction can be undone. */
+export const correctionId = (userId: string, { write_ts }: Pick<Stated, 'write_ts'>): string =>
+  entryId(userId, { key: keys.correction, write_ts });
+
+/** A correction, its effect, and the local day that it is about. */
+export type DatedCorrection = CorrectionStanding & { day: string };
+
+/** Reads the corrections of a user, oldest first. An exclusion that excludes no entry is without effect. */
+export async function readCorrectionEffects(store: Store, userId: string): Promise<DatedCorrection[]> {
+  const days = new Map<number, string>();
+  const complete = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
+    const from = one.kind === 'undo' ? one.write_ts : concernedTime(one).from;
+    const zone = await readZoneOn(store, userId, localDay(from, 'UTC'));
+    const day = (one.kind === 'undo' ? days.get(one.of) : known) ?? localDay(from, zone);
+    days.set(one.write_ts, day);
+    const isIdle = effect === 'applied' && one.kind === 'set_aside' && !(await excludesAny(store, userId, one));
+    return { correction: one, effect: isIdle ? ('without effect' as const) : effect, day };
+  };
+  const effects = [];
+  for (const one of await correctedTrips(store).corrections(userId)) effects.push(await complete(one));
+  return effects;
+}
+
+/** True if it excludes an entry. */
+async function excludesAny(
+  { timeseries }: Store,
+  userId: string,
+  one: Stated & { kind: 'set_aside' },
+): Promise<boolean> {
+  const range = { from: one.start_ts, to: justAfter(one.end_ts) };
+  for await (const entry of everyEntry(timeseries, userId, { time: 'ts', ...range }))
+    if (entry.metadata.key !== keys.correction && isExcluded(one, entry)) return true;
+  return false;
+}
+
+/** The zone in which the user ended the day, by their trips; UTC without trips. */
+export async function readZoneOn(store: Store, userId: string, day: string): Promise<string> {
+  const midnight = startOfDay(addDays(day, 1), 'UTC');
+  const trips = correctedTrips(store);
+  const before = await trips.previous(userId, midnight);
+  return before?.trip?.end_zone ?? (await trips.next(userId, midnight))?.trip?.start_zone ?? 'UTC';
+}

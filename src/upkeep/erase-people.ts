@@ -1,0 +1,119 @@
+// Erases people from the store and from log files, and counts what is left: the receipt proves it.
+import type { Log } from '../log/log.ts';
+import { type ScrubReceipt, scrubLogs } from '../log/scrub.ts';
+import { counted } from '../log/text.ts';
+import { errorText, isMobilityError } from '../model/mobility-error.ts';
+import { type Collection, collections, type Store } from '../store/store.ts';
+import { eraseUser, totalOf, wipeTraces } from './erase-user.ts';
+
+/** A person to erase. Null: not in the store, as the UUID of a name that is not registered. */
+export interface PersonToErase {
+  user_email: string | null;
+  uuid: string | null;
+}
+
+/** Rows by collection. `remaining`: all 0, but for the user's record while a log file names them. */
+export interface ErasedUser extends PersonToErase {
+  removed: Record<Collection, number>;
+  remaining: Record<Collection, number>;
+}
+
+/** The proof of an erasure, for the operator's files. */
+export interface Receipt {
+  store: string;
+  /** Seconds since the epoch. */
+  erased_ts: number;
+  users: ErasedUser[];
+  /** Users who are not erased, or of whom rows are left, with the reason. */
+  failed: (PersonToErase & { message: string })[];
+  /** Log files in which names and UUIDs were replaced. */
+  logs: ScrubReceipt;
+  /** Where the users may still be named: no command reaches it. */
+  not_reached: readonly string[];
+  /** What the store keeps, so that the phone does not join again. */
+  kept: string;
+}
+
+/** What an erasure needs. */
+interface ErasePeopleOptions {
+  /** Seconds since the epoch. */
+  now: () => number;
+  signal: AbortSignal;
+  openLog: () => Promise<Log>;
+  /** The folder of the log files, in which names are replaced. */
+  logDir: string;
+  onProgress: (text: string) => void;
+}
+
+/**
+ * Erases one user after the other until the signal, then removes their names from log files, and their records last:
+ * an erasure that was killed still finds the name. Skips a user whose lease another process holds; another error ends
+ * the work. Throws only for a single user: the receipt has to list who is erased.
+ */
+export async function erasePeople(
+  store: Store,
+  people: readonly PersonToErase[],
+  { now, signal, openLog, logDir, onProgress }: ErasePeopleOptions,
+): Promise<Receipt> {
+  const users: ErasedUser[] = [];
+  const failed: Receipt['failed'] = [];
+  for (const person of people) {
+    if (signal.aborted) break;
+    onProgress(`${users.length} of ${counted(people.length, 'user')} erased`);
+    try {
+      users.push(await eraseRows(store, person));
+    } catch (error) {
+      if (people.length === 1) throw error;
+      failed.push({ ...person, message: errorText(error) });
+      if (!isMobilityError(error, 'MOBILITY_LEASE_HELD')) break;
+    }
+  }
+  const rows = users.reduce((sum, { removed }) => sum + totalOf(removed), 0);
+  (await openLog()).write('INFO', `Erased ${counted(users.length, 'user')}: ${counted(rows, 'row')}`);
+  onProgress('removing names from log files');
+  const logs = await scrubLogs(logDir, users);
+  if (logs.left.length === 0) for (const user of users) await eraseRecord(store, user);
+  await wipeTraces(store);
+  return {
+    store: store.address,
+    erased_ts: now(),
+    users,
+    failed,
+    logs,
+    not_reached: notReached(store),
+    kept,
+  };
+}
+
+/** Removes all rows of a user but their record. */
+async function eraseRows(store: Store, person: PersonToErase): Promise<ErasedUser> {
+  if (person.uuid === null) return { ...person, removed: noRows(), remaining: noRows() };
+  const removed = await eraseUser(store, person.uuid, { keepRecord: true });
+  return { ...person, removed, remaining: await store.counts(person.uuid) };
+}
+
+/** Removes the record of a user, and counts what is left of them. */
+async function eraseRecord(store: Store, user: ErasedUser): Promise<void> {
+  if (user.uuid === null) return;
+  await eraseUser(store, user.uuid, { keepTraces: true });
+  user.remaining = await store.counts(user.uuid);
+  const left = totalOf(user.remaining);
+  if (left > 0)
+    throw new Error(`${counted(left, 'row')} of ${user.uuid} are still there: stop the phone or the server and repeat`);
+}
+
+const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as ErasedUser['removed'];
+
+const kept =
+  'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
+
+/** What no command reaches, and what the engine keeps: MongoDB overwrites its free pages, journal and oplog in time. */
+function notReached({ address }: Store): readonly string[] {
+  const isMongo = address.startsWith('mongodb');
+  return [
+    "the server's standard output, as a journal or a container's log keeps it",
+    'log files of other folders and hosts',
+    'backups and exports made before',
+    ...(isMongo ? ["bytes in the MongoDB server's own files until it overwrites them"] : []),
+  ];
+}
