@@ -28,7 +28,7 @@ const most: Record<string, number> = {
   transit: 1,
   upkeep: 15,
   util: 0,
-  web: 8,
+  web: 0,
 };
 
 const found: Record<string, string[]> = {};

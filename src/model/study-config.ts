@@ -39,26 +39,63 @@ export function studyConfig(
   return { version: Math.max(last + 1, asked), ts: Math.floor(now), ...config };
 }
 
-/** The defaults of a study's configuration. */
-function usual({ name }: StudySettings): JsonObject {
-  const text = {
-    deployment_partner_name: name,
-    deployment_name: name,
-    summary_line_1: 'Your phone notes where and how you travel.',
-    summary_line_2: 'You see your days and say what they were for.',
-    summary_line_3: 'The data go to the server of this study only.',
+/** The default texts of a study, by language. */
+const usualTexts: Readonly<Record<string, JsonObject>> = {
+  en: {
+    summary_line_1: 'Your phone records where and how you travel.',
+    summary_line_2: 'You see your days and say what your trips were for.',
+    summary_line_3: 'The data goes to the server of this study only.',
     short_textual_description: 'A travel study.',
     why_we_collect: 'To understand how people travel.',
-    research_questions: [],
-  };
+  },
+  de: {
+    summary_line_1: 'Ihr Telefon zeichnet auf, wo und wie Sie unterwegs sind.',
+    summary_line_2: 'Sie sehen Ihre Tage und geben an, wozu Ihre Wege waren.',
+    summary_line_3: 'Die Daten gehen nur an den Server dieser Studie.',
+    short_textual_description: 'Eine Studie über Wege im Alltag.',
+    why_we_collect: 'Wir möchten verstehen, wie Menschen unterwegs sind.',
+  },
+  fr: {
+    summary_line_1: 'Votre téléphone enregistre où et comment vous vous déplacez.',
+    summary_line_2: 'Vous voyez vos journées et indiquez le motif de vos trajets.',
+    summary_line_3: 'Les données ne vont que sur le serveur de cette étude.',
+    short_textual_description: 'Une étude sur les déplacements.',
+    why_we_collect: 'Pour comprendre comment les gens se déplacent.',
+  },
+  es: {
+    summary_line_1: 'Su teléfono registra por dónde y cómo viaja.',
+    summary_line_2: 'Usted ve sus días e indica para qué fueron sus viajes.',
+    summary_line_3: 'Los datos van solo al servidor de este estudio.',
+    short_textual_description: 'Un estudio sobre viajes cotidianos.',
+    why_we_collect: 'Para entender cómo viaja la gente.',
+  },
+};
+
+const usualContacts: Readonly<Record<string, string>> = {
+  en: 'the people of this study',
+  de: 'das Studienteam',
+  fr: 'l’équipe de l’étude',
+  es: 'el equipo del estudio',
+};
+
+/** The defaults of a study's configuration: texts in English, and in the language of the study. */
+function usual({ name, language = 'en' }: StudySettings): JsonObject {
+  const translated: JsonObject = {};
+  for (const one of ['en', language])
+    translated[one] = {
+      deployment_partner_name: name,
+      deployment_name: name,
+      ...usualTexts[one],
+      research_questions: [],
+    };
   return {
     intro: {
       program_or_study: 'study',
       start_month: '1',
       start_year: '2026',
-      program_admin_contact: 'the people of this study',
+      program_admin_contact: usualContacts[language] ?? usualContacts.en!,
       deployment_partner_name: name,
-      translated_text: { en: text },
+      translated_text: translated,
     },
     survey_info: { surveys: {}, 'trip-labels': 'MULTILABEL' },
     display_config: { use_imperial: false },

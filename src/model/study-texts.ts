@@ -2,8 +2,10 @@
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { StudySettings } from './study.ts';
 
-/** Texts of a study in one language; empty where the study says nothing. */
+/** Texts of a study in one language; empty if the study has none. */
 export interface StudyTexts {
+  /** As in `lang`. */
+  language: string;
   name: string;
   partner: string;
   summary: string[];
@@ -15,13 +17,20 @@ export interface StudyTexts {
   contact: string;
 }
 
-/** The texts of a study in a language, else in English. */
-export function studyTexts({ name, config }: StudySettings, language: string): StudyTexts {
+/**
+ * The texts of a study in the first of the wished languages that it offers, else in its own first language. English
+ * texts fill what a language lacks.
+ */
+export function studyTexts({ name, config, language: first }: StudySettings, wished: readonly string[]): StudyTexts {
   const intro = objectAt(config ?? {}, 'intro');
   const translated = objectAt(intro, 'translated_text');
+  const offered = Object.keys(translated).filter((one) => isJsonObject(translated[one]));
+  const own = [first, 'en', ...offered].find((one) => one !== undefined && offered.includes(one)) ?? 'en';
+  const language = wished.find((one) => offered.includes(one)) ?? own;
   const texts = { ...objectAt(translated, 'en'), ...objectAt(translated, language) };
   const text = (field: string): string => plain(texts[field]);
   return {
+    language,
     name: text('deployment_name') || name,
     partner: text('deployment_partner_name') === name ? '' : text('deployment_partner_name'),
     summary: ['summary_line_1', 'summary_line_2', 'summary_line_3'].map(text).filter((line) => line !== ''),

@@ -25,6 +25,8 @@ export interface StudySettings {
   listed?: boolean;
   /** True: its managers see the names of people; else pseudonyms. */
   show_names?: boolean;
+  /** Language of its sheets, and of its texts for readers of other languages. Absent: English. */
+  language?: string;
   /** The configuration that the app reads, with a `version`; null until it was made. */
   config: JsonObject | null;
 }

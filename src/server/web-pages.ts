@@ -13,7 +13,7 @@ import { answerPage } from '../web/flow.ts';
 import { Markup } from '../web/pages/markup.ts';
 import { stylePath } from '../web/pages/shell.ts';
 import { pagesStyle } from '../web/pages/style.ts';
-import { textsFor } from '../web/pages/texts/texts.ts';
+import { languages, ownValue, textsFor, wishedLanguages } from '../web/pages/texts/texts.ts';
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
 import { Fortnights } from '../web/study-people.ts';
@@ -83,12 +83,14 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       call.refuse = asPage(c);
       const { address, isSecure } = addressOf(c, config.publicUrl);
       const form = route.method === 'POST' ? await formOf(c, call, address) : {};
+      const wished = wishedBy(c);
       const pageCall = {
         ...fixed,
         params: c.req.param(),
         query: c.req.query(),
         form,
-        t: textsFor(c.req.header('Accept-Language')),
+        t: textsFor(wished),
+        wished,
         now: now(),
         address,
         isSecure,
@@ -109,7 +111,9 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         if (c.env?.outgoing?.destroyed) throw badRequest('the browser left before its page was made');
       };
       try {
-        return await respond(call, await answerPage(route, pageCall, enter), parts);
+        const answer = await answerPage(route, pageCall, enter);
+        const headers = { ...languageHeader(c, isSecure), ...answer.headers };
+        return await respond(call, { ...answer, headers }, parts);
       } finally {
         leave();
       }
@@ -125,6 +129,22 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   }
 }
 
+const languageCookie = 'mobility-language';
+
+/** Keeps the language that a link of the foot chooses for a year. */
+function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string, string> {
+  const chosen = ownValue(languages, c.req.query('lang'))?.language;
+  if (chosen === undefined) return {};
+  const rules = `Path=/; HttpOnly; SameSite=Lax; Max-Age=31536000${isSecure ? '; Secure' : ''}`;
+  return { 'Set-Cookie': `${languageCookie}=${chosen}; ${rules}` };
+}
+
+/** The languages that a reader wishes: by a link of the foot now or before, then by their browser. */
+function wishedBy(c: Context<ServerEnv>): string[] {
+  const chosen = [c.req.query('lang'), getCookie(c)[languageCookie]].filter((one) => ownValue(languages, one));
+  return [...new Set([...chosen.flatMap((one) => one ?? []), ...wishedLanguages(c.req.header('Accept-Language'))])];
+}
+
 /** Failures of a call that a browser makes to look at something are pages, where the path has no form of its own. */
 export function refuseAsPage(c: Context<ServerEnv>): void {
   const isLooking = c.req.method === 'GET' && (c.req.header('Accept') ?? '').includes('text/html');
@@ -134,7 +154,7 @@ export function refuseAsPage(c: Context<ServerEnv>): void {
 const asPage =
   (c: Context<ServerEnv>): Call['refuse'] =>
   (problem, id) => {
-    const answer = faultPage(problem.status, textsFor(c.req.header('Accept-Language')), id);
+    const answer = faultPage(problem.status, textsFor(wishedBy(c)), id);
     const headers = { ...pageHeaders(c.get('call')), ...problem.options.headers };
     return new Response(textOf(answer), { status: problem.status, headers });
   };

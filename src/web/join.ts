@@ -5,7 +5,7 @@ import { icon } from './pages/icons.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { qrSvg } from './pages/qr.ts';
 import { shell } from './pages/shell.ts';
-import type { Texts } from './pages/texts/texts.ts';
+import { type Texts, textsFor } from './pages/texts/texts.ts';
 import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
 /** The published apps by the scheme of their links, and their addresses in the app stores. */
@@ -23,21 +23,23 @@ const apps = {
 } as const;
 
 async function show(call: WebCall): Promise<WebAnswer> {
-  const { t, store, params, query } = call;
+  const { store, params, query, wished } = call;
   const name = params.name ?? query.study_config ?? '';
   const study = await store.studies.byJoinName(name);
-  if (study === null || joinNameOf(study) !== name) return gone(t);
-  const texts = studyTexts(study, t.language);
+  if (study === null || joinNameOf(study) !== name) return gone(call.t);
+  const texts = studyTexts(study, wished);
+  // Without a text in a wished language, the page has the language of the study.
+  const t = textsFor([...wished, texts.language]);
+  const lang = texts.language !== t.language && markup` lang="${texts.language}"`;
   const words = t.join;
-  const lead = [texts.description, texts.partner && words.by(texts.partner)].filter(Boolean).join(' ');
   const points = [...words.points, study.show_names ? words.underName : words.underCode];
-  const body = markup`<h1>${words.title(texts.name)}</h1><p class="lead">${lead}</p>${texts.summary.map((one) => markup`<p>${one}</p>`)}
-${texts.why && markup`<section><h2>${words.why}</h2><p>${texts.why}</p></section>`}
-${texts.questions.length > 0 && markup`<section><h2>${words.questions}</h2><ul class="points">${texts.questions.map((one) => markup`<li>${one}</li>`)}</ul></section>`}
+  const body = markup`<h1>${words.title(texts.name)}</h1><p class="lead"><span${lang}>${texts.description}</span> ${texts.partner && words.by(texts.partner)}</p>${texts.summary.map((one) => markup`<p${lang}>${one}</p>`)}
+${texts.why && markup`<section><h2>${words.why}</h2><p${lang}>${texts.why}</p></section>`}
+${texts.questions.length > 0 && markup`<section><h2>${words.questions}</h2><ul class="points"${lang}>${texts.questions.map((one) => markup`<li>${one}</li>`)}</ul></section>`}
 <section><h2>${words.agree}</h2><ul class="points">${points.map((one) => markup`<li>${icon('yes')}<span>${one}</span></li>`)}<li class="soft">${icon('no')}<span>${words.never}</span></li></ul>
-${texts.consent.length > 0 && markup`<details><summary><span>${words.whole}</span></summary>${texts.consent.map((one) => markup`<p>${one}</p>`)}</details>`}</section>
-${joinSection(call, study)}${contact(texts, t)}`;
-  return answerOf(shell({ t, title: words.title(texts.name), brand: texts.name, isNarrow: true, body }));
+${texts.consent.length > 0 && markup`<details><summary><span>${words.whole}</span></summary><div${lang}>${texts.consent.map((one) => markup`<p>${one}</p>`)}</div></details>`}</section>
+${joinSection({ ...call, t }, study)}${contact(texts, t)}`;
+  return answerOf(shell({ t, title: words.title(texts.name), brand: texts.name, isNarrow: true, query, body }));
 }
 
 function gone(t: Texts): WebAnswer {

@@ -109,7 +109,7 @@ export function correctionList(
 function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
   const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : '';
-  return t.me.stated(t.clock(ts, zoneOfDay(shown, ts)), t.me.statedKinds[correction.kind], name);
+  return t.me.stated[correction.kind](t.clock(ts, zoneOfDay(shown, ts)), name);
 }
 
 /**

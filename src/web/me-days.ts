@@ -167,7 +167,7 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
     rows.push(dayRow(day, dayPath(day.observed.day), t));
   const bounds = { first: (first ?? today).slice(0, 7), last: today.slice(0, 7) };
   const steps = monthSteps(month, '/me/month', bounds, t);
-  const title = t.me.monthOf(from);
+  const title = t.month(from);
   const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${first === null && banner(t.me.empty)}
 ${rows.length > 0 ? dayRows(rows, t) : banner(t.me.future)}`;
   return mePage(call, title, 'month', body);
@@ -180,7 +180,7 @@ const correctionLink = (trip: Trip, day: string, t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${trip.id}#trip-${trip.id}">${correctWords(trip, t)}</a>`;
 
 const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
-  markup`<span>${t.me.correct}<span class="vh">${t.me.correctWhat} ${t.clock(start_ts, start_zone)}</span></span>`;
+  markup`<span>${t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span></span>`;
 
 /** The forms of a trip: its label, and its corrections. */
 function correction(call: PersonCall, trip: Trip, before: Trip | null, day: string): Markup {

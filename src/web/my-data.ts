@@ -71,7 +71,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(ownValue(messages, query.done));
   const counted = [...kinds]
     .sort(([, a], [, b]) => b - a)
-    .map(([name, count]) => markup`${count.toLocaleString(t.language)} ${name}<br>`);
+    .map(([name, count]) => markup`${t.number(count)} ${name}<br>`);
   const facts: [string, MarkupValue | undefined][] = [
     [words.account, shownName(user.user_email)],
     [words.study, user.study],

@@ -48,7 +48,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     lastBackup(),
     sumFigures(call),
   ]);
-  const number = (count: number): string => count.toLocaleString(t.language);
+  const { number } = t;
   const size = (n: number): string => `${(n / gibibyte).toFixed(1)} GiB`;
   const ago = (ts: number): string => (ts === 0 ? words.never : t.lately(ts, now, zone));
   const needed = troubles.reduce((total, state) => total + (states.get(state) ?? 0), 0);
@@ -73,7 +73,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     .slice(0, mostNamed)
     .map(({ name, code, since }) => markup`<li class="stated">${words.away[code](name, ago(since ?? 0))}</li>`);
   const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
-<p class="lead"><b>${works ? words.works : words.broken}</b> ${needed === 0 ? words.nobody : markup`${t.people(needed)} ${needed === 1 ? t.study.needsOne : t.study.needMany}`}</p>
+<p class="lead"><b>${works ? words.works : words.broken}</b> ${needed === 0 ? words.noReminder : t.study.needReminder(needed)}</p>
 ${left.length > 0 && markup`<ul>${left}</ul>`}${factList(facts)}
 ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turnedAway.length > mostNamed && markup`<p>${words.others(turnedAway.length - mostNamed)}</p>`}<p class="small soft">${words.doctor}</p>`}<p class="soft small">${words.more}</p>`;
   const links = [

@@ -43,7 +43,7 @@ export async function passwordHash(password: string, cost = hashCost): Promise<s
 export async function isPassword(password: string, stored: string | undefined, cost = hashCost): Promise<boolean> {
   const { N, p, salt, key } = partsOf(stored, cost);
   const found = await derived(password.slice(0, 1000), salt, N, p);
-  if (p < parallel) await derived('', salt, N, parallel - p); // no time tells old hashes from names that do not exist
+  if (p < parallel) await derived('', salt, N, parallel - p); // old hashes and unknown names take the same time
   return key.length === found.length && timingSafeEqual(key, found);
 }
 

@@ -7,7 +7,7 @@ import type { PersonCall, WebCall } from './web.ts';
 
 /** Seconds for which a browser stays signed in: 90 days for a participant, a day's work for a manager. */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
-/** s for which a browser keeps the cookie. That of a manager shows later that the browser has signed in before. */
+/** s for which a browser keeps the cookie. The cookie of a manager later shows that the browser signed in before. */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };

@@ -43,7 +43,7 @@ export class SignInLimits {
   }
 
   /**
-   * Runs `work` after all before it, of known browsers before that of strangers; null: too many
+   * Runs `work` after all before it, known browsers before strangers; null: too many
    * wait; each network has its own limit. `browser`: the hash of a known one.
    */
   async inSlot<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {

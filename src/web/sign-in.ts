@@ -29,8 +29,8 @@ import {
 const lockTime = 900;
 const mostFailures = 50;
 
-function page(t: Texts, title: string, body: Markup, status = 200): WebAnswer {
-  return answerOf(shell({ t, title, isNarrow: true, body: markup`<h1>${title}</h1>${body}` }), status);
+function page(t: Texts, title: string, body: Markup, status = 200, query: WebCall['query'] = {}): WebAnswer {
+  return answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);
 }
 
 /** The page that explains sign-in links. */
@@ -63,6 +63,8 @@ async function showLink(call: WebCall): Promise<WebAnswer> {
     t.signIn.linkTitle,
     markup`<p class="lead">${t.signIn.linkText(name)}</p><p class="soft">${t.signIn.linkWarning}</p>
 <form method="post" action="/me/open"><input type="hidden" name="key" value="${key}"><button class="go">${t.signIn.open}</button></form>`,
+    200,
+    { key },
   );
 }
 

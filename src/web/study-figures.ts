@@ -33,12 +33,12 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const exact = exactCells(read);
   const all = exact.at(-1);
   const steps = monthSteps(month, `/study/${study.name}/figures`, { last: thisMonth }, t);
-  const name = t.me.monthOf(`${month}-01`);
-  const title = words.title(name, name, read.by);
+  const name = t.month(`${month}-01`);
+  const title = words.title[read.by](name);
   const content =
     all === undefined
       ? banner(words.nothing)
-      : markup`<p class="lead"><b>${t.length(all.metres)}</b> ${words.lead(Math.round(all.seconds / 3600).toLocaleString(t.language), t.people(all.people))}</p>
+      : markup`<p class="lead"><b>${words.lead(t.length(all.metres), t.number(Math.round(all.seconds / 3600)), t.people(all.people))}</b></p>
 ${isDue ? markup`<p>${words.protection(usualLeast)}</p>` : banner(words.notYet)}<p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}
 ${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}`;
   const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;

@@ -42,7 +42,9 @@ export function studyPage(
     ...(manager.studies.length > 1 || manager.operator ? [{ href: '/study', words: t.study.studies }] : []),
   ];
   const signOut = formButton(call, '/sign-out/study', t.signOut);
-  return answerOf(shell({ t, title, brand: studyTexts(study, t.language).name, links, signOut, foot, body }));
+  return answerOf(
+    shell({ t, title, brand: studyTexts(study, call.wished).name, links, signOut, foot, query: call.query, body }),
+  );
 }
 
 const filterOf = (text: string | undefined): Filter => filters.find((one) => one === text) ?? 'joined';
@@ -56,7 +58,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const numbers = filters.map((one) => {
     const count = all.filter((person) => isShown(person, one, now)).length;
     const current = one === filter && new Markup(' aria-current="true"');
-    return markup`<li><a href="${here}?show=${one}"${current}><b>${count.toLocaleString(t.language)}</b><span>${words.numbers[one].name}</span><i>${words.numbers[one].text}</i></a></li>`;
+    return markup`<li><a href="${here}?show=${one}"${current}><b>${t.number(count)}</b><span>${words.numbers[one].name}</span><i>${words.numbers[one].text}</i></a></li>`;
   });
   const chosen = sorted(
     all.filter((person) => isShown(person, filter, now)),
@@ -74,8 +76,8 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;
   const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
 <ul class="nums">${numbers}</ul>
-<div class="above"><p><b>${t.people(needed)}</b> ${needed === 1 ? words.needsOne : words.needMany}</p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
-${chosen.length === 0 ? markup`<p class="note quiet">${words.nobody}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
+<div class="above"><p><b>${words.needReminder(needed)}</b></p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
+${chosen.length === 0 ? markup`<p class="note quiet">${words.noMatch}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
 ${pageLinks(chosen.length, query.page, page, t)}`;
   const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
   return studyPage(call, words.people, body, { current: 'people', foot });

@@ -63,7 +63,7 @@ export function pageLinks(count: number, page: string | undefined, href: string,
     const current = i === number && new Markup(' aria-current="page"');
     return markup`<a href="${href}${i + 1}"${current}>${i + 1}</a> `;
   });
-  return pages.length > 1 && markup`<nav class="turn" aria-label="${t.study.turn}">${pages}</nav>`;
+  return pages.length > 1 && markup`<nav class="turn" aria-label="${t.study.tablePages}">${pages}</nav>`;
 }
 
 function namesOf(user: UserRecord, study: StudyRecord): { id: string; shown: string } {

@@ -23,6 +23,8 @@ export interface WebCall {
   form: Readonly<Record<string, string>>;
   /** The words for this reader. */
   t: Texts;
+  /** Languages that the reader wishes, the preferred one first. */
+  wished: readonly string[];
   store: Store;
   /** Stores entries of a person within their limits: the only way to store any. */
   put: (user: UserRecord, entries: readonly Entry[]) => Promise<PutCounts>;
@@ -108,7 +110,7 @@ export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
   const number = id !== undefined && status >= 500 && markup`<p class="soft small">${t.request(id)}</p>`;
   const body = markup`<h1>${title}</h1><p class="lead">${text}</p>${number}<p><a class="btn" href="/">${t.toStart}</a></p>`;
-  return answerOf(shell({ t, title, isNarrow: true, body }), status);
+  return answerOf(shell({ t, title, isNarrow: true, query: null, body }), status);
 }
 
 /** True for a day that pages show: its week must lie within the years 1 to 9999. */

@@ -113,7 +113,7 @@ it('a person says in which mode they travelled, sees it on the next page, and ta
   const fields = formWith(html, 'How did you travel from');
   await state('/me/correct', { ...fields, mode: 'train' });
   const after = await page(`/me/day/${day}`);
-  expect(after).toContain('you travelled by: train');
+  expect(after).toContain('mode of travel: train');
   expect(after).toMatch(/<li class="trip".*?Train/s);
   await run('pipeline', '--all');
   expect(await page(`/me/day/${day}`)).toBe(after);

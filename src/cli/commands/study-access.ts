@@ -212,7 +212,7 @@ async function invite(context: CommandContext, name: string, options: InviteOpti
   const files = [join(out, 'invitations.html'), join(out, 'people.csv')] as const;
   makeFolder(out);
   for (const file of files) await refuseExisting(file);
-  const t = textsFor();
+  const t = textsFor([study.language ?? 'en']);
   const until = context.now() + days * 86_400;
   const people: (Invitation & { user_email: string; uuid: string; token: string })[] = [];
   while (people.length < count) {
@@ -227,7 +227,7 @@ async function invite(context: CommandContext, name: string, options: InviteOpti
   }
   const text = invitationSheets(
     {
-      study: studyTexts(study, t.language),
+      study: studyTexts(study, [t.language]),
       app: { ...familyApps, ...phoneApps }[app].name,
       isScannedInApp: appOfToken(app)?.isScannedInApp === true,
       people,

@@ -1,6 +1,6 @@
 // `mobility study`: studies that people join with today's app, with their settings and configuration.
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { minuteText } from '../../diary/number-text.ts';
 import { type MobilityError, usageError } from '../../model/mobility-error.ts';
 import {
@@ -16,6 +16,7 @@ import {
 import { configFileName, configFlaws, studyConfig } from '../../model/study-config.ts';
 import { everyUser } from '../../store/paging.ts';
 import { fileJson, replaceFile } from '../../util/file-access.ts';
+import { languages } from '../../web/pages/texts/texts.ts';
 import { phoneAddress } from '../app-settings.ts';
 import { repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -63,6 +64,7 @@ interface CreateOptions {
   totalLimit: number;
   listed?: true;
   showNames?: true;
+  language?: string;
 }
 
 function createCommand(context: CommandContext): Command {
@@ -74,6 +76,12 @@ function createCommand(context: CommandContext): Command {
     .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), 200)
     .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), 10_000)
     .option('--listed', 'name the study on the first page of the server')
+    .addOption(
+      new Option(
+        '--language <code>',
+        'language of invitations, and of texts for readers of other languages; default: en',
+      ).choices(Object.keys(languages)),
+    )
     .option('--show-names', 'show the names of people to the managers of the study; default: pseudonyms')
     .addHelpText('after', '\nExample:\n  mobility study create sunny --subgroup west --subgroup east --total-limit 500')
     .action(context.run((name: string, options: CreateOptions) => create(context, name, options)));
@@ -89,6 +97,7 @@ async function create(context: CommandContext, name: string, options: CreateOpti
   const before = await studies.byName(name);
   if (before === null) await refuseTakenName(context, name);
   const subgroups = asked === undefined ? (before?.subgroups ?? []) : [...new Set(asked)];
+  const language = options.language ?? before?.language;
   const settings: StudySettings = {
     ...{
       name,
@@ -100,6 +109,7 @@ async function create(context: CommandContext, name: string, options: CreateOpti
     ...{ hour_limit: options.hourLimit, total_limit: options.totalLimit },
     ...(options.listed && { listed: true }),
     ...(options.showNames && { show_names: true }),
+    ...(language !== undefined && { language }),
     ...{ created_ts: before?.created_ts ?? context.now(), config: before?.config ?? null },
   };
   if (before !== null) await refuseLosses(context, before, settings);

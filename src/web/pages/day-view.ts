@@ -1,5 +1,5 @@
 // One day as people see it: a summary, its bar, a map, and the list of stays, trips and gaps.
-import { lineName, modeTotals, zonesText } from '../../diary/day-summary.ts';
+import { lineName, modeTotals } from '../../diary/day-summary.ts';
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { shownTexts } from '../../diary/labels/label-text.ts';
 import { formatTime } from '../../model/time.ts';
@@ -71,8 +71,8 @@ function summary(trips: readonly Trip[], items: readonly DayItem[], t: Texts): M
     return markup`<b>${places.size === 1 ? t.me.atAllDay(place!) : t.me.noTrips}</b>`;
   }
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
-  const total = t.me.onTheWay(t.trips(trips.length), t.length(sum(({ distance }) => distance)));
-  return markup`<b>${total}</b>${t.me.spentOnTheWay(t.span(sum(({ duration }) => duration)))}`;
+  const length = t.length(sum(({ distance }) => distance));
+  return markup`<b>${t.me.summary(t.trips(trips.length), length, t.span(sum(({ duration }) => duration)))}</b>`;
 }
 
 function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
@@ -83,7 +83,7 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
   const until = settledUntil(day);
   return [
     t.me.recorded(t.span(seen), t.span(past), t.share(seen / past)),
-    ...(trips.length > 0 ? [t.me.zone(zonesText(trips))] : []),
+    ...(trips.length > 0 ? [t.me.zone(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))] : []),
     until >= observed.to
       ? t.me.final
       : t.me.draft(until > observed.from ? t.clock(until, zoneOfDay(day, until)) : null),

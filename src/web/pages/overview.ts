@@ -23,7 +23,7 @@ export function monthSteps(
   t: Texts,
 ): [Step | null, Step | null] {
   const step = (other: string): Step | null =>
-    other < first || other > last ? null : { href: `${href}/${other}`, words: t.me.monthOf(`${other}-01`) };
+    other < first || other > last ? null : { href: `${href}/${other}`, words: t.month(`${other}-01`) };
   return [step(monthBeside(month, -1)), step(monthBeside(month, 31))];
 }
 

@@ -12,8 +12,8 @@ import { type Texts, textsFor } from './texts/texts.ts';
 export function reportPage(months: readonly MonthReport[], least: number): string {
   const t = textsFor();
   const { by } = months[0]!;
-  const names = months.map(({ month }) => t.me.monthOf(`${month}-01`));
-  const title = t.figures.title(names[0]!, names.at(-1)!, by);
+  const names = months.map(({ month }) => t.month(`${month}-01`));
+  const title = t.figures.title[by](t.figures.period(names[0]!, names.at(-1)!));
   const links = months.map(({ month }, i) => markup`<a href="#m${month}">${names[i]}</a> `);
   const sections = months.map((report, i) => {
     const few = report.withheld > 0 && markup`<p class="soft small">${t.figures.withheld(report.withheld)}</p>`;
@@ -79,7 +79,7 @@ export function figuresTable(
   const groups =
     exact !== null &&
     markup`<tr><td colspan="2"></td>${[words.toPublish, words.internal].map((name) => markup`<th scope="colgroup" colspan="${words.columns.length}">${name}</th>`)}</tr>`;
-  return markup`<div class="wide" role="region" aria-label="${words.table} ${month}" tabindex="0"><table class="figures">
+  return markup`<div class="wide" role="region" aria-label="${words.table(t.month(`${month}-01`))}" tabindex="0"><table class="figures">
 <thead>${groups}<tr><th scope="col">${words.by[by]}</th><th scope="col">${words.bar}</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>${days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
 }
 

@@ -1,7 +1,7 @@
 // The frame of every page: head, links, skip link, foot.
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { pagesStyle } from './style.ts';
-import type { Texts } from './texts/texts.ts';
+import { languages, type Texts } from './texts/texts.ts';
 
 /** A link of the head. */
 export interface HeadLink {
@@ -24,6 +24,8 @@ export interface Shell {
   /** True: a file that may fetch nothing. */
   isFile?: boolean;
   foot?: MarkupValue;
+  /** Fields of the query that the links to other languages keep. Null: the page has no such links. */
+  query?: Readonly<Record<string, string>> | null;
   body: MarkupValue;
 }
 
@@ -32,7 +34,7 @@ export const stylePath = '/assets/pages.css';
 
 /** The page as HTML. */
 export function shell(page: Shell): Markup {
-  const { t, title, brand = t.service, links = [], signOut, isNarrow, isFile, foot, body } = page;
+  const { t, title, brand = t.service, links = [], signOut, isNarrow, isFile, foot, query = {}, body } = page;
   const items = links.map(
     ({ href, words, isCurrent }) => markup`<a href="${href}"${isCurrent && CURRENT}>${words}</a>`,
   );
@@ -46,8 +48,18 @@ export function shell(page: Shell): Markup {
     markup`<a class="skip" href="#content">${t.skip}</a>
 <header class="top"><div class="in"><span class="brand">${brand}</span>${nav}</div></header>
 <main id="content"${isNarrow && NARROW}>${body}</main>
-${foot ? markup`<footer class="bottom">${foot}</footer>` : null}`,
+<footer class="bottom">${foot}${query && languageLinks(t, query)}</footer>`,
   );
+}
+
+/** Links to the same page in other languages. */
+function languageLinks(t: Texts, query: Readonly<Record<string, string>>): Markup {
+  const links = Object.values(languages).map(({ language, ownName }) => {
+    if (language === t.language) return markup`<span aria-current="true">${ownName}</span>`;
+    const href = `?${new URLSearchParams({ ...query, lang: language })}`;
+    return markup`<a href="${href}" lang="${language}" hreflang="${language}">${ownName}</a>`;
+  });
+  return markup`<nav aria-label="${t.languages}">${links}</nav>`;
 }
 
 /** A page as HTML. `style`: of a file, which may fetch nothing; null: of the server. */

@@ -27,7 +27,7 @@ a{color:inherit;text-decoration-thickness:1px;text-underline-offset:.2em}a:hover
 .in nav button{border:0;padding:0;font-weight:400;color:var(--soft);background:none}
 main{padding-top:1.25rem;padding-bottom:3rem}.narrow{max-width:40rem}
 .bottom{padding-top:1rem;padding-bottom:2rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
-.bottom a{display:inline-flex;align-items:center;min-height:2.75rem;margin-right:1.25rem}
+.bottom a,.bottom nav span{display:inline-flex;align-items:center;min-height:2.75rem;min-width:2.75rem;margin-right:1.25rem}
 svg{display:block;overflow:visible}svg svg{overflow:hidden}svg text{font-size:12px;fill:var(--ink)}svg .t2{fill:var(--soft)}
 .patterns{position:absolute;width:0;height:0}.pt{fill:var(--c)}.tile,.cut{fill:var(--paper)}
 .ic{width:1.25rem;height:1.25rem;flex:none;fill:none;stroke:var(--c,currentColor);stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
@@ -49,7 +49,7 @@ fieldset{border:0;padding:0;margin:0}
 .tile2 :focus-visible~span:after{content:"";position:absolute;inset:-6px;border:3px solid var(--ink);border-radius:9px}
 summary,.fold{cursor:pointer;min-height:2.75rem;display:inline-flex;align-items:center;gap:.25rem;font-size:.9375rem;list-style:none;text-decoration:none}
 summary>span,.fold>span{text-decoration:underline;text-underline-offset:.2em;text-decoration-thickness:1px}summary::-webkit-details-marker{display:none}
-summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;width:.75rem}details[open]>summary:before,.fold:before{content:"–"}
+summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;width:.75rem}details[open]>summary:before{content:"–"}
 .facts{margin:1rem 0 0;border-top:1px solid var(--line)}.facts div{display:grid;grid-template-columns:8.5rem 1fr;gap:.5rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
 .facts dt{color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
 .card{background:var(--wash);border-radius:8px;padding:1rem;margin:1rem 0}.card h2{margin:0}

@@ -86,7 +86,18 @@ it('every word of every page stands in the file of its language', async () => {
       : [path.replace(':study', 'sunny').replace(':id', shown[0]!).replace(':day', '2024-03-26')],
   );
   const others = [`/me/day/2024-03-26?correct=${trip}`, '/me/day/2024-03-30', '/me/data?done=word', '/join/sunny'];
-  const data = ['sunny', 'e-mission', 'UTC', 'mira', 'idle@example.org', ...names, ...shown];
+  const data = [
+    'Deutsch',
+    'Français',
+    'Español',
+    'sunny',
+    'e-mission',
+    'UTC',
+    'mira',
+    'idle@example.org',
+    ...names,
+    ...shown,
+  ];
   for (const path of [...paths.map((one) => one.replace(':month', '2024-03').replace(':name', 'x')), ...others]) {
     const html = await page(path);
     expect(html, path).toContain('⟦');

@@ -1,15 +1,12 @@
 // Every word of the pages in English. Another language is a file of the same shape, listed in `texts.ts`.
 
 import type { Flag } from '../../../diary/flags.ts';
-import { clockText, distanceText, durationText } from '../../../diary/number-text.ts';
 import type { UnobservedReason } from '../../../diary/observed-time.ts';
 import type { Dimension } from '../../../figures/tally.ts';
 import { type ModeName, plainMode } from '../../../model/modes.ts';
-import { formatForPeople, startOfDay } from '../../../model/time.ts';
+import { localeFormats, townsOf } from './locale.ts';
 
-const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
-const many = (count: number, one: string, others = `${one}s`): string =>
-  `${count.toLocaleString('en-US')} ${count === 1 ? one : others}`;
+const { count, plural, list, texts } = localeFormats('en-GB', 'under 1 min', 'd');
 
 const notRecorded: Record<UnobservedReason, string> = {
   'tracking off': 'Location was switched off on the phone.',
@@ -47,30 +44,18 @@ const capital = (words: string): string => words.charAt(0).toUpperCase() + words
 
 /** The English words. */
 export const en = {
-  language: 'en',
+  /** As in `Accept-Language` and `lang`. */
+  language: 'en' as string,
+  /** The language in its own words. */
+  ownName: 'English',
+  languages: 'Languages',
 
   // ---------------------------------------------------------------- numbers and times
-  length: distanceText,
-  /** Lengths of scales: 500 m, 2 km. */
-  roundLength: (metres: number): string => (metres < 1000 ? `${metres} m` : `${metres / 1000} km`),
-  /** km where the unit is known. */
-  km: (metres: number): string => (metres < 50 ? '0' : (metres / 1000).toFixed(metres < 99_950 ? 1 : 0)),
-  span: (seconds: number): string => (seconds < 60 ? 'under 1 min' : durationText(seconds)),
-  clock: clockText,
-  share: (part: number): string => `${Math.round(part * 100)} %`,
-  day: (day: string): string => formatForPeople(noon(day), 'UTC', 'dddd D MMMM'),
-  shortDay: (day: string): string => formatForPeople(noon(day), 'UTC', 'ddd D MMM'),
-  weekday: (day: string): string => formatForPeople(noon(day), 'UTC', 'ddd'),
-  date: (ts: number, zone: string): string => formatForPeople(ts, zone, 'D MMMM YYYY'),
-  moment: (ts: number, zone: string): string => formatForPeople(ts, zone, 'D MMMM, HH:mm'),
-  weekdayAndClock: (ts: number, zone: string): string => formatForPeople(ts, zone, 'dddd HH:mm'),
-  /** A time of today as 23:31, of this week as Mon 16:08, older as 19 Nov. */
-  lately: (ts: number, now: number, zone: string): string =>
-    formatForPeople(ts, zone, now - ts < 43_200 ? 'HH:mm' : now - ts < 6 * 86_400 ? 'ddd HH:mm' : 'D MMM'),
-  days: (count: number): string => many(count, 'day'),
-  entries: (count: number): string => many(count, 'record'),
-  trips: (count: number): string => many(count, 'trip'),
-  people: (count: number): string => many(count, 'person', 'people'),
+  ...texts,
+  days: (days: number): string => count(days, { one: 'day', other: 'days' }),
+  entries: (entries: number): string => count(entries, { one: 'record', other: 'records' }),
+  trips: (trips: number): string => count(trips, { one: 'trip', other: 'trips' }),
+  people: (people: number): string => count(people, { one: 'person', other: 'people' }),
 
   // ---------------------------------------------------------------- every page
   service: 'Travel diary',
@@ -126,7 +111,7 @@ export const en = {
     password: 'Password',
     submit: 'Sign in',
     wrong:
-      'Name or password is wrong, or there were too many tries. After five wrong tries from one network, nobody can sign in from there for 15 minutes.',
+      'Name or password is wrong, or there were too many tries. After five wrong tries from one network, signing in from there is blocked for 15 minutes.',
     chooseStudy: 'Your studies',
     noStudy: 'No study is assigned to your account yet. Ask the operator of this server.',
   },
@@ -135,7 +120,7 @@ export const en = {
     title: 'This server',
     works: 'The server works.',
     broken: 'The store does not answer.',
-    nobody: 'Nobody needs a reminder.',
+    noReminder: 'No person needs a reminder.',
     store: 'Store',
     storeWorks: 'writes and reads',
     storeFails: 'does not answer',
@@ -156,7 +141,7 @@ export const en = {
       refused: (name: string, since: string): string => `${name}: refused; last data: ${since}`,
       limited: (name: string, since: string): string => `${name}: sends more data than is allowed; last data: ${since}`,
     },
-    others: (count: number): string => `and ${count.toLocaleString('en-US')} more`,
+    others: (people: number): string => `and ${texts.number(people)} more`,
     doctor: 'mobility doctor --user NAME shows the reason and the command that fixes it.',
     never: 'never',
     more: 'mobility status and mobility doctor show more.',
@@ -184,7 +169,7 @@ export const en = {
     stores: { ios: 'App Store', android: 'Google Play' },
     phones: { ios: 'iPhone', android: 'Android' },
     open: 'Come back here and open it',
-    openText: 'This button tells the app which study you join.',
+    openText: 'This button opens the app with the study that you join.',
     openDo: 'Open in the app',
     openNothing: 'Nothing happens? Then the app is not installed yet.',
     scan: 'Scan this with your phone',
@@ -239,11 +224,11 @@ export const en = {
       silent: { name: 'need a look', text: 'silent, refused, or without locations' },
       never: { name: 'never began', text: 'nothing ever arrived' },
     },
-    needsOne: 'needs a reminder.',
-    needMany: 'need a reminder.',
+    needReminder: (people: number): string =>
+      `${en.people(people)} ${plural(people, { one: 'needs', other: 'need' })} a reminder.`,
     reminders: 'Reminder list (CSV)',
-    nobody: 'No people match.',
-    turn: 'Pages of the table',
+    noMatch: 'No people match.',
+    tablePages: 'Pages of the table',
     columns: {
       person: 'Person',
       silence: 'State',
@@ -263,7 +248,7 @@ export const en = {
       behind: (days: string | null) => (days === null ? 'Behind' : `Behind for ${days}`),
       stopped: (days: string | null) => (days === null ? 'Stopped' : `Stopped ${days} ago`),
     },
-    recordedOn: (some: number, all: number): string => `recorded on ${some} of ${many(all, 'day')}`,
+    recordedOn: (some: number, all: number): string => `recorded on ${some} of ${en.days(all)}`,
     asksErasure: 'asked to have everything erased',
     stripText:
       'Last 14 days: one column a day, whose height is the share of the day that was recorded; a line at the bottom means that nothing was recorded. Trips and labels are from these days.',
@@ -319,8 +304,14 @@ export const en = {
 
   // ---------------------------------------------------------------- figures
   figures: {
-    title: (first: string, last: string, by: Dimension): string =>
-      `${first === last ? first : `${first} to ${last}`} by ${en.figures.by[by].toLowerCase()}`,
+    period: (first: string, last: string): string => (first === last ? first : `${first} to ${last}`),
+    title: {
+      mode: (period: string): string => `${period} by mode`,
+      hour: (period: string): string => `${period} by hour of departure`,
+      weekday: (period: string): string => `${period} by weekday`,
+      zone: (period: string): string => `${period} by time zone`,
+      cell: (period: string): string => `${period} by south-west corner of the cell`,
+    } satisfies Record<Dimension, (period: string) => string>,
     by: {
       mode: 'Mode',
       hour: 'Hour of departure',
@@ -334,15 +325,15 @@ export const en = {
       `Each published figure covers at least ${least} people, and no single person accounts for more than half of it; smaller groups are combined in the rest. Figures are randomly changed, by up to the share of the busiest person, and rounded, so parts do not add up exactly.`,
     months: 'Months',
     tooFew: 'Too few people to show any figures.',
-    withheld: (cells: number): string =>
-      `${many(cells, 'group')} with too few people ${cells === 1 ? 'is' : 'are'} shown in the rest.`,
+    withheld: (groups: number): string =>
+      `${count(groups, { one: 'group', other: 'groups' })} with too few people ${plural(groups, { one: 'is', other: 'are' })} shown in the rest.`,
     observed: (days: string, length: string): string => `${days} person-days observed, ${length} per day on average.`,
-    table: 'Trips, kilometres and hours of',
+    table: (month: string): string => `Trips, kilometres and hours of ${month}`,
     bar: 'Kilometres',
     columns: ['People', 'Trips', 'km', 'of km', 'Hours', 'of time'],
     toPublish: 'To publish (people: at least)',
     internal: 'Internal (exact)',
-    lead: (hours: string, people: string): string => `in ${hours} hours: ${people}.`,
+    lead: (length: string, hours: string, people: string): string => `${length} in ${hours} hours: ${people}.`,
     notYet: 'Phones may still send what belongs to this month: figures to publish appear here a week after it ends.',
     notToPass: 'Do not pass on the internal figures: they can reveal what individual people did.',
     nothing: 'There were no trips in this month.',
@@ -356,20 +347,18 @@ export const en = {
     title: 'My days',
     week: 'Days of this week',
     dayInWords: (day: string, km: string, recorded: string): string => `${en.day(day)}, ${km}, ${recorded} recorded`,
-    onTheWay: (trips: string, length: string): string => `${trips}, ${length}`,
-    spentOnTheWay: (span: string): string => `, ${span} on the way.`,
+    summary: (trips: string, length: string, span: string): string => `${trips}, ${length}, ${span} on the way.`,
     noTrips: 'No trips.',
     atAllDay: (place: string): string => `${place} all day.`,
     recorded: (seen: string, of: string, share: string): string => `Recorded: ${seen} of ${of} (${share}).`,
     diaryOf: (name: string): string => `Diary of ${name}`,
     allDays: 'All days',
-    monthOf: (day: string): string => formatForPeople(noon(day), 'UTC', 'MMMM YYYY'),
     weekOf: (monday: string): string => `Week from ${en.shortDay(monday)}`,
     kmHead: 'km',
     recordedHead: 'recorded',
     draftMark: 'draft',
-    toCheck: (count: number): string => many(count, 'thing to check', 'things to check'),
-    zone: (zones: string): string => `Times are in ${zones}.`,
+    toCheck: (days: number): string => count(days, { one: 'thing to check', other: 'things to check' }),
+    zone: (zones: readonly string[]): string => `Times are local times of ${list(townsOf(zones))}.`,
     final: 'This day is final.',
     draft: (until: string | null): string =>
       `${until === null ? 'Draft' : `Final until ${until}, then a draft`}. It becomes final after the next trip.`,
@@ -418,25 +407,25 @@ export const en = {
     underCode: 'The people of the study see your days, and the names that you give to places, without your name.',
     underName: 'The people of the study see your days, and the names that you give to places, under your name.',
     correct: 'Correct',
-    correctWhat: ' this trip',
+    correctWhich: (clock: string): string => `: trip at ${clock}`,
     how: 'How did you travel?',
     what: 'What was this trip for?',
     unsaid: 'not answered',
     save: 'Save',
     promise: 'What was recorded stays as it is; your answer is kept beside it.',
     saved: 'Saved.',
-    stated: (clock: string, what: string, name: string): string => `${clock}: ${what}${name === '' ? '' : ` ${name}`}`,
     statedTitle: 'Your corrections for this day',
-    statedKinds: {
-      set_aside: 'ignored',
-      mode: 'you travelled by:',
-      split: 'two trips',
-      join: 'one trip with the one before',
-      drop: 'you did not make this trip',
-      add: 'a trip that was not recorded',
-      at_home: 'at home',
-      place_name: 'this place is',
-      undo: 'undone',
+    /** A correction in words; `name`: its mode or place. */
+    stated: {
+      set_aside: (clock: string): string => `${clock}: ignored`,
+      mode: (clock: string, name: string): string => `${clock}: mode of travel: ${name}`,
+      split: (clock: string): string => `${clock}: two trips`,
+      join: (clock: string): string => `${clock}: one trip with the one before`,
+      drop: (clock: string): string => `${clock}: you did not make this trip`,
+      add: (clock: string): string => `${clock}: a trip that was not recorded`,
+      at_home: (clock: string): string => `${clock}: at home`,
+      place_name: (clock: string, name: string): string => `${clock}: this place is ${name}`,
+      undo: (clock: string): string => `${clock}: undone`,
     },
     statedNow: 'Saved. This page shows it now, and your phone after the next run of the server.',
     statedLater: 'Saved. The day changes with the next run of the server, some minutes from now.',
@@ -458,7 +447,7 @@ export const en = {
       one_location: ['Only one location shows this.', 'Is it right?'],
       sources_disagree: ['Two phones were in different places.', 'If one was not with you, ignore this time.'],
       clock_moved: ['The clock of the phone was wrong.', 'If the times are wrong, ignore this time.'],
-      jump_left_out: ['Some locations were ignored: nobody moves that fast.', 'Did this trip happen?'],
+      jump_left_out: ['Some locations were ignored: a person cannot move that fast.', 'Did this trip happen?'],
       correction_contradicted: [
         'Your correction does not fit the data that came later.',
         'Is it still right? If not, undo it:',

@@ -1,17 +1,30 @@
-// The languages of the pages: one file each. The type of the English one says what a language must have.
+// The languages of the pages: one file each. The type of the English one says which texts a language must have.
+import { de } from './de.ts';
 import { en } from './en.ts';
+import { es } from './es.ts';
+import { fr } from './fr.ts';
 
 /** All words of the pages in one language. */
 export type Texts = typeof en;
 
-const languages: Readonly<Record<string, Texts>> = { en };
+/** Every language of the pages, by its code. */
+export const languages: Readonly<Record<string, Texts>> = { en, de, fr, es };
 
 /** The value of an own property, for names that come from users; undefined if there is none. */
 export const ownValue = <T>(words: Readonly<Record<string, T>>, name = ''): T | undefined =>
   Object.hasOwn(words, name) ? words[name] : undefined;
 
-/** The words for a reader who wishes these languages (`Accept-Language`); English if none of them is there. */
-export function textsFor(wished = ''): Texts {
-  const names = wished.split(',').map((one) => one.trim().slice(0, 2).toLowerCase());
-  return languages[names.find((name) => Object.hasOwn(languages, name)) ?? 'en']!;
+/** The languages of an `Accept-Language` header, the preferred one first: `de-CH, fr;q=0.8` is `de`, `fr`. */
+export function wishedLanguages(header = ''): string[] {
+  const wishes = header.split(',').flatMap((part) => {
+    const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
+    const weight = parameters.map((one) => /^\s*q=([\d.]+)$/.exec(one)?.[1]).find((one) => one !== undefined);
+    const language = tag.split('-')[0]!.trim();
+    return language === '' || Number(weight ?? 1) === 0 ? [] : [{ language, weight: Number(weight ?? 1) }];
+  });
+  return [...new Set(wishes.sort((a, b) => b.weight - a.weight).map(({ language }) => language))];
 }
+
+/** The words for a reader who wishes these languages, the preferred one first; else English. */
+export const textsFor = (wished: readonly string[] = []): Texts =>
+  languages[wished.find((name) => Object.hasOwn(languages, name)) ?? 'en']!;

@@ -1,0 +1,78 @@
+// Numbers, lengths, times and plurals in the form of one language, by Intl. Each file of texts begins with them.
+import { clockText } from '../../../diary/number-text.ts';
+import { startOfDay } from '../../../model/time.ts';
+
+const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
+
+/** The forms of a word that a count needs. Languages with more forms than two name them as `Intl.PluralRules` does. */
+export type PluralForms = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
+
+/**
+ * The formats of a language. `locale`: for Intl, with a region that uses the 24-hour clock and metres. `underMinute`:
+ * the words for less than a minute; `dayUnit`: the sign of days in a duration.
+ */
+export function localeFormats(locale: string, underMinute: string, dayUnit: string) {
+  const rules = new Intl.PluralRules(locale);
+  const number = (value: number, digits = 0): string =>
+    value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const formats = new Map<string, Intl.DateTimeFormat>();
+  const date = (ts: number, zone: string, fields: Intl.DateTimeFormatOptions): string => {
+    const key = `${zone} ${Object.keys(fields).join()} ${Object.values(fields).join()}`;
+    const format = formats.get(key) ?? new Intl.DateTimeFormat(locale, { ...fields, timeZone: zone });
+    formats.set(key, format);
+    return format.format(ts * 1000);
+  };
+  const dayDate = (day: string, fields: Intl.DateTimeFormatOptions): string => date(noon(day), 'UTC', fields);
+  const kilometres = (metres: number): string => number(metres / 1000, metres < 99_950 ? 1 : 0);
+  const span = (seconds: number): string => {
+    const minutes = Math.round(seconds / 60);
+    const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+    if (seconds < 60) return underMinute;
+    if (hours === 0) return `${minutes} min`;
+    if (hours < 48) return rest === 0 ? `${hours} h` : `${hours} h ${rest} min`;
+    return `${number(Math.floor(hours / 24))} ${dayUnit} ${hours % 24} h`;
+  };
+  return {
+    /** `1 trip`, `2,000 trips`. */
+    count: (value: number, forms: PluralForms): string =>
+      `${number(value)} ${forms[rules.select(value)] ?? forms.other}`,
+    /** The form of a word for a count, without the count. */
+    plural: (value: number, forms: PluralForms): string => forms[rules.select(value)] ?? forms.other,
+    list: (items: readonly string[]): string => new Intl.ListFormat(locale).format(items),
+    texts: {
+      number,
+      /** 640 m, 8.1 km, 132 km. */
+      length: (metres: number): string =>
+        metres < 995 ? `${Math.round(metres / 10) * 10} m` : `${kilometres(metres)} km`,
+      /** Lengths of scales: 500 m, 2 km. */
+      roundLength: (metres: number): string => (metres < 1000 ? `${metres} m` : `${number(metres / 1000)} km`),
+      /** km where the unit is known. */
+      km: (metres: number): string => (metres < 50 ? '0' : kilometres(metres)),
+      /** 42 min, 3 h 4 min. */
+      span,
+      clock: clockText,
+      share: (part: number): string => `${Math.round(part * 100)} %`,
+      /** Tuesday 17 November. */
+      day: (day: string): string => dayDate(day, { weekday: 'long', day: 'numeric', month: 'long' }),
+      shortDay: (day: string): string => dayDate(day, { weekday: 'short', day: 'numeric', month: 'short' }),
+      weekday: (day: string): string => dayDate(day, { weekday: 'short' }),
+      month: (day: string): string => dayDate(day, { month: 'long', year: 'numeric' }),
+      date: (ts: number, zone: string): string => date(ts, zone, { day: 'numeric', month: 'long', year: 'numeric' }),
+      moment: (ts: number, zone: string): string =>
+        `${date(ts, zone, { day: 'numeric', month: 'long' })}, ${clockText(ts, zone)}`,
+      weekdayAndClock: (ts: number, zone: string): string =>
+        `${date(ts, zone, { weekday: 'long' })} ${clockText(ts, zone)}`,
+      /** A time of today as 23:31, of this week as Mon 16:08, older as 19 Nov. */
+      lately: (ts: number, now: number, zone: string): string => {
+        if (now - ts < 43_200) return clockText(ts, zone);
+        if (now - ts < 6 * 86_400) return `${date(ts, zone, { weekday: 'short' })} ${clockText(ts, zone)}`;
+        return date(ts, zone, { day: 'numeric', month: 'short' });
+      },
+    },
+  };
+}
+
+/** The towns that time zones are named after, each once: `Europe/Berlin` is `Berlin`. */
+export const townsOf = (zones: readonly string[]): string[] => [
+  ...new Set(zones.map((zone) => zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' '))),
+];

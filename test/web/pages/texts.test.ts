@@ -1,0 +1,87 @@
+// Every language of the pages has every text, in its own words, and readers get the language that they wish.
+import { expect, it } from 'vitest';
+import { silentLog } from '../../../src/log/log.ts';
+import { createApp } from '../../../src/server/app.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { languages, textsFor, wishedLanguages } from '../../../src/web/pages/texts/texts.ts';
+import { freshProgram } from '../../cli/kit.ts';
+import { config } from '../../server/kit.ts';
+
+/** The texts by their path, such as `me.flags.too_fast.0`; functions by their source. */
+function flatten(value: unknown, path = ''): Map<string, string> {
+  if (typeof value === 'string') return new Map([[path, value]]);
+  if (typeof value === 'function') return new Map([[path, '']]);
+  const found = new Map<string, string>();
+  for (const [name, one] of Object.entries(value as object))
+    for (const [key, text] of flatten(one, `${path}.${name}`)) found.set(key, text);
+  return found;
+}
+
+const english = flatten(languages.en);
+const others = Object.keys(languages).filter((name) => name !== 'en');
+const isData = (path: string): boolean => path.startsWith('.me.looks');
+
+it.each(others)('%s has every text that English has, and no others', (name) => {
+  const paths = (texts: Map<string, string>): string[] => [...texts.keys()].filter((path) => !isData(path)).sort();
+  expect(paths(flatten(languages[name]))).toEqual(paths(english));
+});
+
+it.each(others)('no sentence of %s is English', (name) => {
+  const same = [...flatten(languages[name])].filter(
+    ([path, text]) => !isData(path) && text.includes(' ') && english.get(path) === text,
+  );
+  // Names of shops have no translation.
+  expect(same.map(([, text]) => text)).toEqual(['App Store', 'Google Play']);
+});
+
+it.each(others)('numbers, dates and plurals of %s follow its rules', (name) => {
+  const t = languages[name]!;
+  const noon = Date.parse('2026-11-17T12:00:00Z') / 1000;
+  expect(t.trips(1)).not.toBe(t.trips(2).replace('2', '1'));
+  expect(t.length(8123)).toBe('8,1 km');
+  expect(t.span(11_040)).toBe('3 h 4 min');
+  expect(t.date(noon, 'UTC')).toMatch(/17.+2026/);
+  expect(t.date(noon, 'UTC')).not.toBe(languages.en!.date(noon, 'UTC'));
+  expect(t.me.zone(['Europe/Berlin', 'Europe/Berlin'])).toContain('Berlin');
+});
+
+it('the wishes of a browser are read with their weights', () => {
+  expect(wishedLanguages('it, de-CH;q=0.6, fr;q=0.8, en;q=0')).toEqual(['it', 'fr', 'de']);
+  expect(textsFor(wishedLanguages('it, de-CH;q=0.6, fr;q=0.8')).language).toBe('fr');
+  expect(textsFor(wishedLanguages('constructor')).language).toBe('en');
+  expect(textsFor(wishedLanguages(undefined)).language).toBe('en');
+});
+
+it('a join page has the language of the reader, of a link in its foot, or else of the study', async () => {
+  const program = await freshProgram();
+  expect((await program.run(['study', 'create', 'sunny', '--language', 'de'])).code).toBe(0);
+  await program.run(['study', 'config', 'sunny', '--server', 'https://example.org', '--out', program.folder]);
+  const store = await openStore(program.address);
+  const app = createApp({
+    store,
+    log: silentLog,
+    console: () => {},
+    config: { ...config, auth: 'token' as const },
+    now: () => Date.parse('2026-11-17T12:00:00Z') / 1000,
+  });
+  const join = async (headers: Record<string, string>, query = ''): Promise<[string, string | null]> => {
+    const answer = await app.request(`/join/sunny${query}`, { headers });
+    return [await answer.text(), answer.headers.get('set-cookie')];
+  };
+  const [german] = await join({ 'Accept-Language': 'de-DE' });
+  expect(german).toContain('<html lang="de">');
+  expect(german).toContain('Wozu Sie Ja sagen');
+  expect(german).toContain('Eine Studie über Wege im Alltag.');
+  const [french] = await join({ 'Accept-Language': 'fr' });
+  expect(french).toContain('<html lang="fr">');
+  expect(french).toContain('<span lang="de">Eine Studie über Wege im Alltag.</span>');
+  const [italian] = await join({ 'Accept-Language': 'it' });
+  expect(italian).toContain('<html lang="de">');
+  const [spanish, cookie] = await join({ 'Accept-Language': 'de' }, '?lang=es&sub_group=default');
+  expect(spanish).toContain('<html lang="es">');
+  expect(spanish).toContain('?lang=fr&#38;sub_group=default');
+  expect(cookie).toContain('mobility-language=es; Path=/; HttpOnly; SameSite=Lax');
+  const [again] = await join({ 'Accept-Language': 'de', Cookie: cookie!.split(';')[0]! });
+  expect(again).toContain('<html lang="es">');
+  await store.close();
+});
