@@ -1,6 +1,7 @@
 // How much of what is repeated runs: `npm test` a part, `npm run test:faults` and `.ci/run` all (`--mode full`).
 
-const isFull = process.env.MOBILITY_TEST_FULL === '1';
+/** True where every repetition runs. */
+export const isFull = process.env.MOBILITY_TEST_FULL === '1';
 
 /** A number of repetitions: `all`, or a third of them. */
 export const share = (all: number): number => (isFull ? all : Math.ceil(all / 3));

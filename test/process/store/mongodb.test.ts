@@ -2,4 +2,4 @@
 import { testStore } from '../../store/contract.ts';
 import { describeOnServers, openOn } from '../../store/servers.ts';
 
-describeOnServers('MongoDB', (server) => testStore('store', () => openOn(server(), { retrySeconds: 30 })));
+describeOnServers('MongoDB', (server) => testStore('store', () => openOn(server(), { retrySeconds: 30 }), 4));
