@@ -5,7 +5,7 @@ import type { UserRecord } from '../model/user.ts';
 import { makeFolder, writeNewFile } from '../util/file-access.ts';
 import type { ShownDay } from '../web/pages/day-items.ts';
 import { dayFile, daysFile, fileOfDay, indexFile } from '../web/pages/diary-file.ts';
-import { type DayRow, dayRow, type Step } from '../web/pages/overview.ts';
+import { type DayRow, dayRow, type NeighbourLink } from '../web/pages/overview.ts';
 import { shownDays } from '../web/pages/shown-days.ts';
 import { textsFor } from '../web/pages/texts/texts.ts';
 import type { CommandContext } from './context.ts';
@@ -38,12 +38,12 @@ export async function writeDiaryPages(context: CommandContext, user: UserRecord,
   const progress = context.output.progress('writing pages');
   const signal = context.interruptible();
   const rows: DayRow[] = [];
-  const stepTo = (day?: string): Step | null =>
+  const stepTo = (day?: string): NeighbourLink | null =>
     day === undefined ? null : { href: fileOfDay(day), words: t.day(day) };
   const write = async (shown: ShownDay, next?: string): Promise<void> => {
     signal.throwIfAborted();
     const { day } = shown.observed;
-    const beside: [Step | null, Step | null] = [stepTo(rows.at(-1)?.day), stepTo(next)];
+    const beside: [NeighbourLink | null, NeighbourLink | null] = [stepTo(rows.at(-1)?.day), stepTo(next)];
     const text = dayFile(user.user_email, shown, t, beside, { href: 'index.html', words: t.me.allDays });
     await writeNewFile(join(folder, fileOfDay(day)), text);
     rows.push(dayRow(shown, fileOfDay(day), t));

@@ -19,7 +19,7 @@ import {
   dayTitle,
   monthBeside,
   monthSteps,
-  type Step,
+  type NeighbourLink,
   stepHeading,
   weekStrip,
 } from './pages/overview.ts';
@@ -121,7 +121,7 @@ export async function readDay(
   }));
   const beside = [addDays(day, -1), addDays(day, 1)].map((other) =>
     other > today || first === null || other < first ? null : { href: href(other), words: t.day(other) },
-  ) as [Step | null, Step | null];
+  ) as [NeighbourLink | null, NeighbourLink | null];
   return {
     shown,
     first,

@@ -7,7 +7,7 @@ import { Markup, type MarkupValue, markup } from './markup.ts';
 import type { Texts } from './texts/texts.ts';
 
 /** A link to a neighbouring page, and its text. */
-export interface Step {
+export interface NeighbourLink {
   href: string;
   words: string;
 }
@@ -21,8 +21,8 @@ export function monthSteps(
   href: string,
   { first = '', last }: { first?: string; last: string },
   t: Texts,
-): [Step | null, Step | null] {
-  const step = (other: string): Step | null =>
+): [NeighbourLink | null, NeighbourLink | null] {
+  const step = (other: string): NeighbourLink | null =>
     other < first || other > last ? null : { href: `${href}/${other}`, words: t.month(`${other}-01`) };
   return [step(monthBeside(month, -1)), step(monthBeside(month, 31))];
 }
@@ -30,11 +30,11 @@ export function monthSteps(
 /** A heading between links to the pages before and after. */
 export function stepHeading(
   content: MarkupValue,
-  [before, after]: readonly [Step | null, Step | null],
+  [before, after]: readonly [NeighbourLink | null, NeighbourLink | null],
   level: 'h1' | 'h2' = 'h1',
 ): Markup {
   const tag = new Markup(level);
-  const beside = (step: Step | null, sign: string, rel: string): Markup =>
+  const beside = (step: NeighbourLink | null, sign: string, rel: string): Markup =>
     step === null
       ? markup`<span class="step"></span>`
       : markup`<a class="step" rel="${rel}" href="${step.href}" aria-label="${step.words}">${sign}</a>`;

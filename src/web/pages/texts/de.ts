@@ -1,8 +1,8 @@
 // Every word of the pages in German.
 
 import { type ModeName, plainMode } from '../../../model/modes.ts';
+import type { Texts } from './en.ts';
 import { localeFormats, townsOf } from './locale.ts';
-import type { Texts } from './texts.ts';
 
 const { count, plural, list, texts } = localeFormats('de-DE', 'unter 1 min', 'Tg.');
 

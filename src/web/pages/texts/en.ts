@@ -558,3 +558,6 @@ export const en = {
     other: 'Something else',
   } as Record<string, string>,
 };
+
+/** All words of the pages in one language. */
+export type Texts = typeof en;

@@ -1,11 +1,10 @@
 // The languages of the pages: one file each. The type of the English one says which texts a language must have.
 import { de } from './de.ts';
-import { en } from './en.ts';
+import { en, type Texts } from './en.ts';
 import { es } from './es.ts';
 import { fr } from './fr.ts';
 
-/** All words of the pages in one language. */
-export type Texts = typeof en;
+export type { Texts };
 
 /** Every language of the pages, by its code. */
 export const languages: Readonly<Record<string, Texts>> = { en, de, fr, es };
