@@ -9,6 +9,9 @@ export function correction(write_ts: number, data: Entry['data']): Entry {
   return { metadata: { key: 'manual/correction', platform: 'other', type: 'message', write_ts }, data };
 }
 
+/** s; some time in 1990. Corrections of times before that year are rejected on receipt. */
+const earliest = 631_200_000;
+
 const kinds = Object.keys(correctionKinds).filter((kind) => kind !== 'undo');
 
 /**
@@ -35,7 +38,7 @@ export function correctionsOf(entries: readonly Entry[]): fc.Arbitrary<Entry[]> 
   });
   return fc.array(one, { minLength: 1, maxLength: 7 }).map((list) =>
     list.flatMap(({ kind, at: [i, off], seconds, mode, rest, undone }, n) => {
-      const ts = (times[i] ?? 1_600_000_000) + off;
+      const ts = Math.max(earliest, (times[i] ?? 1_600_000_000) + off);
       const fields = { kind, ts, start_ts: ts, end_ts: ts + seconds, mode, name: `place ${n}` };
       const own = correctionKinds[kind as keyof typeof correctionKinds];
       const needed = Object.fromEntries(
