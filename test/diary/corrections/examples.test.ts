@@ -1,0 +1,251 @@
+// What each kind of correction makes of a day of three trips, compared with the diary that people expect.
+import { expect, it } from 'vitest';
+import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
+import { beyondLimit } from '../../../src/diary/corrections/correction-limit.ts';
+import { correctionEntry } from '../../../src/diary/corrections/new-correction.ts';
+import type { Correction, CorrectionStanding } from '../../../src/model/correction.ts';
+import type { Entry, Origin } from '../../../src/model/entry.ts';
+import { justAfter } from '../../../src/model/time.ts';
+import type { Position, TripRecord } from '../../../src/model/trip.ts';
+import { correction } from '../../support/corrections.ts';
+import { chainAfter, chainOf, put } from '../../support/diary.ts';
+import { origin, spot, t0 } from '../../support/phone.ts';
+import { android, pushedRide } from '../../support/pushes.ts';
+import { newUser, useStore } from '../../support/store.ts';
+
+const store = useStore();
+const ridesOf = (starts: number[]) => starts.flatMap((from, i) => pushedRide(android, from, i * 6000));
+const userWith = async (starts: number[]): Promise<string> => {
+  const user = await newUser(store);
+  await chainAfter(store, user, ridesOf(starts));
+  return user;
+};
+const at = (east: number): Position => [spot(east).longitude, spot(east).latitude];
+/** m east of the origin, to 10 m. */
+const eastOf = ([longitude]: Position): number =>
+  Math.round(((longitude - origin.longitude) / (spot(1000).longitude - origin.longitude)) * 100) * 10;
+
+const startsOfDay = [0, 7200, 14_400];
+
+/** `start-end s, m, from > to, modes`, then stops, names of places, and an invented chain time. Unseen time first. */
+function rowOf({ trip, untracked, chain_ts }: TripRecord): string {
+  const chainTime = Math.round((chain_ts - t0) * 10) / 10;
+  if (trip === null) return `dropped ${chainTime}`;
+  const { start_ts, end_ts, distance, start_loc, end_loc, start_place, end_place, sections, stops } = trip;
+  const [start, end] = [start_ts - t0, end_ts - t0];
+  const ends = (from: Position, to: Position): string => `${eastOf(from)} > ${eastOf(to)}`;
+  expect(ends(start_place.location, end_place.location)).toBe(ends(start_loc, end_loc));
+  expect(trip.duration).toBe(end_ts - start_ts);
+  const modes = sections.map(({ sensed_mode }) => sensed_mode.replace(/^.*\./, '').toLowerCase()).join('+');
+  const length = Math.round(distance / 10) * 10;
+  const parts = [`${start}-${end}, ${length} m, ${ends(start_loc, end_loc)}, ${modes}`];
+  if (untracked !== null) {
+    const { start_ts: from, end_ts: to, start_loc: left, end_loc: found } = untracked;
+    parts.unshift(`unseen ${from - t0}-${to - t0} ${ends(left, found)};`);
+  }
+  for (const { enter_ts, exit_ts } of stops) parts.push(`stop ${enter_ts - t0}-${exit_ts - t0}`);
+  if (start_place.name !== undefined) parts.push(`from ${start_place.name}`);
+  if (end_place.name !== undefined) parts.push(`to ${end_place.name}`);
+  if (chainTime !== start && chainTime % 7200 !== 0) parts.push(`chain ${chainTime}`);
+  return parts.join(' ');
+}
+
+const [first, second, third] = [
+  '-232.5-652.5, 8330 m, 0 > 6000, car',
+  '6967.5-7852.5, 6010 m, 6000 > 12000, car',
+  '14167.5-15052.5, 6010 m, 12000 > 18000, car',
+];
+
+const one = (kind: string, ts: number, rest: object = {}): object => ({ kind, ts: t0 + ts, ...rest });
+const span = (kind: string, from: number, to: number, rest: object = {}): object => {
+  return { kind, start_ts: t0 + from, end_ts: t0 + to, ...rest };
+};
+const walk = { mode: 'walking', end_loc: at(8000) };
+
+it.each<[string, object[], string[], string[]]>([
+  [
+    'is added between two trips',
+    [span('add', 3000, 4000, walk)],
+    ['applied'],
+    [first, '3000-4000, 2000 m, 6000 > 8000, walking', `unseen 4000-6967.5 8000 > 6000; ${second}`, third],
+  ],
+  [
+    'is added, and begins when the trip before has ended',
+    [span('add', 500, 2000, walk)],
+    ['contradicted'],
+    [first, '652.5-2000, 2000 m, 6000 > 8000, walking', `unseen 2000-6967.5 8000 > 6000; ${second}`, third],
+  ],
+  [
+    'is added, and ends when the trip after begins',
+    [span('add', 6000, 7200, { mode: 'bus', distance: 1500 })],
+    ['contradicted'],
+    [first, '6000-6967.5, 1500 m, 6000 > 6000, bus', second, third],
+  ],
+  [
+    'is added up to near the next start',
+    [span('add', 3000, 4000, { mode: 'bus', end_loc: at(6060) })],
+    ['applied'],
+    [first, '3000-4000, 60 m, 6000 > 6060, bus', '6937.5-7852.5, 6070 m, 6060 > 12000, car', third],
+  ],
+  [
+    'is added in place of another',
+    [span('add', 6900, 7900, { mode: 'train' })],
+    ['contradicted'],
+    [first, '6900-7900, 6000 m, 6000 > 12000, train', 'dropped 7200', third],
+  ],
+  [
+    'is added before all others',
+    [span('add', -5000, -4000, { mode: 'train' })],
+    ['applied'],
+    ['-5000--4000, 0 m, 0 > 0, train', first, second, third],
+  ],
+  [
+    'is added after all others',
+    [span('add', 20_000, 21_000, { mode: 'train', end_loc: at(0) })],
+    ['applied'],
+    [first, second, third, '20000-21000, 18000 m, 18000 > 0, train'],
+  ],
+  [
+    'is added with the chain time of a dropped one',
+    [one('drop', 7400), span('add', 7200, 7800, { mode: 'car', end_loc: at(12_000) })],
+    ['contradicted', 'applied'],
+    [first, 'dropped 7200', '7200-7800, 6000 m, 6000 > 12000, car', '14137.5-15052.5, 6010 m, 12000 > 18000, car'],
+  ],
+  [
+    'is split at the next location',
+    [one('split', 7402.5)],
+    ['applied'],
+    [first, '6967.5-7417.5, 2180 m, 6000 > 8180, car', '7417.5-7852.5, 3830 m, 8180 > 12000, car chain 7402.5', third],
+  ],
+  [
+    'is split right before its end',
+    [one('split', 7845)],
+    ['applied'],
+    [first, '6967.5-7837.5, 6000 m, 6000 > 12000, car', '7837.5-7852.5, 0 m, 12000 > 12000, car chain 7845', third],
+  ],
+  [
+    'is not split at its ends',
+    [one('split', 6967.5), one('split', 7852.5)],
+    ['without effect', 'without effect'],
+    [first, second, third],
+  ],
+  [
+    'is joined with the next',
+    [one('join', 3000)],
+    ['applied'],
+    ['-232.5-7852.5, 14340 m, 0 > 12000, car+car stop 652.5-6967.5', 'dropped 7200', third],
+  ],
+  [
+    'is split where two were joined',
+    [one('join', 3000), one('split', 4000)],
+    ['applied', 'applied'],
+    [first, `${second} chain 4000`, 'dropped 7200', third],
+  ],
+  [
+    'is dropped: the person went unseen to the next start',
+    [one('drop', 7400)],
+    ['contradicted'],
+    [first, 'dropped 7200', `unseen 6967.5-7852.5 6000 > 12000; ${third}`],
+  ],
+  [
+    'is dropped as the first and as the last',
+    [one('drop', 100), one('drop', 14_500)],
+    ['applied', 'applied'],
+    ['dropped 0', second, 'dropped 14400'],
+  ],
+  [
+    'gets another mode',
+    [one('mode', 7400, { mode: 'tram' })],
+    ['applied'],
+    [first, '6967.5-7852.5, 6010 m, 6000 > 12000, tram', third],
+  ],
+  [
+    'is no trip of somebody at home',
+    [span('at_home', 6900, 7900)],
+    ['contradicted'],
+    [first, 'dropped 7200', `unseen 6967.5-7852.5 6000 > 12000; ${third}`],
+  ],
+  ['ends at home', [span('at_home', 2000, 3000)], ['applied'], [`${first} to home`, `${second} from home`, third]],
+  [
+    'begins and ends at named places',
+    [
+      one('place_name', -1000, { name: 'A' }),
+      one('place_name', 3000, { name: 'B' }),
+      one('place_name', 20_000, { name: 'C' }),
+    ],
+    ['applied', 'applied', 'applied'],
+    [`${first} from A to B`, `${second} from B`, `${third} to C`],
+  ],
+  [
+    'begins at a named place after unseen time',
+    [
+      one('drop', 7400),
+      one('place_name', 3000, { name: 'A' }),
+      one('place_name', 7500, { name: 'B' }),
+      one('place_name', 7852.5, { name: 'C' }),
+    ],
+    ['contradicted', 'applied', 'without effect', 'applied'],
+    [`${first} to A`, 'dropped 7200', `unseen 6967.5-7852.5 6000 > 12000; ${third} from C`],
+  ],
+])('a trip %s', async (_, corrections, effects, rows) => {
+  const user = await userWith(startsOfDay);
+  await put(
+    store,
+    user,
+    corrections.map((data, i) => correction(3_900_000_000 + i, data as Entry['data'])),
+  );
+  const chain = await chainOf(store, user);
+  expect(chain.map(rowOf)).toEqual(rows);
+  expect(new Set(chain.map(({ chain_ts }) => chain_ts)).size).toBe(chain.length);
+  expect((await correctedTrips(store).corrections(user)).map(({ effect }) => effect)).toEqual(effects);
+});
+
+const sixStarts = [0, 1, 2, 3, 4, 5].map((i) => i * 7200);
+const reached = 'unseen 6967.5-29452.5 6000 > 30000; 35767.5-36652.5, 6010 m, 30000 > 36000, car';
+it.each([
+  ['drop', [1, 2, 3, 4].map((i) => i * 7200), reached],
+  ['join', [0, 1, 2, 3, 4].map((i) => i * 7200 + 3000), 'dropped 36000'],
+])('a link is read with every correction that reaches it through others: %s', async (kind, times, last) => {
+  const user = await userWith(sixStarts);
+  await put(
+    store,
+    user,
+    times.map((ts, i) => correction(3_900_000_000 + i, one(kind, ts) as Entry['data'])),
+  );
+  const chain = await chainOf(store, user);
+  expect(rowOf(chain.at(-1)!)).toBe(last);
+  for (const link of chain) {
+    const [from, to] = [link.chain_ts, justAfter(link.chain_ts)];
+    expect(await correctedTrips(store).chain(user, { from, to, limit: 1 })).toEqual([link]);
+  }
+});
+
+it('a day is read with the corrections of its first and last trip', async () => {
+  const user = await userWith(sixStarts);
+  const modes = [60, 36_060].map((ts) => one('mode', ts, { mode: 'tram' }) as Entry['data']);
+  await put(
+    store,
+    user,
+    modes.map((data, i) => correction(3_900_000_000 + i, data)),
+  );
+  const rows = (await correctedTrips(store).byDay(user, { from: '2023-11-14', to: '2023-11-14' })).map(rowOf);
+  expect(rows.map((row) => row.split(' ').at(-1))).toEqual(['tram', 'car', 'car', 'car', 'car', 'tram']);
+});
+
+it('a correction names the trips that its author sees, however long before they ended', async () => {
+  const user = await userWith([0, 2.5 * 86_400]);
+  const author = { now: 3_900_000_000, origin: { surface: 'page' } as unknown as Origin };
+  await put(store, user, [await correctionEntry(store, user, one('join', 30 * 3600) as Correction, author)]);
+  const [{ correction: stated, effect }] = (await correctedTrips(store).corrections(user)) as [CorrectionStanding];
+  expect([stated.seen?.length, effect]).toEqual([2, 'applied']);
+});
+
+it('a correction counts against the limit of its user in the batch in which it comes', async () => {
+  const user = await newUser(store);
+  const undone = [...Array(1000).keys()].flatMap((i) => [
+    correction(3_900_000_000 + 2 * i, one('split', 7400) as Entry['data']),
+    correction(3_900_000_001 + 2 * i, { kind: 'undo', of: 3_900_000_000 + 2 * i }),
+  ]);
+  const last = correction(3_900_010_000, one('split', 7400) as Entry['data']);
+  expect([...(await beyondLimit(store, user, [...undone, last]))]).toEqual([last]);
+});
