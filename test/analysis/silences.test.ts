@@ -54,6 +54,17 @@ describe('a time without anything from the phone', () => {
     expect(reasons({ locations, events: [event(0, 'STOPPED_MOVING')] })).toEqual(['1500-30000 silent']);
   });
 
+  it('is a stay up to 1 km away, and after fewer than three reports at rest', () => {
+    const events = [event(0, 'STOPPED_MOVING')];
+    const away = (metres: number) => reasons({ locations: [location(0), location(late, metres)], events });
+    expect([away(999.9), away(1000.1)]).toEqual([[], [`0-${late} silent`]]);
+    const reporting = (count: number) => {
+      const times = [...Array(count + 1).keys()].map((n) => n * 5 * minute);
+      return reasons({ locations: [...times, late].map((ts) => location(ts)), events });
+    };
+    expect([reporting(1), reporting(2)]).toEqual([[], [`600-${late} silent`]]);
+  });
+
   it('is silent if the next word of the phone is that it was on the way', () => {
     const stopped = { ...event(late + 300, 'STOPPED_MOVING'), state: states.ONGOING_TRIP };
     const events = [event(60, 'STOPPED_MOVING'), stopped];

@@ -1,7 +1,7 @@
 // The kinds of time of local days.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { observedDays } from '../../src/diary/observed-time.ts';
+import { observedDays, type TimeSpan, unobservedWithin } from '../../src/diary/observed-time.ts';
 import { addDays, localDay, startOfDay } from '../../src/model/time.ts';
 import type { Silence, TripRecord } from '../../src/model/trip.ts';
 
@@ -140,4 +140,19 @@ it('the kinds of time of each day sum to its length, and days follow each other,
       }
     }),
   );
+});
+
+it('unobserved time is counted between two times only', () => {
+  const spans: TimeSpan[] = [
+    { from: 0, to: 600, kind: 'unobserved', reason: 'silent' },
+    { from: 600, to: 1200, kind: 'staying', reason: null },
+    { from: 1200, to: 1800, kind: 'unobserved', reason: 'silent' },
+  ];
+  const within = [
+    [0, 1800],
+    [300, 1300],
+    [600, 1200],
+    [-900, -300],
+  ].map(([from, to]) => unobservedWithin({ spans }, from!, to!));
+  expect(within).toEqual([1200, 400, 0, 0]);
 });

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { bundleOf } from '../../src/evaluate/bundle.ts';
+import { bundleOf, differencesOf } from '../../src/evaluate/bundle.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { distance, type LatLon } from '../../src/model/geo/distance.ts';
 import { dayRange, localDateTime, zoneOffset } from '../../src/model/time.ts';
+import type { Trip } from '../../src/model/trip.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { freshProgram } from '../cli/kit.ts';
@@ -127,4 +128,14 @@ it('equal locations stay equal and others differ, however near; a small reach le
     }),
     { numRuns: 20 },
   );
+});
+
+it('a trip of a case is the same within 0.5 % of its length, at least 1 m, and within 1 s', () => {
+  const trip = (distance: number, start_ts = 0): Trip =>
+    ({ start_ts, end_ts: 900, distance, sections: [], start_zone: zone, end_zone: zone }) as unknown as Trip;
+  const isAlike = (a: Trip, b: Trip): boolean => differencesOf([a], [b], 0)[0]!.isAlike;
+  expect([5, 5.1].map((more) => isAlike(trip(1000), trip(1000 + more)))).toEqual([true, false]);
+  expect([1, 1.1].map((more) => isAlike(trip(20), trip(20 + more)))).toEqual([true, false]);
+  expect([1, 1.1].map((later) => isAlike(trip(20), trip(20, later)))).toEqual([true, false]);
+  expect(differencesOf([trip(20)], [trip(20), trip(20)], 0).map((one) => one.isAlike)).toEqual([true, false]);
 });

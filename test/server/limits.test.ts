@@ -189,6 +189,18 @@ it('labels that are sent again pass beyond the limit of a day, and puts that fai
   expect((await put([survey(9)])).json).toMatchObject({ rejected: 1 });
 });
 
+it.each([
+  ['calls', 64],
+  ['streams', 8],
+] as const)('of one caller so many %s are open at once: %d', (kind, most) => {
+  const counts = new CallerCounts(callerLimits(config), () => clock);
+  const leave = Array.from({ length: most }, () => counts.enter('ada', kind));
+  expect(() => counts.enter('ada', kind)).toThrow(`at most ${most}`);
+  counts.enter('ben', kind)();
+  leave[0]!();
+  expect(() => counts.enter('ada', kind)()).not.toThrow();
+});
+
 it('of one caller four pages are made at a time, and the next begins when one is done', async () => {
   const counts = new CallerCounts(callerLimits(config), () => clock);
   const begun: (() => void)[] = [];

@@ -310,4 +310,6 @@ it('corrections of one moment are all kept, and one beyond those that a person m
   const said = await program.run(['correct', 'drop', '--user', person, '--day', day, '--at', '12:00'], { now: clock });
   expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('at most 1000 corrections')]);
   expect(await waiting()).toBe(before);
+  expect((await post('/me/correct', { csrf: csrf!, day, kind: 'undo', of: '1' })).status).toBe(400);
+  expect(await waiting()).toBe(before);
 });

@@ -70,3 +70,21 @@ it('each stored rule has a sentence of its own, with the thresholds of the analy
     'no later data was processed yet: none came, or it waits for the pipeline',
   );
 });
+
+it('time in which a person moved unseen is a part of its own, and the next trip is the one after', () => {
+  const [, second] = workday();
+  const [start_ts, end_ts] = [first!.start_ts - 900, first!.start_ts - 300];
+  const [start_loc, end_loc] = [first!.trip!.end_loc, first!.trip!.start_loc];
+  const evidence = { ...first!.trip!.evidence!, parted_by: 'too long' };
+  const link = { ...first!, trip: { ...first!.trip!, evidence }, untracked: { start_ts, end_ts, start_loc, end_loc } };
+  const records = [link, { ...second!, chain_ts: link.end_ts + 7200, start_ts: link.end_ts + 7200 }];
+  records[1]!.trip = { ...first!.trip!, start_ts: link.end_ts + 7200, end_ts: link.end_ts + 7800 };
+  const [observed] = observedDays({ links: records, observed: null, zone: 'UTC' }, first!.day, first!.day);
+  const parts = explainDay({ records, observed: observed!, zone: 'UTC' });
+  expect(parts.find(({ kind }) => kind === 'moved unseen')).toMatchObject({
+    ...{ from: start_ts, to: end_ts, title: '10 min' },
+    reasons: [{ rule: 'untracked', values: { unseen_s: 600 } }],
+  });
+  const next = parts.flatMap(({ reasons }) => reasons).find(({ about }) => about === 'next trip');
+  expect(next).toMatchObject({ rule: 'too long', values: { stop_s: 7200 } });
+});

@@ -4,10 +4,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { observedDays } from '../../../src/diary/observed-time.ts';
+import { observedDays, type UnobservedReason } from '../../../src/diary/observed-time.ts';
 import { groupPlaces, staysBetweenTrips } from '../../../src/diary/places.ts';
 import type { Trip } from '../../../src/model/trip.ts';
-import { namedPlaces } from '../../../src/web/pages/day-items.ts';
+import { dayBar } from '../../../src/web/pages/day-bar.ts';
+import { namedPlaces, type ShownDay } from '../../../src/web/pages/day-items.ts';
 import { dayFile } from '../../../src/web/pages/diary-file.ts';
 import { type ModeStyle, modeStyles } from '../../../src/web/pages/mode-styles.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
@@ -169,4 +170,13 @@ it('no two modes share a line, a pattern or a character', () => {
   ];
   for (const look of looks)
     expect(new Set(modeStyles.map((style) => JSON.stringify(look(style)))).size).toBe(modeStyles.length);
+});
+
+it('the bar of a day draws unrecorded time as a hole, but not the time before somebody joined', () => {
+  const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
+  const shown = { observed, trips: [], completeUntil: null, now: 1e9 } as unknown as ShownDay;
+  const barOf = (reason: UnobservedReason) =>
+    dayBar(shown, [{ kind: 'gap', from: 21_600, to: 43_200, reason, place: null }], textsFor()).text;
+  expect(barOf('silent')).toContain('<rect class="hole" x="25%" width="25.00%"');
+  expect(barOf('before joining')).not.toContain('class="hole"');
 });
