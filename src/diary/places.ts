@@ -85,7 +85,8 @@ function* placesInSteps(
 ): Generator<void, Places> {
   const stays = found.toSorted((a, b) => a.from - b.from || a.to - b.to || a.at[0] - b.at[0] || a.at[1] - b.at[1]);
   const middles = yield* findMiddles(stays.map(({ at }) => at));
-  const indexOf = (at: Position): number => nearest(locationOf(at), middles);
+  const bands = bandsOf(middles);
+  const indexOf = (at: Position): number => nearest(locationOf(at), middles, bands);
   const spots = middles.map((middle) => ({ middle, stays: 0, nights: 0, first: Number.POSITIVE_INFINITY }));
   for (const { at, from, to, zone } of stays) {
     const place = spots[indexOf(at)]!;
@@ -131,29 +132,55 @@ function* findMiddles(positions: readonly Position[]): Generator<void, LatLon[]>
   const cells = new Map<string, LatLon[]>();
   for (const at of positions.map(locationOf)) {
     const key = JSON.stringify(cellMiddle(at, limits.count));
-    cells.set(key, [...(cells.get(key) ?? []), at]);
+    if (!cells.get(key)?.push(at)) cells.set(key, [at]);
   }
   const spots = [...cells].map(([key, own]) => ({ key, own, at: medianLocation(own) }));
   const near = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
   const weights = new Map<string, number>();
+  const bands = bandsOf(spots.map(({ at }) => at));
   for (const { key, at } of spots) {
-    const around = spots.filter((spot) => near(at, spot.at, limits.reach / 2));
+    const around = indexesAround(bands, at).filter((i) => near(at, spots[i]!.at, limits.reach / 2));
     weights.set(
       key,
-      around.reduce((sum, spot) => sum + spot.own.length, 0),
+      around.reduce((sum, i) => sum + spots[i]!.own.length, 0),
     );
     yield;
   }
-  let open = spots.sort((a, b) => weights.get(b.key)! - weights.get(a.key)! || (a.key < b.key ? -1 : 1));
+  spots.sort((a, b) => weights.get(b.key)! - weights.get(a.key)! || (a.key < b.key ? -1 : 1));
+  const ordered = bandsOf(spots.map(({ at }) => at));
+  const grouped = new Set<number>();
   const middles: LatLon[] = [];
-  while (open.length > 0) {
-    const { at } = open[0]!;
-    const own = open.filter((spot) => near(at, spot.at, limits.reach));
-    middles.push(medianLocation(own.flatMap((spot) => spot.own)));
-    open = open.filter((spot) => !own.includes(spot));
+  for (const [i, { at }] of spots.entries()) {
+    if (grouped.has(i)) continue;
+    const own = indexesAround(ordered, at).filter((k) => !grouped.has(k) && near(at, spots[k]!.at, limits.reach));
+    middles.push(medianLocation(own.flatMap((k) => spots[k]!.own)));
+    for (const k of own) grouped.add(k);
     yield;
   }
   return middles;
+}
+
+/** Degrees of latitude, a little more than `limits.reach`: whatever is in reach lies in the same band or the next. */
+const bandHeight = limits.reach / 111_000;
+
+/** Indexes of locations by band of latitude. */
+type Bands = ReadonlyMap<number, readonly number[]>;
+
+const bandOf = ({ latitude }: LatLon): number => Math.floor(latitude / bandHeight);
+
+function bandsOf(locations: readonly LatLon[]): Bands {
+  const bands = new Map<number, number[]>();
+  for (const [i, one] of locations.entries()) {
+    const band = bandOf(one);
+    if (!bands.get(band)?.push(i)) bands.set(band, [i]);
+  }
+  return bands;
+}
+
+/** Indexes, ascending, of all locations within `limits.reach`, and of some others. */
+function indexesAround(bands: Bands, at: LatLon): number[] {
+  const band = bandOf(at);
+  return [band - 1, band, band + 1].flatMap((one) => bands.get(one) ?? []).sort((a, b) => a - b);
 }
 
 /** The median of each coordinate, over the antimeridian too. */
@@ -163,13 +190,21 @@ function medianLocation(locations: readonly LatLon[]): LatLon {
   return { latitude: median(locations.map(({ latitude }) => latitude)), longitude: east + median(longitudes) };
 }
 
-function nearest(at: LatLon, middles: readonly LatLon[]): number {
+/** The index of the nearest location, of two the first. Looks at all only if none is within reach. */
+function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   let [found, metres] = [0, Number.POSITIVE_INFINITY];
-  for (const [i, middle] of middles.entries()) {
-    if (isFarNorth(at, middle, metres)) continue;
-    const away = distance(at, middle);
-    if (away < metres) [found, metres] = [i, away];
-  }
+  const look = (indexes: Iterable<number>): void => {
+    for (const i of indexes) {
+      const middle = middles[i]!;
+      if (isFarNorth(at, middle, metres)) continue;
+      const away = distance(at, middle);
+      if (away < metres) [found, metres] = [i, away];
+    }
+  };
+  look(indexesAround(bands, at));
+  if (metres <= limits.reach) return found;
+  [found, metres] = [0, Number.POSITIVE_INFINITY];
+  look(middles.keys());
   return found;
 }
 
