@@ -1,6 +1,4 @@
-// What a command says and leaves when Ctrl-C or SIGTERM ended it.
-import { existsSync, readdirSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
+// What a command notes when Ctrl-C or SIGTERM ended it.
 import type { UserRecord } from '../model/user.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';
@@ -26,26 +24,5 @@ export async function* countedOff(
   for await (const user of users) {
     yield user;
     count.done += 1;
-  }
-}
-
-/** Runs work that writes into a folder; if it fails, the folders that it made and left empty are removed. */
-export async function leavingNoFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  const existed = existsSync(folder);
-  try {
-    return await work();
-  } catch (error) {
-    if (!existed) removeEmpty(folder);
-    throw error;
-  }
-}
-
-function removeEmpty(folder: string): void {
-  try {
-    for (const one of readdirSync(folder, { withFileTypes: true }))
-      if (one.isDirectory()) removeEmpty(join(folder, one.name));
-    rmdirSync(folder);
-  } catch {
-    // it is not there, or something is in it
   }
 }

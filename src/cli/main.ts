@@ -12,147 +12,93 @@ import { packageVersion } from './program-version.ts';
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/**
- * Every command, by task and name: what it does, and its module. Only what a command line names is loaded: loading all
- * takes longer than most commands take to run.
- */
-const commandGroups: Readonly<Record<string, Readonly<Record<string, readonly [string, CommandLoader]>>>> = {
+type CommandLoader = () => Promise<(context: CommandContext) => Command>;
+
+/** Loads the module of a command, only if a command line names it: loading all takes longer than most commands run. */
+const loaders = {
+  audit: async () => (await import('./commands/audit.ts')).auditCommand,
+  backup: async () => (await import('./commands/backup.ts')).backupCommand,
+  config: async () => (await import('./commands/config.ts')).configCommand,
+  correct: async () => (await import('./commands/correct.ts')).correctCommand,
+  days: async () => (await import('./commands/days.ts')).daysCommand,
+  'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
+  diary: async () => (await import('./commands/diary.ts')).diaryCommand,
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  erase: async () => (await import('./commands/erase.ts')).eraseCommand,
+  errors: async () => (await import('./commands/errors.ts')).errorsCommand,
+  evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
+  explain: async () => (await import('./commands/explain.ts')).explainCommand,
+  export: async () => (await import('./commands/export.ts')).exportCommand,
+  import: async () => (await import('./commands/import.ts')).importCommand,
+  label: async () => (await import('./commands/label.ts')).labelCommand,
+  licences: async () => (await import('./commands/licences.ts')).licencesCommand,
+  logs: async () => (await import('./commands/logs.ts')).logsCommand,
+  managers: async () => (await import('./commands/managers.ts')).managersCommand,
+  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
+  pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,
+  'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
+  rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
+  'recover-errors': async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
+  report: async () => (await import('./commands/report.ts')).reportCommand,
+  retain: async () => (await import('./commands/retain.ts')).retainCommand,
+  serve: async () => (await import('./commands/serve.ts')).serveCommand,
+  simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
+  status: async () => (await import('./commands/status.ts')).statusCommand,
+  store: async () => (await import('./commands/store.ts')).storeCommand,
+  study: async () => (await import('./commands/study.ts')).studyCommand,
+  transit: async () => (await import('./commands/transit.ts')).transitCommand,
+  users: async () => (await import('./commands/users.ts')).usersCommand,
+} satisfies Record<string, CommandLoader>;
+
+/** Every command, by task and name, and what it does. */
+const commandGroups: Readonly<Record<string, Partial<Record<keyof typeof loaders, string>>>> = {
   'Set up': {
-    config: [
-      'show the effective settings and where each comes from',
-      async () => (await import('./commands/config.ts')).configCommand,
-    ],
-    managers: [
-      'accounts of people who look after studies in a browser',
-      async () => (await import('./commands/managers.ts')).managersCommand,
-    ],
-    migrate: [
-      'copy a whole store to another one and verify that both are equal',
-      async () => (await import('./commands/migrate.ts')).migrateCommand,
-    ],
-    serve: [
-      'run the server that phones talk to, until SIGTERM or Ctrl-C',
-      async () => (await import('./commands/serve.ts')).serveCommand,
-    ],
-    store: ['prepare and check the store', async () => (await import('./commands/store.ts')).storeCommand],
-    study: [
-      "manage studies that people join with today's e-mission app",
-      async () => (await import('./commands/study.ts')).studyCommand,
-    ],
-    transit: [
-      'transit feeds (GTFS) of agencies, as evidence for modes and lines',
-      async () => (await import('./commands/transit.ts')).transitCommand,
-    ],
+    config: 'show the effective settings and where each comes from',
+    managers: 'accounts of people who look after studies in a browser',
+    migrate: 'copy a whole store to another one and verify that both are equal',
+    serve: 'run the server that phones talk to, until SIGTERM or Ctrl-C',
+    store: 'prepare and check the store',
+    study: "manage studies that people join with today's e-mission app",
+    transit: 'transit feeds (GTFS) of agencies, as evidence for modes and lines',
   },
   'Every day': {
-    audit: [
-      'show who did what to whose data, and how it ended',
-      async () => (await import('./commands/audit.ts')).auditCommand,
-    ],
-    backup: [
-      'copy the embedded store while server and pipeline keep running',
-      async () => (await import('./commands/backup.ts')).backupCommand,
-    ],
-    doctor: [
+    audit: 'show who did what to whose data, and how it ended',
+    backup: 'copy the embedded store while server and pipeline keep running',
+    doctor:
       'find the first broken link from a phone to its diary, or what the installation needs, and say what mends it',
-      async () => (await import('./commands/doctor.ts')).doctorCommand,
-    ],
-    logs: ['read the log files of server and pipeline', async () => (await import('./commands/logs.ts')).logsCommand],
-    pipeline: [
-      'process pushed entries into trips and day documents',
-      async () => (await import('./commands/pipeline.ts')).pipelineCommand,
-    ],
-    status: [
-      'show who needs somebody, what arrives, what waits, and the state of the installation',
-      async () => (await import('./commands/status.ts')).statusCommand,
-    ],
+    logs: 'read the log files of server and pipeline',
+    pipeline: 'process pushed entries into trips and day documents',
+    status: 'show who needs attention, what arrives, what is pending, and the state of the installation',
   },
   'People and their days': {
-    correct: [
-      "state what happened on a day of a user, or list and undo what was stated; the user's run follows",
-      async () => (await import('./commands/correct.ts')).correctCommand,
-    ],
-    days: [
-      'list days with trips, kilometres, observed time and what is doubtful',
-      async () => (await import('./commands/days.ts')).daysCommand,
-    ],
-    diary: [
-      'show days of a user: times, places, modes and distances',
-      async () => (await import('./commands/diary.ts')).diaryCommand,
-    ],
-    erase: [
-      'remove everything of users and verify that nothing is left',
-      async () => (await import('./commands/erase.ts')).eraseCommand,
-    ],
-    explain: [
-      'say why a day of a user is as the diary says: rules, probabilities and readings that decided',
-      async () => (await import('./commands/explain.ts')).explainCommand,
-    ],
-    import: [
-      'import exports, an e-mission database, or recordings of other apps',
-      async () => (await import('./commands/import.ts')).importCommand,
-    ],
-    label: [
-      'label a trip with mode and purpose, on behalf of its user',
-      async () => (await import('./commands/label.ts')).labelCommand,
-    ],
-    retain: [
-      'remove what is older than a study keeps it',
-      async () => (await import('./commands/retain.ts')).retainCommand,
-    ],
-    users: [
-      'register and list users, and manage their tokens',
-      async () => (await import('./commands/users.ts')).usersCommand,
-    ],
+    correct: "state what happened on a day of a user, or list and undo what was stated; the user's run follows",
+    days: 'list days with trips, kilometres, observed time and what is doubtful',
+    diary: 'show days of a user: times, places, modes and distances',
+    erase: 'remove everything of users and verify that nothing is left',
+    explain: 'say why a day of a user is as the diary says: rules, probabilities and readings that decided',
+    import: 'import exports, an e-mission database, or recordings of other apps',
+    label: 'label a trip with mode and purpose, on behalf of its user',
+    retain: 'remove what is older than a study keeps it',
+    users: 'register and list users, and manage their tokens',
   },
   Research: {
-    evaluate: [
-      'score the analysis over recorded days whose truth is known, or by what users said of their trips',
-      async () => (await import('./commands/evaluate.ts')).evaluateCommand,
-    ],
-    export: [
-      'write trips, sections, places, points, days, labels and entries to files for other programs',
-      async () => (await import('./commands/export.ts')).exportCommand,
-    ],
-    report: [
-      'report trips, kilometres and minutes of all users, without figures that reveal a person',
-      async () => (await import('./commands/report.ts')).reportCommand,
-    ],
+    evaluate: 'score the analysis over recorded days whose truth is known, or by what users said of their trips',
+    export: 'write trips, sections, places, points, days, labels and entries to files for other programs',
+    report: 'report trips, kilometres and minutes of all users, without figures that reveal a person',
   },
   Repair: {
-    'debug-bundle': [
+    'debug-bundle':
       'write a day as a case for a report of a fault: moved in place and time, without anything of the person',
-      async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
-    ],
-    errors: [
-      'show what was set aside, by reason, key, platform and version of the app; faults of the program first',
-      async () => (await import('./commands/errors.ts')).errorsCommand,
-    ],
-    'purge-keys': [
-      'remove documents with obsolete keys',
-      async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
-    ],
-    rebuild: [
-      'derive trips again and report what changed',
-      async () => (await import('./commands/rebuild.ts')).rebuildCommand,
-    ],
-    'recover-errors': [
-      'retry the entries that could not be converted',
-      async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
-    ],
+    errors: 'show what was set aside, by reason, key, platform and version of the app; faults of the program first',
+    'purge-keys': 'remove documents with obsolete keys',
+    rebuild: 'derive trips again and report what changed',
+    'recover-errors': 'retry the entries that could not be converted',
   },
   'Try out': {
-    licences: [
-      'list the licences of the program and of the packages that it needs',
-      async () => (await import('./commands/licences.ts')).licencesCommand,
-    ],
-    simulate: [
-      'simulate people and push the data of their phones',
-      async () => (await import('./commands/simulate.ts')).simulateCommand,
-    ],
+    licences: 'list the licences of the program and of the packages that it needs',
+    simulate: 'simulate people and push the data of their phones',
   },
 };
-type CommandLoader = () => Promise<(context: CommandContext) => Command>;
 
 /**
  * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.
@@ -222,8 +168,9 @@ export async function buildProgram(
       '\nExit codes: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.\nManual: docs/cli.md',
     );
   for (const [group, members] of Object.entries(commandGroups)) {
-    for (const [name, [description, load]] of Object.entries(members)) {
+    for (const [name, description] of Object.entries(members)) {
       const isNamed = words === undefined || words.includes(name);
+      const load: CommandLoader = loaders[name as keyof typeof loaders];
       const command = isNamed ? (await load())(context) : new Command(name);
       program.addCommand(command.description(description).helpGroup(`${group}:`));
     }

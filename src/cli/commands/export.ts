@@ -21,9 +21,10 @@ import { shownName, type UserRecord } from '../../model/user.ts';
 import { everyUser } from '../../store/paging.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
+import { leavingNoFolder } from '../../util/leaving-no-folder.ts';
 import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { countedOff, leavingNoFolder, noteInterrupted } from '../interrupted.ts';
+import { countedOff, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 

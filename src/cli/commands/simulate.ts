@@ -1,9 +1,9 @@
 // `mobility simulate`: pushes the data of simulated people into the store or through a server.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { putBatch } from '../../intake/put-batch.ts';
-import type { Entry } from '../../model/entry.ts';
-import { errorText, usageError } from '../../model/mobility-error.ts';
+import { usageError } from '../../model/mobility-error.ts';
 import { addDays, localDay } from '../../model/time.ts';
+import { type Push, pushThroughServer } from '../../simulate/push-through-server.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
 import { everyUser } from '../../store/paging.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
@@ -22,9 +22,6 @@ interface Options {
   remove?: true;
 }
 
-/** Pushes one batch of a user; returns how many entries were new. */
-type Push = (name: string, entries: readonly Entry[]) => Promise<number>;
-
 /** Simulates phones. */
 export function simulateCommand(context: CommandContext): Command {
   return new Command('simulate')
@@ -37,9 +34,7 @@ export function simulateCommand(context: CommandContext): Command {
     )
     .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
     .option('--among-others', 'also into a store that has people who are not simulated')
-    .addOption(
-      new Option('--remove', 'take all simulated people of the seed out of the store again').conflicts('server'),
-    )
+    .addOption(new Option('--remove', 'remove all simulated people of the seed from the store').conflicts('server'))
     .addHelpText(
       'after',
       `
@@ -62,7 +57,7 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   if (options.remove) return removeSimulated(context, seed);
   const [now, zone] = [context.now(), context.zone];
   const from = options.from ? dayIn(options.from, now, zone) : addDays(localDay(now, zone), -days);
-  const push = server === undefined ? await intoStore(context, options.amongOthers) : throughServer(server);
+  const push = server === undefined ? await intoStore(context, options.amongOthers) : pushThroughServer(server);
   const signal = context.interruptible();
   const progress = context.output.progress('starting');
   const rows: { user_email: string; platform: string; days: number; entries: number; new: number }[] = [];
@@ -128,25 +123,4 @@ async function removeSimulated(context: CommandContext, seed: string): Promise<O
     `removed ${counted(removed.length, 'simulated person', 'simulated people')}`,
   );
   return {};
-}
-
-function throughServer(server: string): Push {
-  const known = new Set<string>();
-  const call = async (path: string, body: object): Promise<Record<string, unknown>> => {
-    const headers = { 'content-type': 'application/json' };
-    const request = { method: 'POST', headers, body: JSON.stringify(body) };
-    const response = await fetch(`${server}${path}`, request).catch((error: Error) => {
-      const reason = errorText(error.cause ?? error) || 'no answer';
-      throw usageError(`expected a server at ${server}: ${reason}`, { cause: error });
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${server}${path} answered ${response.status}: ${text.slice(0, 300)}`);
-    return text === '' ? {} : JSON.parse(text);
-  };
-  return async (user, entries) => {
-    if (!known.has(user)) await call('/profile/create', { user });
-    known.add(user);
-    const answer = await call('/usercache/put', { user, phone_to_server: entries });
-    return Number(answer.inserted ?? 0);
-  };
 }

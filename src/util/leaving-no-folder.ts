@@ -1,0 +1,24 @@
+// Folders of work that fails are removed again.
+import { existsSync, readdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Runs work that writes into a folder; if it fails, the folders that it made and left empty are removed. */
+export async function leavingNoFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const existed = existsSync(folder);
+  try {
+    return await work();
+  } catch (error) {
+    if (!existed) removeEmpty(folder);
+    throw error;
+  }
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    for (const one of readdirSync(folder, { withFileTypes: true }))
+      if (one.isDirectory()) removeEmpty(join(folder, one.name));
+    rmdirSync(folder);
+  } catch {
+    // it is not there, or something is in it
+  }
+}
