@@ -1,5 +1,6 @@
 // GTFS zips: a stranger's archive -> the tables of a feed. Nothing is unpacked to disk.
 import { parse } from 'csv-parse';
+import type { Entry } from 'yauzl';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { GtfsRow, GtfsTables } from '../transit/build-index.ts';
 import { zippedFile } from './source.ts';
@@ -60,9 +61,9 @@ export async function openGtfs(path: string): Promise<GtfsTables> {
 
 const trimmed = (names: string[]): string[] => names.map((name) => name.trim().replace(/^"|"$/g, ''));
 
-async function gtfsFiles(path: string): ReturnType<typeof zipEntries> {
+async function gtfsFiles(path: string): Promise<Entry[]> {
   try {
-    const entries = (await zipEntries(path)).filter(({ fileName }) => tableOf(fileName) !== null);
+    const entries = (await zipEntries(path)).files.filter(({ fileName }) => tableOf(fileName) !== null);
     // Some feeds lie in a folder inside the zip; of two copies, that nearest to the root is the feed.
     const depth = (name: string): number => name.split('/').length;
     entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));

@@ -107,12 +107,12 @@ async function lookInto(path: string, look: Look): Promise<void> {
   const source = await openSource(path);
   if ('size' in source) {
     if (!isZip(source.head)) return lookAt(source, () => openSourceFile(path), look);
-    const entries = await zipEntries(path).catch((error: unknown) => {
+    const { files, rejected } = await zipEntries(path).catch((error: unknown) => {
       if (!(error instanceof SourceBroken)) throw error;
-      found.parts.push(brokenPart(path, error)); // the other sources go on
-      return [];
+      return { files: [], rejected: [error.message] }; // the other sources are read
     });
-    for (const entry of entries) {
+    for (const reason of rejected) found.parts.push(brokenPart(path, new SourceBroken(reason)));
+    for (const entry of files) {
       if (/(^|\/)(\.|__MACOSX\/)/.test(entry.fileName)) continue;
       const again = () => zippedFile(path, entry);
       await lookAt(await again(), again, look);

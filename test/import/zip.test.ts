@@ -74,6 +74,13 @@ it('reads the files of an archive, also where their sizes take 64 bits, and says
   expect(report.stderr).toMatch(/a.zip\/photo.jpg: unknown format, skipped/);
 });
 
+it('rejects only the file whose name leads out of the archive', async () => {
+  const names = ['../a.csv', 'b.csv'];
+  const report = await imported(zip(...names.map((name) => ({ name, content: Buffer.from(csv) }))));
+  expect(report).toMatchObject({ code: 3, stored: 2 });
+  expect(report.stderr).toMatch(/expected a name within the archive/);
+});
+
 it('of a file with a wrong checksum, rows before the last stay stored, and the import says that it is broken', async () => {
   const rows = Array.from({ length: 4000 }, (_, i) => `${1_710_230_400 + i},38.5,-7.9\n`).join('');
   const content = Buffer.from(`time,lat,lon\n${rows}`);
@@ -116,6 +123,14 @@ it.each<[string, () => Buffer, RegExp]>([
     'another method',
     () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { method: 14 } }),
     /packed by Deflate, found method 14/,
+  ],
+  [
+    'a directory of more than 64 MiB',
+    () => {
+      const name = 'n'.repeat(60_000);
+      return zip(...Array.from({ length: 1150 }, () => ({ name, content: Buffer.alloc(0) })));
+    },
+    /expected a directory of at most 67108864 bytes/,
   ],
   ['half of it', () => zip({ name: 'a.csv', content: Buffer.from(csv) }).subarray(0, 60), /found a damaged or cut one/],
 ])('an archive with %s is refused with the reason', async (_, archive, reason) => {
