@@ -93,16 +93,19 @@ export function dataPackage(
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
+/** The members of each line of a file of features; `columns` describes their `properties`. */
+const featureFields = [
+  { name: 'type', type: 'string', description: '`Feature`' },
+  { name: 'geometry', type: 'geojson', description: 'GeoJSON geometry, or null' },
+  { name: 'properties', type: 'object', description: 'the other columns of the row' },
+];
+
 function resource(
   { kind, path, format: { ending, mediaType }, columns, rows, bytes, sha256 }: WrittenTable,
   keysAmong: ReadonlySet<Kind> | null,
 ): object {
   const geometry = geometryIn[ending];
-  const isOfFeatures = ending === 'jsonl' && isFeature(columns);
-  const fields = [
-    ...(isOfFeatures ? [{ name: 'type', type: 'string', description: '`Feature`, so that GDAL opens the file' }] : []),
-    ...columns.map((column) => field(column, geometry ?? 'any')),
-  ];
+  const fields = columns.map((column) => field(column, geometry ?? 'any'));
   const { primary = [], foreign = {} } = keysAmong === null ? {} : (keysOf[kind] ?? {});
   const foreignKeys = Object.entries(foreign)
     .filter(([, to]) => keysAmong?.has(to))
@@ -110,6 +113,11 @@ function resource(
   const keys = {
     ...(primary.length > 0 && { primaryKey: primary }),
     ...(foreignKeys.length > 0 && { foreignKeys }),
+  };
+  const describeRows = (): object => {
+    if (geometry === undefined) return { count: rows, columns: fields };
+    if (ending === 'jsonl' && isFeature(columns)) return { rows, columns: fields, schema: { fields: featureFields } };
+    return { rows, schema: { fields, ...keys, ...(ending === 'csv' && { missingValues: [''] }) } };
   };
   return {
     name: kind,
@@ -121,9 +129,7 @@ function resource(
     ...(ending !== 'parquet' && { bytes }),
     hash: `sha256:${sha256}`,
     // `rows` and `schema` are about tables; other files have the same under names of their own.
-    ...(geometry === undefined
-      ? { count: rows, columns: fields }
-      : { rows, schema: { fields, ...keys, ...(ending === 'csv' && { missingValues: [''] }) } }),
+    ...describeRows(),
   };
 }
 

@@ -146,7 +146,11 @@ it('a place keeps its letter on every day, gets the name that somebody gave it, 
     expect(done, done.stderr).toMatchObject({ code: 0 });
     const read = async (kind: string) => (await readFile(`${to}/${kind}.jsonl`, 'utf8')).trim().split('\n');
     const [places, locations] = await Promise.all(['places', 'locations'].map(read));
-    return { places: places!.map((line) => JSON.parse(line)), locations: locations!.map((line) => JSON.parse(line)) };
+    const toRow = (line: string) => {
+      const { geometry, properties } = JSON.parse(line);
+      return { ...properties, geometry };
+    };
+    return { places: places!.map(toRow), locations: locations!.map(toRow) };
   };
   const exact = await rowsOf(`${out}-exact`, []);
   expect(exact.locations.map(({ location_name }) => location_name)).toContain('Nest');

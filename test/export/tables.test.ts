@@ -144,6 +144,34 @@ it.each(['parquet', 'geojson', 'gpx', 'jsonl'])('%s holds the same points', asyn
   expect(JSON.parse(result.stdout).files[0].rows).toBe((await csv('csv/points.csv')).length);
 });
 
+it.each(['parquet', 'geojson', 'jsonl'])('numeric columns have the same sums in %s as in CSV', async (format) => {
+  const result = await run(['export', '--all', '--format', format, '--out', out(`sums-${format}`)], { env });
+  expect(result, result.stderr).toMatchObject({ code: 0 });
+  for (const kind of ['trips', 'sections', 'places', 'points'] as const) {
+    const expected = await csv(`csv/${kind}.csv`);
+    const found = await tableIn(out(`sums-${format}/${kind}.${format}`), format);
+    expect(found).toHaveLength(expected.length);
+    for (const { name } of tables[kind].filter(({ type }) => type === 'number' || type === 'integer')) {
+      const sum = (rows: Record<string, unknown>[]) => rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
+      expect(sum(found), `${kind}.${name}`).toBeCloseTo(sum(expected), 6);
+    }
+  }
+});
+
+/** The rows of a table as a program for maps reads them: numbers are taken from `properties` only. */
+async function tableIn(path: string, format: string): Promise<Record<string, unknown>[]> {
+  if (format === 'parquet') return parquetReadObjects({ file: await asyncBufferFromFile(path) });
+  const text = await readFile(path, 'utf8');
+  const features =
+    format === 'geojson'
+      ? JSON.parse(text).features
+      : text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line));
+  return features.map(({ properties }: { properties: Record<string, unknown> }) => properties);
+}
+
 it.each(['csv', 'jsonl', 'parquet'])('%s has an empty cell for a time outside of the calendar', async (format) => {
   const place = { MOBILITY_STORE: out(`odd-${format}`), MOBILITY_LOG_DIR: out('logs') };
   const times = [1e308, 9e15, 1e15, -62_135_596_801, -1e15, -1e308];

@@ -1,5 +1,5 @@
-// JSON lines: one object a row, instants as text, geometry as GeoJSON. A row with a column `geometry` is also a feature
-// to GDAL, which takes the members of one without `properties` for them.
+// JSON lines: one object a row, instants as text. A row of a table with a geometry is a GeoJSON feature with
+// `properties` (GeoJSONSeq): programs for maps take numbers beside `properties` for those of the first row's type.
 import type { Column, Geometry, Row } from '../columns.ts';
 import { geoJson } from '../geometry.ts';
 import { instantText } from '../instants.ts';
@@ -7,17 +7,26 @@ import type { TableWriter, Writer } from './export-format.ts';
 
 /** Writes one table as JSON lines. */
 export function jsonlWriter(writer: Writer, columns: readonly Column[]): TableWriter {
-  const type = isFeature(columns) ? { type: 'Feature' } : {};
+  const toJson = isFeature(columns) ? featureWriter(columns) : (row: Row) => plainRow(columns, row);
   return {
     begin: async () => {},
-    rows: (rows) =>
-      writer.write(rows.map((row) => `${JSON.stringify({ ...type, ...plainRow(columns, row) })}\n`).join('')),
+    rows: (rows) => writer.write(rows.map((row) => `${JSON.stringify(toJson(row))}\n`).join('')),
     end: async () => {},
   };
 }
 
-/** True for a table whose JSON lines are features, with a member `type`. */
-export const isFeature = (columns: readonly Column[]): boolean => columns.some(({ name }) => name === 'geometry');
+/** True for a table whose JSON lines are features. */
+export const isFeature = (columns: readonly Column[]): boolean => columns.some(({ type }) => type === 'geometry');
+
+/** Makes the function that turns a row of a table with a geometry into a GeoJSON feature. */
+export function featureWriter(columns: readonly Column[]): (row: Row) => object {
+  const properties = columns.filter(({ type }) => type !== 'geometry');
+  const shape = columns.find(({ type }) => type === 'geometry')?.name ?? 'geometry';
+  return (row) => {
+    const geometry = row[shape] as Geometry | undefined;
+    return { type: 'Feature', geometry: geometry ? geoJson(geometry) : null, properties: plainRow(properties, row) };
+  };
+}
 
 /** A row as JSON. */
 export function plainRow(columns: readonly Column[], row: Row): Record<string, unknown> {

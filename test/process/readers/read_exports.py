@@ -53,6 +53,7 @@ def geopandas():
 
     parquet = geopandas.read_parquet(folder / 'parquet/sections.parquet')
     files = {kind: geopandas.read_file(folder / f'geojson/{kind}.geojson') for kind in ['trips', 'sections', 'places', 'points']}
+    lines = {kind: geopandas.read_file(f'GeoJSONSeq:{folder}/jsonl/{kind}.jsonl') for kind in files}
     frame = pandas.read_csv(folder / 'csv/sections.csv')
     csv = geopandas.GeoDataFrame(frame, geometry=geopandas.GeoSeries.from_wkt(frame.geometry), crs='OGC:CRS84')
     return {
@@ -66,7 +67,14 @@ def geopandas():
         },
         'same_lines': bool((parquet.geometry.geom_equals_exact(csv.geometry, 1e-9)).all()),
         'started_at': str(files['trips'].started_at.dtype),
-        'lines': {kind: len(geopandas.read_file(folder / f'jsonl/{kind}.jsonl')) for kind in files},
+        'lines': {kind: len(lines[kind]) for kind in files},
+        'sums': {
+            kind: {
+                column: [float(table[column].sum()) for table in [pandas.read_csv(folder / f'csv/{kind}.csv'), files[kind], lines[kind]]]
+                for column in pandas.read_csv(folder / f'csv/{kind}.csv').select_dtypes('number').dropna(axis=1, how='all').columns
+            }
+            for kind in files
+        },
         'geo': json.loads(pyarrow.parquet.read_schema(folder / 'parquet/sections.parquet').metadata[b'geo'])['columns']['geometry'],
     }
 

@@ -37,6 +37,7 @@ interface Seen {
     same_lines: boolean;
     started_at: string;
     lines: Record<string, number>;
+    sums: Record<string, Record<string, number[]>>;
     geo: { bbox: number[]; geometry_types: string[] };
   };
   trackintel: {
@@ -136,7 +137,10 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   });
 
   it('geopandas reads GeoParquet, GeoJSON and WKT as the same lines in degrees, and JSON lines as features', () => {
-    const { crs, rows, shapes, bounds, same_lines, started_at, lines, geo } = of('geopandas');
+    const { crs, rows, shapes, bounds, same_lines, started_at, lines, sums, geo } = of('geopandas');
+    for (const ofKind of Object.values(sums))
+      for (const [column, [csv, ...others]] of Object.entries(ofKind))
+        for (const other of others) expect(other, column).toBeCloseTo(csv!, 6);
     expect(crs).toBe('OGC:CRS84');
     for (const kind of ['trips', 'sections', 'places', 'points'])
       expect([rows[kind], lines[kind]]).toEqual([wrote[kind], wrote[kind]]);
