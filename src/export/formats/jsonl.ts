@@ -29,7 +29,7 @@ export function featureWriter(columns: readonly Column[]): (row: Row) => object 
 }
 
 /** A row as JSON. */
-export function plainRow(columns: readonly Column[], row: Row): Record<string, unknown> {
+function plainRow(columns: readonly Column[], row: Row): Record<string, unknown> {
   return Object.fromEntries(
     columns.map(({ name, type }) => {
       const value = row[name] ?? null;
