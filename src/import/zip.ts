@@ -118,7 +118,7 @@ async function openDirectory(path: string): Promise<ZipFile> {
   }
 }
 
-/** Reads a file by windows: the library asks for each entry twice, which costs 50 times the CPU as calls of their own. */
+/** Reads a file by windows: the library reads twice for each entry, and single reads cost 50 times the CPU. */
 class WindowReader extends RandomAccessReader {
   readonly #file: number;
   #window = Buffer.alloc(0);

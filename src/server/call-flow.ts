@@ -77,6 +77,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
       json,
       tokenField,
       takesAnything,
+      tokenParameters,
       share: call.share,
       ...(route.list !== undefined && { list: route.list }),
       isKnown: () => call.caller !== null,

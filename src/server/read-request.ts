@@ -14,6 +14,8 @@ export interface RequestRules extends BodyRules {
   list?: string;
   /** True: a body of an authenticated caller that is not a JSON object is passed on as text. */
   takesAnything?: boolean;
+  /** Names of fields of a form that hold the token; it is then in `tokenField` of the body, too. */
+  tokenParameters?: readonly string[];
 }
 
 /** The body of a request. */
@@ -61,6 +63,8 @@ export async function readRequest(
   if (size > largeBody) await rules.share.slot();
   const { text, notes } = decode(bytes);
   if (size > largeBody) free(bytes);
+  const form = rules.takesAnything && isFormType(type) ? readForm(text, rules) : null;
+  if (form !== null) return { ...nothing, size, notes, body: form };
   try {
     return { ...nothing, size, notes, ...(await readObject(text, rules)) };
   } catch (error) {
@@ -90,6 +94,20 @@ async function readObject(text: string, { list, json }: RequestRules): Promise<P
 /** `application/json` and its kin, whatever the parameters and letter case. */
 function isJsonType(type: string | null): boolean {
   return type !== null && /^\s*application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i.test(type);
+}
+
+const isFormType = (type: string | null): boolean =>
+  type !== null && /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type);
+
+const mostFields = 200;
+
+/** The fields of a form; null for JSON, which some programs send with the type of a form. */
+function readForm(text: string, { tokenField, tokenParameters = [] }: RequestRules): JsonObject | null {
+  if (/^\s*[[{]/.test(text) || text.length > unreadLimit) return null;
+  const fields: JsonObject = Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
+  const token = tokenParameters.map((name) => fields[name]).find(Boolean);
+  if (tokenField !== null && token !== undefined) fields[tokenField] ??= token;
+  return fields;
 }
 
 function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undefined): boolean {

@@ -139,8 +139,12 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
   );
 }
 
-/** A number, if it is one and, for fields where a negative means "unknown", not below `min`. */
-export function numberFrom(value: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
+/**
+ * A number, also one sent as text such as `"12.5"`; undefined for anything else and, for fields where a negative means
+ * "unknown", for a number below `min`.
+ */
+export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
+  const value = typeof sent === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(sent) ? Number(sent) : sent;
   return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;
 }
 
@@ -152,6 +156,11 @@ export function secondsFrom(value: JsonValue | undefined): number | null {
   const [, day, time, hours, minutes] = parts;
   const ms = Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);
   return Number.isFinite(ms) ? ms / 1000 : null;
+}
+
+/** The fields of `message` that are kept: those in `names` with a value. Others may name networks, people or tokens. */
+export function keptOf(message: JsonObject, names: ReadonlySet<string>): JsonObject {
+  return Object.fromEntries(Object.entries(message).filter(([name, value]) => names.has(name) && !isEmpty(value)));
 }
 
 /** The fields of `message` except `names`, which are stored elsewhere or not needed. */

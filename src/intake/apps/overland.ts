@@ -5,13 +5,13 @@ import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } fro
 import {
   batteryEntry,
   isPossible,
+  keptOf,
   keyPart,
   locationEntry,
   type Mapped,
   motionEntry,
   numberFrom,
   otherEntry,
-  restOf,
   secondsFrom,
   unusable,
 } from './other-entry.ts';
@@ -19,21 +19,19 @@ import { oneMotion } from './owntracks.ts';
 
 const origin: Origin = { program: 'overland' };
 
-/** Stored in other fields of the entry, or the name of a network, which is not needed. */
-const notReported = new Set([
-  'timestamp',
-  'altitude',
-  'speed',
-  'course',
-  'horizontal_accuracy',
-  'vertical_accuracy',
-  'motion',
-  'battery_level',
-  'battery_state',
-  'locations_in_payload',
-  'wifi',
+/** Fields of a fix that are kept beside it. */
+const reportedNames = new Set(
+  'device_id speed_accuracy course_accuracy pauses activity desired_accuracy deferred significant_change tracking_mode'.split(
+    ' ',
+  ),
+);
+/** Fields of events and trips that are kept. */
+const keptNames = new Set([
+  ...reportedNames,
+  ...'action type mode start end start_location end_location duration distance steps stopped_automatically'.split(' '),
+  ...'arrival_date departure_date altitude speed course horizontal_accuracy vertical_accuracy'.split(' '),
+  ...'motion battery_level battery_state'.split(' '),
 ]);
-const notKept = new Set(['timestamp', 'wifi']);
 
 const motions: Readonly<Record<string, MotionType>> = {
   stationary: motionTypes.STILL,
@@ -72,7 +70,7 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
     const event = keyPart(properties.action) ?? keyPart(properties.type);
     if (event !== null) {
       const at = isJsonObject(feature.geometry) ? { geometry: feature.geometry } : {};
-      const data = { ...restOf(properties, notKept), ...at, ts };
+      const data = { ...keptOf(properties, keptNames), ...at, ts };
       mapped.entries.push(otherEntry(`overland/${event}`, ts, data, origin));
       continue;
     }
@@ -100,8 +98,8 @@ function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[]
   const vaccuracy = numberFrom(properties.vertical_accuracy, 0);
   const fix = {
     ts,
-    latitude,
-    longitude,
+    latitude: numberFrom(latitude) ?? latitude,
+    longitude: numberFrom(longitude) ?? longitude,
     altitude:
       vaccuracy === undefined && properties.vertical_accuracy !== undefined
         ? undefined
@@ -111,7 +109,7 @@ function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[]
     sensed_speed: numberFrom(properties.speed, 0),
     bearing: numberFrom(properties.course, 0),
   };
-  const entries = [locationEntry(fix, origin, restOf(properties, notReported))];
+  const entries = [locationEntry(fix, origin, keptOf(properties, reportedNames))];
   const type = Array.isArray(properties.motion) ? oneMotion(properties.motion, motions) : null;
   if (type !== null) entries.push(motionEntry(ts, type, origin));
   return entries;

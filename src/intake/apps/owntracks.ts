@@ -5,23 +5,24 @@ import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motio
 import {
   batteryEntry,
   isPossible,
+  keptOf,
   keyPart,
   locationEntry,
   type Mapped,
   motionEntry,
   numberFrom,
   otherEntry,
-  restOf,
   unusable,
 } from './other-entry.ts';
 
 const origin: Origin = { program: 'owntracks' };
 
-/** Stored in other fields of the entry, or names of networks and regions, which are not needed. */
-const stored = new Set(['_type', '_id', 'lat', 'lon', 'tst', 'acc', 'alt', 'vac', 'vel', 'cog', 'batt', 'bs']);
-const hidden = ['SSID', 'BSSID', 'face', 'image', 'imagename'];
-const notReported = new Set([...stored, ...hidden, 'motionactivities', 'topic']);
-const notKept = new Set(['_id', ...hidden]);
+/** Fields of a location that are kept beside the fix. */
+const reportedNames = new Set('t tid m conn p poi tag created_at inregions inrids'.split(' '));
+/** Fields of other messages that are kept. */
+const keptNames = new Set(
+  '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
+);
 
 /**
  * Messages about the app itself, its regions or friends: they say nothing about the user's travel, and some contain
@@ -73,7 +74,7 @@ export function fromOwnTracks(message: JsonValue): Mapped {
   }
   if (type !== 'location') {
     return {
-      entries: [otherEntry(`owntracks/${type}`, ts, { ...restOf(message, notKept), ts }, origin)],
+      entries: [otherEntry(`owntracks/${type}`, ts, { ...keptOf(message, keptNames), ts }, origin)],
       unusable: [],
       passedOver: 0,
     };
@@ -90,15 +91,15 @@ function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
   const kmh = numberFrom(message.vel, 0);
   const fix = {
     ts,
-    latitude: message.lat,
-    longitude: message.lon,
+    latitude: numberFrom(message.lat) ?? message.lat,
+    longitude: numberFrom(message.lon) ?? message.lon,
     altitude: numberFrom(message.alt),
     accuracy: positive(message.acc),
     vaccuracy: positive(message.vac),
     sensed_speed: kmh === undefined ? undefined : kmh / 3.6,
     bearing: numberFrom(message.cog, 0),
   };
-  const entries = [locationEntry(fix, origin, restOf(message, notReported))];
+  const entries = [locationEntry(fix, origin, keptOf(message, reportedNames))];
   // The app sends a ping at intervals, whatever happens: one without a speed says that the phone rests.
   const isResting = message.t === 'p' && !kmh;
   const type = motionOf(message.motionactivities) ?? (isResting ? motionTypes.STILL : null);

@@ -6,10 +6,12 @@ import { firstMilliseconds } from '../../model/time.ts';
 import {
   batteryEntry,
   isPossible,
+  keptOf,
   locationEntry,
   type Mapped,
   motionEntry,
   numberFrom,
+  type OtherFix,
   restOf,
   secondsFrom,
   unusable,
@@ -17,8 +19,8 @@ import {
 
 const origin: Origin = { program: 'traccar' };
 
-/** Stored in other fields of the entry; `_` repeats the token. */
-const notReported = new Set(['timestamp', 'coords', 'battery', 'activity', '_']);
+/** Fields of a location that are kept beside the fix. */
+const reportedNames = new Set(['is_moving', 'odometer', 'event', 'mock', 'manual', 'age']);
 
 const motions: Readonly<Record<string, MotionType>> = {
   still: motionTypes.STILL,
@@ -56,43 +58,48 @@ export function fromTraccar(locations: readonly JsonValue[]): Mapped {
   return mapped;
 }
 
-/** Stored in other fields of the entry; `id` and `deviceid` are the token. */
-const notReportedOfQuery = new Set(
-  'id deviceid token timestamp lat lon location speed bearing heading altitude accuracy batt charge'.split(' '),
+/** Parameters of OsmAnd's protocol that are kept beside the fix. */
+const reportedParameters = new Set(
+  'valid hdop pdop vdop sat alarm event motion is_moving odometer steps mock power source'.split(' '),
 );
 
 const knot = 1852 / 3600; // m/s
 
-/** One position in OsmAnd's protocol: the parameters of a query, the speed in knots. Never throws. */
-export function fromOsmAnd(query: Readonly<Record<string, string>>): Mapped {
-  const { timestamp, location = '', accuracy, altitude, speed, bearing, heading, batt, charge } = query;
+/**
+ * One message in OsmAnd's protocol: the parameters of a query or form, the speed in knots. Without a time it is of
+ * `arrived`, seconds since the epoch; sent again it is then another position. A message without a position gives the
+ * battery. Never throws.
+ */
+export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: number): Mapped {
+  const { timestamp, location = '', batt, charge } = query;
   const [north, east] = location.split(',');
   const { lat = north, lon = east } = query;
-  const ts = timeOf(timestamp);
-  const rest = restOf(query, notReportedOfQuery);
+  const ts = timestamp ? timeOf(timestamp) : arrived;
+  const reported = keptOf(query, reportedParameters);
   if (ts === null || !isPossible(ts)) {
-    const [reason, found] =
-      ts === null ? (['format_no_time', 'none'] as const) : (['format_bad_time', 'another'] as const);
-    const text = `expected timestamp of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found ${found}`;
-    const sent = { ...rest, ...(timestamp !== undefined && { timestamp }), lat: lat ?? null, lon: lon ?? null };
+    const reason = ts === null ? 'format_no_time' : 'format_bad_time';
+    const text = 'expected timestamp of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found another';
+    const sent = { ...reported, timestamp: timestamp ?? null, lat: lat ?? null, lon: lon ?? null };
     return { entries: [], unusable: [unusable(sent, reason, text)], passedOver: 0 };
   }
-  const number = (text: string | undefined, min?: number) => numberFrom(text ? Number(text) : undefined, min);
-  const knots = number(speed, 0);
-  const fix = {
-    ts,
-    latitude: number(lat) ?? lat,
-    longitude: number(lon) ?? lon,
-    altitude: number(altitude),
-    accuracy: number(accuracy, 0) || undefined,
-    sensed_speed: knots === undefined ? undefined : knots * knot,
-    bearing: number(bearing ?? heading, 0),
-  };
-  const entries = [locationEntry(fix, origin, rest)];
-  const level = number(batt, 0);
+  const entries = lat || lon ? [locationEntry(fixOf({ ...query, lat, lon }, ts), origin, reported)] : [];
+  const level = numberFrom(batt, 0);
   const status = statusOf(charge === undefined ? {} : { is_charging: charge === 'true' });
   if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level), status, origin));
-  return { entries, unusable: [], passedOver: 0 };
+  return { entries, unusable: [], passedOver: entries.length === 0 ? 1 : 0 };
+}
+
+function fixOf({ lat, lon, ...query }: Readonly<Record<string, string | undefined>>, ts: number): OtherFix {
+  const knots = numberFrom(query.speed, 0);
+  return {
+    ts,
+    latitude: numberFrom(lat) ?? lat,
+    longitude: numberFrom(lon) ?? lon,
+    altitude: numberFrom(query.altitude),
+    accuracy: numberFrom(query.accuracy, 0) || undefined,
+    sensed_speed: knots === undefined ? undefined : knots * knot,
+    bearing: numberFrom(query.bearing ?? query.heading, 0),
+  };
 }
 
 /** Seconds since the epoch; an ISO time without an offset is UTC. */
@@ -108,14 +115,14 @@ const shown = (location: JsonObject): JsonObject => restOf(location, new Set(['_
 function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped['entries'] {
   const fix = {
     ts,
-    latitude: coords.latitude,
-    longitude: coords.longitude,
+    latitude: numberFrom(coords.latitude) ?? coords.latitude,
+    longitude: numberFrom(coords.longitude) ?? coords.longitude,
     altitude: numberFrom(coords.altitude),
     accuracy: numberFrom(coords.accuracy, 0),
     sensed_speed: numberFrom(coords.speed, 0),
     bearing: numberFrom(coords.heading, 0),
   };
-  const entries = [locationEntry(fix, origin, restOf(location, notReported))];
+  const entries = [locationEntry(fix, origin, keptOf(location, reportedNames))];
   const activity = isJsonObject(location.activity) ? location.activity : {};
   const type =
     typeof activity.type === 'string' && Object.hasOwn(motions, activity.type) ? motions[activity.type]! : null;

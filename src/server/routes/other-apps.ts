@@ -6,7 +6,7 @@ import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
 import { takeEntry } from '../../intake/check-entry.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
-import type { JsonValue } from '../../model/json.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
 import { objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -15,19 +15,34 @@ import type { Route, RouteCall } from './route.ts';
 const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   owntracks: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
-  traccar: ({ query, body: { location = null, ...others } }) => {
-    const rest = restOf(others, new Set(['device_id', 'user']));
-    const isInQuery = isPosition(query);
-    const parts = isInQuery ? [fromOsmAnd(query)] : [];
+  traccar: ({ query, body: { location = null, ...others }, now }) => {
+    const rest = restOf(others, new Set(['device_id', 'user', 'id', 'deviceid']));
+    const isInQuery = isOsmAnd(query);
+    const inBody = { ...texts(rest), ...(typeof location === 'string' && { location }) };
+    const isInBody = !isInQuery && isOsmAnd(inBody) && (location === null || typeof location === 'string');
+    const parts = isInQuery || isInBody ? [fromOsmAnd(isInQuery ? query : inBody, now())] : [];
+    if (isInBody) return parts[0]!;
     if (location !== null) parts.push(fromTraccar(Array.isArray(location) ? location : [location]));
     else if (!isInQuery || Object.keys(rest).length > 0) parts.push(lacks(rest, 'location'));
     return {
-      ...none,
       entries: parts.flatMap(({ entries }) => entries),
       unusable: parts.flatMap(({ unusable: some }) => some),
+      passedOver: parts.reduce((sum, { passedOver }) => sum + passedOver, 0),
     };
   },
 };
+
+/** True for parameters of OsmAnd's protocol: a position, or the state of a phone that knows none. */
+const isOsmAnd = (parameters: Readonly<Record<string, string>>): boolean =>
+  isPosition(parameters) || (['timestamp', 'batt', 'alarm'] as const).some((name) => parameters[name] !== undefined);
+
+/** The texts and numbers of a body, as texts. */
+const texts = (body: JsonObject): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(body)
+      .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+      .map(([name, value]) => [name, String(value)]),
+  );
 
 /** Parameters of a query that some apps send in place of a body. */
 const queries: Partial<Record<AppId, Route['inQuery']>> = {
@@ -56,7 +71,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
     dialect: { ...token, takesAnything: true, refuse: refusal },
     answer: async (call) => {
       // A body that is no JSON object is rejected as text: sending it again would not correct it.
-      const isRead = call.unread === null || isPosition(call.query);
+      const isRead = call.unread === null || isOsmAnd(call.query);
       await putMapped(call, isRead ? formats[id](call) : notMapped(call.unread!, 'a JSON object as body'));
       return answer;
     },

@@ -376,9 +376,26 @@ describe("OsmAnd's protocol", () => {
     expect((await aside()).map(({ reason }) => reason)).toEqual(['format_bad_time']);
   });
 
-  it('a position without a time is set aside, without the token', async () => {
+  it('a position with an unreadable time is rejected, without the token', async () => {
+    expect((await kit.request(`/traccar?id=${token}&lat=1&lon=2&timestamp=noon`)).status).toBe(200);
+    expect(await aside()).toEqual([{ reason: 'format_no_time', entry: { timestamp: 'noon', lat: '1', lon: '2' } }]);
+  });
+
+  it('a position without a time is stored with the time of its arrival, and a state without a position as battery', async () => {
     expect((await kit.request(`/traccar?id=${token}&lat=1&lon=2`)).status).toBe(200);
-    expect(await aside()).toEqual([{ reason: 'format_no_time', entry: { lat: '1', lon: '2' } }]);
+    expect((await kit.request(`/traccar?id=${token}&timestamp=1710230400&batt=56`)).status).toBe(200);
+    expect(await aside()).toEqual([]);
+    expect(await waiting()).toHaveLength(2);
+  });
+
+  it('a form in the body is taken as a query is, without names of networks and tokens of push services', async () => {
+    const body = `id=${token}&timestamp=1710230400&lat=1&lon=2&speed=10&hdop=1.1&wifi=c0-ff-ee&notificationToken=secret`;
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8' };
+    expect((await kit.request('/traccar', { method: 'POST', headers, body })).status).toBe(200);
+    expect(await aside()).toEqual([]);
+    const text = JSON.stringify(await waiting());
+    expect(text).toMatch(/background\/location/);
+    expect(text).not.toMatch(/c0-ff-ee|secret/);
   });
 });
 
