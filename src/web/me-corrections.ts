@@ -106,6 +106,15 @@ export function correctionList(
   return markup`<section id="stated"><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
 }
 
+/** The button below a banner that undoes the correction just saved; nothing if it no longer holds. */
+export function undoButton(call: PersonCall, standings: readonly CorrectionStanding[], day: string): MarkupValue {
+  const saved = standings.find(
+    ({ effect, correction }) => effect !== 'undone' && String(correction.write_ts) === call.query.saved,
+  );
+  if (saved === undefined) return null;
+  return formButton(call, '/me/correct', call.t.me.undo, { day, kind: 'undo', of: saved.correction.write_ts });
+}
+
 function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
   const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : '';
@@ -158,7 +167,8 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const entry = await correctionEntry(store, user.uuid, correction, author);
   if (beyondBounds(entry, now) !== null) return faultPage(400, t);
   const { rejected } = await call.put(user, [entry]);
-  return rejected > 0 ? redirect(`/me/day/${day}?done=full`) : done;
+  if (rejected > 0) return redirect(`/me/day/${day}?done=full`);
+  return correction.kind === 'undo' ? done : redirect(`${done.headers!.Location}&saved=${entry.metadata.write_ts}`);
 }
 
 const timeWithin = ({ start_ts, end_ts, start_zone }: Trip, clock: string): number | null =>

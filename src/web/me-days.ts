@@ -8,10 +8,10 @@ import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { correctionList, flagAnswers, placeNameForm, tripCorrections } from './me-corrections.ts';
+import { correctionList, flagAnswers, placeNameForm, tripCorrections, undoButton } from './me-corrections.ts';
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
 import { barPatterns, type DayActions, dayView } from './pages/day-view.ts';
-import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import {
   type DayRow,
   dayRow,
@@ -145,12 +145,13 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const actions: DayActions = {
     base: baseMapOf(call, '/me'),
     ofTrip: (trip) =>
-      trip.id === query.correct ? correction(call, trip, before(trip), day) : correctionLink(trip, day, t),
+      trip.id === query.correct ? correction(call, trip, before(trip), shown) : correctionLink(trip, day, t),
     ofStay: (stay) => placeNameForm(call, stay, day),
     ofFlag: (flag) => flagAnswers(call, flag, shown),
   };
   const standings = await correctedTrips(store).corrections(user.uuid, { from, to });
-  const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
+  const undo = undoButton(call, standings, day);
+  const body = markup`${barPatterns(shown.trips)}${done}${undo}${heading}${strip}${first === null && banner(t.me.empty)}
 ${dayView(shown, t, actions)}${correctionList(call, shown, standings)}`;
   return mePage(call, t.day(day), 'days', body);
 }
@@ -182,15 +183,20 @@ const correctionLink = (trip: Trip, day: string, t: Texts): Markup =>
 const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
   markup`<span>${t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span></span>`;
 
+const CHECKED = new Markup(' checked');
+const SELECTED = new Markup(' selected');
+
 /** The forms of a trip: its label, and its corrections. */
-function correction(call: PersonCall, trip: Trip, before: Trip | null, day: string): Markup {
+function correction(call: PersonCall, trip: Trip, before: Trip | null, { observed, labels }: ShownDay): Markup {
   const { t } = call;
+  const { day } = observed;
+  const { mode_confirm: mode, purpose_confirm: purpose } = labels.ofTrip(trip.start_ts).user_input;
   const purposes = Object.entries(t.labelPurposes).map(
-    ([value, words]) => markup`<option value="${value}">${words}</option>`,
+    ([value, words]) => markup`<option value="${value}"${value === purpose && SELECTED}>${words}</option>`,
   );
   const modes = Object.entries(t.labelModes).map(
     ([value, words]) =>
-      markup`<label class="tile2"><input type="radio" name="mode" value="${value}"><span>${words}</span></label>`,
+      markup`<label class="tile2"><input type="radio" name="mode" value="${value}"${value === mode && CHECKED}><span>${words}</span></label>`,
   );
   const form = markup`<fieldset><legend>${t.me.how}</legend><div class="tiles">${modes}</div></fieldset>
 <label><span>${t.me.what}</span><select name="purpose"><option value="">${t.me.unsaid}</option>${purposes}</select></label>

@@ -297,7 +297,9 @@ it('corrections of one moment are all kept, and one beyond those that a person m
   const { csrf } = formWith(await page('/me/data'), 'name="word"');
   const drop = (ts: number) => post('/me/correct', { csrf: csrf!, day, kind: 'drop', ts: `${ts}` });
   const all = await Promise.all(Array.from({ length: 60 }, (_, i) => drop(1e9 + i)));
-  expect(all.map((one) => one.headers.get('location'))).toEqual(all.map(() => `/me/day/${day}?done=stated`));
+  expect(all.map((one) => one.headers.get('location'))).toEqual(
+    all.map(() => expect.stringContaining(`/me/day/${day}?done=stated`)),
+  );
   expect(await waiting()).toBe(60);
   const entries = Array.from({ length: 1000 }, (_, i) => ({
     metadata: { key: 'manual/correction', type: 'message', platform: 'other', write_ts: 1e9 + i },
