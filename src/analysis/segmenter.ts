@@ -101,7 +101,7 @@ export interface Segmenter {
 
 // The version of the analysis with the models of the package: known without loading them.
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 15;
+const codeVersion = 16;
 
 /** The models that come with the package. */
 export const shippedNames = {

@@ -195,7 +195,7 @@ describe('untracked time', () => {
     return records.at(-1)!;
   };
 
-  it('is recorded when the user is next seen 2500 m away, after less than a walk of 3 km/h', () => {
+  it('is recorded when the user is next seen more than 1000 m away, after a gap of more than 45 minutes', () => {
     const link = turnsUp(5 * hour, 6000 + 2600);
     expect(Math.abs(since(link.untracked!.start_ts) - 600)).toBeLessThan(120);
     expect(since(link.untracked!.end_ts)).toBe(5 * hour);
@@ -204,12 +204,16 @@ describe('untracked time', () => {
     expect(since(link.trip!.start_ts)).toBe(5 * hour);
   });
 
-  it('is not recorded when the user was nearer or faster: the trip begins at the place', () => {
-    expect(turnsUp(5 * hour, 6000 + 2400).untracked).toBeNull();
-    expect(turnsUp(hour, 6000 + 2600).untracked).toBeNull();
+  it('is not recorded when the user was nearer, the gap shorter, or readings show the way: the trip begins at the place', () => {
+    expect(turnsUp(5 * hour, 6000 + 990).untracked).toBeNull();
+    expect(turnsUp(45 * minute, 6000 + 2600).untracked).toBeNull();
+    const rode = { motions: [...by(0), ...motions(5 * hour - 600, 5 * hour, 'IN_VEHICLE'), ...by(5 * hour)] };
+    const shown = turnsUp(5 * hour, 6000 + 5000, rode);
+    expect(shown.untracked).toBeNull();
+    expect(5 * hour - since(shown.trip!.start_ts)).toBeLessThanOrEqual(20 * minute);
   });
 
-  it('is recorded from 1200 m on with distance sampling', () => {
+  it('has the same limit with distance sampling', () => {
     const ios = (from: number, east: number) =>
       Array.from({ length: 11 }, (_, i) => iosAt(from + i * minute, east + i * 600));
     const last = (east: number) =>
@@ -217,8 +221,8 @@ describe('untracked time', () => {
         locations: [...ios(0, 0), ...ios(5 * hour, east), iosAt(9 * hour, east + 6100)],
         motions: [...by(0), ...by(5 * hour)],
       }).at(-1)!;
-    expect(last(6000 + 1300).untracked).not.toBeNull();
-    expect(last(6000 + 1100).untracked).toBeNull();
+    expect(last(6000 + 1010).untracked).not.toBeNull();
+    expect(last(6000 + 990).untracked).toBeNull();
   });
 
   it('is recorded after a restart of the phone at any distance above 100 m', () => {

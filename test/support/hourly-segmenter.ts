@@ -72,7 +72,7 @@ function movedPart(locations: readonly Location[], from: number, to: number): re
 
 function tripOf(
   moved: readonly Location[],
-  { events, motions }: Stretch,
+  { locations, events, motions }: Stretch,
   stay: Stay | null,
   settledTs: number,
   resume: Resume,
@@ -95,7 +95,7 @@ function tripOf(
     end: { latitude: last.latitude, longitude: last.longitude },
     sections: [section],
     recorded: path.at(-1)!.length,
-    unseen: stay && unseenFrom(stay, first, { events, motions, underWay: false }),
+    unseen: stay && unseenFrom(stay, first, { locations, events, motions, underWay: false }),
     needsFrom: resume.resume_ts,
     evidence: { model: 'none', start: 'hour', end: 'hour', ended_by: 'hour', left_out: {} },
   };

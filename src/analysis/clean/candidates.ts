@@ -14,7 +14,14 @@ import type { Resume } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { lookAround } from '../segmenter.ts';
 import { firstAtOrAfter, firstLater, someWithin } from '../sorted-times.ts';
-import { isEnd, type Location, type Observations, restartedBetween, type Sampling } from './observations.ts';
+import {
+  isEnd,
+  type Location,
+  movesThrough,
+  type Observations,
+  restartedBetween,
+  type Sampling,
+} from './observations.ts';
 import type { Doubt } from './outliers.ts';
 
 /** Thresholds of the dwell segmentation of the original service (its time and distance filter methods). */
@@ -36,8 +43,12 @@ export const candidateLimits = {
   gapThreshold: 600,
   /** m that count as movement */
   gapDistance: 50,
-  /** s; a longer gap always ends a trip */
-  longestGap: 12 * 3600,
+  /** s; a longer gap ends a trip, unless readings of movement cover it: tunnels of 2,363 s were recorded */
+  longestGap: 2700,
+  /** s; a flight may take this long */
+  longestFlight: 12 * 3600,
+  /** m/s; only a plane or a train on a line of its own has a higher average (physical) */
+  air: 200 / 3.6,
   /** m/s; a slower average over a gap is no travel */
   slowSpeed: 1 / 3,
   /** A trip with more locations is cut, to bound memory. */
@@ -184,12 +195,11 @@ function gapEndsTrip(input: CandidateInput, sampling: Sampling, before: Location
   const long = sampling === 'time' ? 2 * candidateLimits.timeThreshold : candidateLimits.gapThreshold;
   const restarted = restartedBetween(input.events, before.ts, here.ts);
   if (seconds <= long) return restarted && sampling === 'time';
-  return (
-    restarted ||
-    !someWithin(input.motions, before.ts, here.ts) ||
-    seconds > candidateLimits.longestGap ||
-    distance(before, here) / seconds < candidateLimits.slowSpeed
-  );
+  if (restarted || !someWithin(input.motions, before.ts, here.ts)) return true;
+  const speed = distance(before, here) / seconds;
+  if (speed > candidateLimits.air) return seconds > candidateLimits.longestFlight;
+  if (seconds > candidateLimits.longestGap && !movesThrough(input.motions, before.ts, here.ts)) return true;
+  return speed < candidateLimits.slowSpeed;
 }
 
 /** Index of the middle of the dwell that ends at location `i`; null: the last locations do not lie near it. */

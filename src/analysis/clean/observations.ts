@@ -3,7 +3,8 @@ import type { Entry } from '../../model/entry.ts';
 import type { Fix } from '../../model/geo/speed.ts';
 import { states, transitions } from '../../model/payloads.ts';
 import { isTimeZone, maxTime } from '../../model/time.ts';
-import { someWithin } from '../sorted-times.ts';
+import { isMoving, readingState } from '../motion-states.ts';
+import { firstAtOrAfter, someWithin } from '../sorted-times.ts';
 
 /** How the phone samples: about every 30 s (`time`, Android), or every so many metres (`distance`, iOS). */
 export type Sampling = 'time' | 'distance';
@@ -59,6 +60,24 @@ export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(t
 
 const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.VISIT_ENDED]);
 
+/** s; readings of movement at most this far apart show movement without a gap: trains stand that long at a station */
+const readingGap = 420;
+
+/** Least confidence of a reading that shows movement. */
+const sureReading = 75;
+
+/** Since when readings of movement, without a gap, lead up to `to`; `to` itself if none do. */
+export function movingSince(motions: readonly Motion[], to: number): number {
+  let since = to;
+  for (let i = firstAtOrAfter(motions, to) - 1; i >= 0 && since - motions[i]!.ts <= readingGap; i -= 1)
+    if (motions[i]!.confidence >= sureReading && isMoving(readingState(motions[i]!.type))) since = motions[i]!.ts;
+  return since;
+}
+
+/** True if readings of movement cover a time without a gap. */
+export const movesThrough = (motions: readonly Motion[], from: number, to: number): boolean =>
+  movingSince(motions, to) - from <= readingGap;
+
 /** True if the phone noticed that the user left. */
 export const isExit = ({ transition }: PhoneEvent): boolean => exits.has(transition);
 
@@ -102,7 +121,7 @@ export const locationFields = [
 export function toLocation({ metadata, data }: Entry, source: string): ObservedLocation | null {
   const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = data;
   if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
-  if (!isDatable(ts)) return null;
+  if (!isDatable(ts) || isNowhere(latitude, longitude) || isInvalid(data.reported)) return null;
   const { write_ts: writeTs, time_zone } = metadata;
   const radius = typeof accuracy === 'number' ? accuracy : 0;
   const sampling = samplingOf(filter, source);
@@ -123,6 +142,16 @@ export function toLocation({ metadata, data }: Entry, source: string): ObservedL
     writeTs,
   };
 }
+
+/** Degrees; receivers without a fix report 0, 0, in the sea south of Ghana. */
+const nowhere = 1e-4;
+
+const isNowhere = (latitude: number, longitude: number): boolean =>
+  Math.abs(latitude) < nowhere && Math.abs(longitude) < nowhere;
+
+/** True for `valid=false` in OsmAnd's protocol: a position that the receiver does not vouch for. */
+const isInvalid = (reported: unknown): boolean =>
+  typeof reported === 'object' && String((reported as { valid?: unknown } | null)?.valid) === 'false';
 
 /**
  * Locations ascending by `ts`, one per `ts`: the most accurate, then the one written first. `zoneOf` guesses missing

@@ -7,6 +7,7 @@
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
 
 import type { TransitLine } from '../../model/trip.ts';
+import { candidateLimits } from '../clean/candidates.ts';
 import type { Track } from '../clean/track.ts';
 import { trackLimits } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
@@ -32,7 +33,7 @@ const modesByState = [
 ];
 
 /** m/s; average of a train on a line of its own, and with halts (physical: what is called high speed) */
-const air = { average: 200 / 3.6, averageWithPeak: 100 / 3.6 };
+const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 /** By air, or in a train too fast for any other line. */
 const byAir: Mode = {

@@ -55,11 +55,11 @@ export function toSegmentedTrip(
 
 /** The path from a stay to the first location of a trip, if it was not recorded. */
 export function unseenBefore(
-  { events, motions, segments }: DecodedGroup,
+  { locations, events, motions, segments }: DecodedGroup,
   stay: Stay,
   first: Location,
 ): Untracked | null {
-  return unseenFrom(stay, first, { events, motions, underWay: isUnderWay(segments, first.ts) });
+  return unseenFrom(stay, first, { locations, events, motions, underWay: isUnderWay(segments, first.ts) });
 }
 
 /** A candidate that the program failed on: no travel, with the error. */

@@ -90,15 +90,19 @@ describe('the search for candidates with time sampling', () => {
     expect(segment({ locations: [...ride, at(1200, 12_000)] }).trips).toEqual([]);
   });
 
-  it('ends the trip at a gap with motion only if it is slow or longer than twelve hours', () => {
+  it('ends the trip at a gap with motion only if it is slow, or longer than 45 minutes without readings all the time', () => {
     const withGap = (seconds: number, east: number) => ({
       locations: [...ride, at(seconds, east)],
       motions: motions(700, 900, 'IN_VEHICLE'),
     });
     expect(segment(withGap(1300, 20_000)).trips).toEqual([]);
     expect(segment(withGap(1300, 6000 + 233)).trips, 'slower than 1/3 m/s').toHaveLength(1);
-    expect(segment(withGap(600 + 12 * 3600 + 1, 900_000)).trips).toHaveLength(1);
-    expect(segment(withGap(600 + 12 * 3600, 900_000)).trips).toEqual([]);
+    expect(segment(withGap(600 + 2700, 60_000)).trips).toEqual([]);
+    expect(segment(withGap(600 + 2701, 60_000)).trips).toHaveLength(1);
+    const readings = Array.from({ length: 12 }, (_, i) => motions(700 + i * 300, 700 + i * 300, 'IN_VEHICLE')).flat();
+    expect(segment({ ...withGap(600 + 3600, 60_000), motions: readings }).trips).toEqual([]);
+    expect(segment(withGap(600 + 12 * 3600, 2_600_000)).trips, 'as fast as a plane').toEqual([]);
+    expect(segment(withGap(600 + 12 * 3600 + 1, 2_600_000)).trips).toHaveLength(1);
   });
 
   it('counts any motion reading as motion, even one that says still', () => {
@@ -247,7 +251,10 @@ describe('two phones of one user that sample differently', () => {
     const atHome = [1300, 1800, 2300, 2800, 3300, 3800, 4300, 4800].map((s) => iosAt(s, 0));
     const locations = byTime(ride, atHome, moving({ from: 5000, to: 5300, east: 6300, speed: 5 }));
     const { trips, open } = segment({ locations, motions: motions(700, 1250, 'IN_VEHICLE') });
-    expect(trips).toEqual([[0, 600]]);
+    expect(trips).toEqual([
+      [0, 600],
+      [1300, 1300], // no travel
+    ]);
     expect(open).toBe(5000);
   });
 
