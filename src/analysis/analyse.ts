@@ -35,7 +35,8 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   const { trips, nextState } = segmenter.segment(input, carry, stay);
   for (const trip of trips) {
     const { seen, silences } = gapsSince(input, carry, trip.resume.resume_ts);
-    const { record, error } = nextLink(userId, trip, carry);
+    const gap = [...(carry?.seen?.gap ? [carry.seen.gap] : []), ...silences].findLast(({ to }) => to <= trip.first.ts);
+    const { record, error } = nextLink(userId, trip, carry, gap?.from);
     if (error !== undefined) failed.push({ chainTs: record.chain_ts, error });
     carry = { ...record.carry, ...(seen && { seen }) };
     records.push({ ...record, ...(silences.length > 0 && { silences }), carry });

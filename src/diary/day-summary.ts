@@ -157,7 +157,9 @@ export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metre
 export function observedWords(day: ObservedDay): { observed: string; reasons: string[] } {
   const observed = `observed ${durationText(day.moving_s + day.staying_s)}`;
   if (day.unobserved_s < 60) return { observed, reasons: [] };
-  const reasons = reasonsOf(day).map(([reason, seconds]) => `${durationText(seconds)} ${reason}`);
+  const reasons = reasonsOf(day).map(
+    ([reason, seconds]) => `${durationText(seconds)} ${reason === 'moved' ? 'moved unseen' : reason}`,
+  );
   return { observed: `${observed}, not observed ${durationText(day.unobserved_s)}`, reasons };
 }
 

@@ -31,7 +31,7 @@ export type UnobservedReason =
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
 /** A time that was not observed, and why. */
-export type Unobserved = TimeRange & { reason: UnobservedReason };
+export type Unobserved = TimeRange & { reason: UnobservedReason; moved_m?: number };
 
 /** A part of a day. */
 export interface TimeSpan {
@@ -56,6 +56,10 @@ export interface ObservedDay {
   unobserved_s: number;
   /** The part of `unobserved_s` in which it was off: tracking, the permission or the phone; or taken out. */
   off_s: number;
+  /** The part of `staying_s` that two locations of a phone without a state machine show. */
+  inferred_stay_s: number;
+  /** m in straight lines over the gaps that end on the day and in which the user moved; they are part of no trip. */
+  moved_unobserved_m: number;
 }
 
 /** What days are made of: links in order from the trip before them to the link behind them, and the state. */
@@ -150,7 +154,7 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
   if (observed === null) {
     return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, reason: 'nothing received' }];
   }
-  const between: Silence[] = [...links.flatMap(({ silences = [] }) => silences), ...observed.silences];
+  const between = storedSilences({ links, observed }).filter(({ inferred }) => !inferred);
   const { phone, ts, unlocated } = observed.seen;
   const recorded = links.filter(({ trip }) => trip === null || !isAdded(trip));
   const until = Math.max(ts, ...recorded.map(({ end_ts }) => end_ts));
@@ -163,10 +167,16 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
   ];
 }
 
+function storedSilences({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
+  return [...links.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
+}
+
 /** Inputs of `dayOf`: trips, gaps, causes and corrections. */
 interface Known {
   moves: readonly (TimeRange & { added: boolean })[];
   silences: readonly Unobserved[];
+  /** Gaps that were probably stays. */
+  inferred: readonly TimeRange[];
   causes: readonly Unobserved[];
   out: readonly (TimeRange & Pick<Exclusion, 'source' | 'token_id'>)[];
   atHome: readonly TimeRange[];
@@ -175,7 +185,15 @@ interface Known {
 function knownOf({ causes = [], atHome = [], setAside = [], ...source }: Omit<ObservedSource, 'zone'>): Known {
   const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
   const out = setAside.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  return { moves, silences: silencesOf(source), causes, out, atHome };
+  // Where a trip leads through a gap, its length includes the movement.
+  const recorded = source.links.filter(({ trip, untracked }) => trip !== null && untracked === null);
+  const isInTrip = ({ from, to }: TimeRange): boolean =>
+    recorded.some(({ start_ts, end_ts }) => start_ts < to && end_ts > from);
+  const silences = silencesOf(source).map((one) =>
+    one.reason === 'moved' && isInTrip(one) ? { from: one.from, to: one.to, reason: 'silent' as const } : one,
+  );
+  const inferred = storedSilences(source).filter((one) => one.inferred);
+  return { moves, silences, inferred, causes, out, atHome };
 }
 
 function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' | 'zone'> {
@@ -183,10 +201,12 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     ranges.filter((range) => range.from < to && range.to > from);
   const [moves, gaps, causes] = [onDay(known.moves), onDay(known.silences), onDay(known.causes)];
   const [out, atHome] = [onDay(known.out), onDay(known.atHome)];
-  const parts = [...moves, ...gaps, ...causes, ...out, ...atHome];
+  const inferred = onDay(known.inferred);
+  const parts = [...moves, ...gaps, ...inferred, ...causes, ...out, ...atHome];
   const bounds = [from, to, ...parts.flatMap((part) => [part.from, part.to])];
   const cuts = [...new Set(bounds)].filter((ts) => ts >= from && ts <= to).sort((a, b) => a - b);
   const spans: TimeSpan[] = [];
+  let inferred_stay_s = 0;
   for (const [i, start] of cuts.slice(0, -1).entries()) {
     const end = cuts[i + 1]!;
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
@@ -204,6 +224,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));
     const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
+    if (kind === 'staying' && inferred.some(isAround)) inferred_stay_s += end - start;
     const last = spans.at(-1);
     if (last?.kind === kind && last.reason === reason) last.to = end;
     else spans.push({ from: start, to: end, kind, reason });
@@ -215,6 +236,8 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     staying_s: sum(({ kind }) => kind === 'staying'),
     unobserved_s: sum(({ kind }) => kind === 'unobserved'),
     off_s: sum(({ reason }) => reason !== null && offReasons.has(reason)),
+    inferred_stay_s,
+    moved_unobserved_m: gaps.reduce((sum, gap) => sum + (gap.to <= to && gap.to > from ? (gap.moved_m ?? 0) : 0), 0),
   };
   return { from, to, spans, ...times };
 }

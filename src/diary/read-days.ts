@@ -180,6 +180,8 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
     distance_m: sum(({ distance }) => distance),
     estimated_m: sum(estimatedOf),
     ...observedFigures(observed),
+    inferred_stay_s: observed.inferred_stay_s,
+    moved_unobserved_m: observed.moved_unobserved_m,
   };
 }
 

@@ -188,6 +188,18 @@ export const tables: Record<Kind, readonly Column[]> = {
       'seconds in which tracking, its permission or the phone was off, or that were taken out',
       's',
     ),
+    column(
+      'inferred_stay_s',
+      'number',
+      'seconds of observed_s that were inferred: two locations at one place, from a phone that reports no rest',
+      's',
+    ),
+    column(
+      'moved_unobserved_m',
+      'number',
+      'metres in a straight line over gaps in which the person moved; they are part of no trip and no mode',
+      'm',
+    ),
     flags,
   ],
   entries: [

@@ -334,12 +334,21 @@ async function* placeRows(source: Source): AsyncGenerator<Row> {
 const besideStay = 300;
 
 function silentWithin(silences: readonly Silence[], { from, to }: TimeRange): number {
-  return silences.reduce((sum, one) => sum + Math.max(0, Math.min(one.to, to) - Math.max(one.from, from)), 0);
+  const gaps = silences.filter((one) => !one.inferred);
+  return gaps.reduce((sum, one) => sum + Math.max(0, Math.min(one.to, to) - Math.max(one.from, from)), 0);
 }
 
 const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
 const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
-const notKnown = { observed_s: 0, silent_s: 0, off_s: 0, time_zone: null as string | null, flags: '' };
+const notKnown = {
+  observed_s: 0,
+  silent_s: 0,
+  off_s: 0,
+  inferred_stay_s: 0,
+  moved_unobserved_m: 0,
+  time_zone: null as string | null,
+  flags: '',
+};
 
 /** s; in a coarse export the kinds of time of a day are rounded to this: silences may begin and end with stays */
 const coarseTime = 900;
@@ -363,8 +372,14 @@ async function* dayRows(source: Source): AsyncGenerator<Row> {
   const shown = (seconds: number): number =>
     coarse === undefined ? seconds : Math.round(seconds / coarseTime) * coarseTime;
   for await (const { day, observed, flagged } of everyDay(store, person, bounds, now)) {
-    const { observed_s, silent_s, off_s } = observedFigures(observed);
-    const times = { observed_s: shown(observed_s), silent_s: shown(silent_s), off_s: shown(off_s) };
+    const seconds = observedFigures(observed);
+    const times = {
+      observed_s: shown(seconds.observed_s),
+      silent_s: shown(seconds.silent_s),
+      off_s: shown(seconds.off_s),
+      inferred_stay_s: shown(observed.inferred_stay_s),
+      moved_unobserved_m: observed.moved_unobserved_m,
+    };
     Object.assign(rowOf(day), times, { time_zone: observed.zone, flags: flagNames(flagged).join(' ') });
   }
   yield* [...days.keys()].sort().map((day) => days.get(day)!);

@@ -148,13 +148,17 @@ export interface Resume {
 /**
  * Why nothing is known of a time: `silent` where the phone did not say; `no location`: it moved, and did not say where.
  */
-export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent' | 'no location';
+export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent' | 'no location' | 'moved';
 
 /** Time in which the phone sent nothing, and which was no stay. */
 export interface Silence {
   from: number;
   to: number;
   reason: SilenceReason;
+  /** Of `moved`: m in a straight line to the location after it. */
+  moved_m?: number;
+  /** True where it was a stay after all, inferred from two locations of a phone that reports no rest. */
+  inferred?: true;
 }
 
 /** What the phone last said about itself. */
@@ -164,6 +168,10 @@ export interface LastSeen {
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
   /** Its last location. */
   at: Position | null;
+  /** Time of that location; absent in states of older versions. */
+  at_ts?: number;
+  /** The latest gap. */
+  gap?: { from: number; to: number };
   /** Locations that it sent since it waits. */
   reports: number;
   /** A silence that seems to have been a stay; the phone's next word decides. */

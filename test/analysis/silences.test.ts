@@ -34,7 +34,7 @@ describe('a time without anything from the phone', () => {
   });
 
   it.for([
-    ['is silent if the phone is elsewhere afterwards', [event(60, 'STOPPED_MOVING')], 5000, 'silent'],
+    ['is movement if the phone is elsewhere afterwards', [event(60, 'STOPPED_MOVING')], 5000, 'moved'],
     ['is silent if the phone was on the way', [event(60, 'EXITED_GEOFENCE')], 0, 'silent'],
     ['is silent if the phone said nothing about itself', [event(60, 'NOP')], 0, 'silent'],
     ['is off if the user turned tracking off', [event(60, 'STOP_TRACKING')], 0, 'tracking off'],

@@ -65,7 +65,8 @@ describe('the trips of a day', () => {
     expect(chain[1]!.untracked).not.toBeNull();
     const [trip, next] = await readTripsOfDay(store, user, '2023-11-14');
     const end = placeOf(trip!, 'end_place');
-    expect(end).toMatchObject({ exit_ts: chain[1]!.untracked!.start_ts, duration: 0 });
+    expect(end).toMatchObject({ exit_ts: chain[1]!.untracked!.start_ts });
+    expect(end.exit_ts).toBeGreaterThan(end.enter_ts as number); // the phone was there until its last location
     expect(end.starting_trip).toBeUndefined();
     expect(placeOf(next!, 'start_place')).toMatchObject({ enter_ts: chain[1]!.untracked!.end_ts });
   });

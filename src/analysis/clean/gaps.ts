@@ -11,7 +11,7 @@ import { distance } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { LastSeen, Silence, SilenceReason } from '../../model/trip.ts';
-import { isMoving, readingState } from '../motion-states.ts';
+import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { locationOf, positionOf } from '../positions.ts';
 import { firstLater } from '../sorted-times.ts';
 import type { Location, Motion, Observations, PhoneEvent } from './observations.ts';
@@ -26,6 +26,9 @@ export const gapLimits = {
   stay: 86_400,
   /** m; farther away after a gap, the user moved in it (phones notice an exit late) */
   near: 1000,
+  /** s and m: a phone without a state machine rests between two locations this near to each other */
+  inferred: 3 * 3600,
+  same: 150,
   /** s after which a gap counts as a stay unless the next event reports movement */
   settled: 2700,
   /** A phone that sent this many locations at rest, at most `longest` s apart, reports at rest. */
@@ -57,8 +60,16 @@ export function findGaps(
     if (ts > until || ts === Infinity) return { silences, seen: toLastSeen(now) };
     const before = now.ts;
     if (before !== null && ts - before > gapLimits.longest) {
-      const reason = reasonOf(now, { from: before, to: ts }, location, event?.ts === ts ? event : undefined);
-      if (reason !== null) silences.push({ from: before, to: ts, reason });
+      const range = { from: before, to: ts };
+      const isRest = motion?.ts === ts && location?.ts !== ts && isStill(motion);
+      const reason = reasonOf(now, range, location, event?.ts === ts ? event : undefined);
+      if (reason === 'silent' && isInferredStay(now, range, location, isRest))
+        silences.push({ ...range, reason, inferred: true });
+      else if (reason !== null) {
+        const metres = reason === 'silent' ? movedIn(now, range, location) : null;
+        silences.push({ ...range, ...(metres === null ? { reason } : { reason: 'moved', moved_m: metres }) });
+        now.gap = range;
+      }
       now.reports = 0;
       now.stay = reason === null ? { from: before, to: ts } : null;
     }
@@ -78,6 +89,7 @@ export function findGaps(
       now.moving = undefined;
       now.unlocated = undefined;
       now.at = positionOf(locations[l]!);
+      now.at_ts = ts;
       now.reports = now.phone === 'waits' ? now.reports + 1 : 0;
     }
   }
@@ -129,6 +141,27 @@ function reasonOf(
   const isThere = at !== null && next !== undefined && distance(locationOf(at), next) <= gapLimits.near;
   const isStay = phone === 'waits' && isThere && reports < gapLimits.reports && to - from <= gapLimits.stay;
   return isStay ? null : 'silent';
+}
+
+/** True for a confident reading of rest, such as a ping of OwnTracks. */
+const isStill = ({ type, confidence }: Motion): boolean =>
+  readingState(type) === cellStates.still && confidence >= gapLimits.sure;
+
+/**
+ * True if a phone without a state machine was probably at rest in a gap: no movement was reported since its last
+ * location, and the next sign is a location at the same place or a reading of rest.
+ */
+function isInferredStay(now: Fold, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
+  if (now.phone !== 'unknown' || now.at === null || now.at_ts === undefined || now.moving !== undefined) return false;
+  if (isRest) return to - from <= gapLimits.inferred;
+  return next?.ts === to && to - from <= gapLimits.inferred && distance(locationOf(now.at), next) <= gapLimits.same;
+}
+
+/** m in a straight line that the user moved in a gap; null: not far, or not known. */
+function movedIn({ at }: Fold, { to }: TimeRange, next: Location | undefined): number | null {
+  if (at === null || next === undefined || next.ts - to > gapLimits.longest) return null;
+  const metres = distance(locationOf(at), next);
+  return metres > gapLimits.near ? Math.round(metres) : null;
 }
 
 /** What the phone does, by the transition of an event, otherwise by its state. */

@@ -26,6 +26,7 @@ export function nextLink(
   userId: string,
   found: SegmentedTrip,
   carry: Carry | null,
+  gapFrom?: number,
 ): { record: TripRecord; error?: unknown } {
   const { first, last, end_ts } = found;
   const rawPlace = { id: idOf(userId, 'raw_place', last.ts), location: positionOf(found.end), enter_ts: end_ts };
@@ -38,7 +39,7 @@ export function nextLink(
   };
   const { built, error } = tryToBuild(userId, found);
   if (built && found.recorded >= linkLimits.shortestTrip)
-    return { record: keptLink({ userId, found, base, built, carry, next }) };
+    return { record: keptLink({ userId, found, base, built, carry, next, gapFrom }) };
   const place = mergedPlace(carry?.place ?? null, rawPlace);
   const away_since = place && awaySince(place, carry!, found);
   const record: TripRecord = withFields(base, {
@@ -85,17 +86,20 @@ interface LinkParts {
   built: BuiltTrip;
   carry: Carry | null;
   next: Omit<Carry, 'place'>;
+  /** Start of the last gap before the trip: the user was at the place before it at least until then. */
+  gapFrom: number | undefined;
 }
 
 /** A kept trip: linked to the place before it, and with the place after it. */
 function keptLink(parts: LinkParts): TripRecord {
-  const { userId, found, base, carry, next } = parts;
+  const { userId, found, base, carry, next, gapFrom } = parts;
   const { first, last, source } = found;
   let { built } = parts;
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
   // If the user is again where they were, the time counts as tracked.
-  const untracked = before && gap > linkLimits.nearPlace ? untrackedFrom(carry!, before, built.start_loc, found) : null;
+  const untracked =
+    before && gap > linkLimits.nearPlace ? untrackedFrom(carry!, before, built.start_loc, found, gapFrom) : null;
   const start =
     before && !untracked
       ? before
@@ -138,10 +142,18 @@ function keptLink(parts: LinkParts): TripRecord {
  * The untracked path from the place where the diary has the user to the place where the trip begins: unobserved, or
  * made of trips too short to keep. After such trips the user has been there since the last one.
  */
-function untrackedFrom(carry: Carry, place: Place, end_loc: Position, { unseen }: SegmentedTrip): Untracked {
+function untrackedFrom(
+  carry: Carry,
+  place: Place,
+  end_loc: Position,
+  { unseen }: SegmentedTrip,
+  gapFrom = Number.NEGATIVE_INFINITY,
+): Untracked {
   const arrived = carry.raw_place!.enter_ts;
-  const start_ts = carry.away_since ?? arrived;
-  return { start_ts, end_ts: unseen?.end_ts ?? arrived, start_loc: place.location, end_loc };
+  const end_ts = unseen?.end_ts ?? arrived;
+  const left = gapFrom < end_ts ? Math.max(arrived, gapFrom) : arrived;
+  const start_ts = carry.away_since ?? left;
+  return { start_ts, end_ts, start_loc: place.location, end_loc };
 }
 
 /** A place without a previous trip: the user's first place, or the first after untracked time. */

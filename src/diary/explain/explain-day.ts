@@ -247,6 +247,7 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'phone off': 'the phone was started after it: it had been off',
   silent: `nothing for more than ${durationText(gapLimits.longest)}, and no stay: the phone had not armed its geofence, or had sent locations at rest, or was more than ${gapLimits.near} m away afterwards or in between, or it lasted for more than a day`,
   'no location': `for ${durationText(gapLimits.unlocated)} or more, readings report movement without a gap; no location came until the end of this time`,
+  moved: `nothing for more than ${durationText(gapLimits.longest)}, and the next location is more than ${gapLimits.near} m away: the user moved, and nothing shows how`,
   'nothing received': 'no later data was processed yet: none came, or it waits for the pipeline',
   'before the first location': 'the first location of all came after it',
   'before joining': 'the person joined the study after it',

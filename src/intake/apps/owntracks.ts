@@ -103,7 +103,10 @@ function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
   // The app sends a ping at intervals, whatever happens: one without a speed says that the phone rests.
   const isResting = message.t === 'p' && !kmh;
   const type = motionOf(message.motionactivities) ?? (isResting ? motionTypes.STILL : null);
-  if (type !== null) entries.push(motionEntry(ts, type, origin));
+  // A ping repeats the last fix with its time; `created_at` is when the phone rested there.
+  const created = numberFrom(message.created_at) ?? ts;
+  const isLater = isResting && created > ts && isPossible(created);
+  if (type !== null) entries.push(motionEntry(isLater ? created : ts, type, origin));
   const level = numberFrom(message.batt, 0);
   if (level !== undefined) entries.push(batteryEntry(ts, level, statusOf(message.bs), origin));
   return entries;

@@ -391,6 +391,7 @@ export const de: Texts = {
       'phone off': 'Das Telefon war aus oder leer.',
       silent: 'Das Telefon hat nichts geschickt und keinen Grund genannt.',
       'no location': 'Das Telefon hat Bewegung bemerkt, aber keinen Ort.',
+      moved: 'Das Telefon meldete sich nicht und war danach an einem anderen Ort. Der Weg wurde nicht aufgezeichnet.',
       'nothing received': 'Es ist noch nichts angekommen. Das Telefon schickt es beim nächsten Kontakt.',
       'before the first location': 'Das war vor dem ersten Standort des Telefons.',
       'before joining': 'Das war vor der Teilnahme.',

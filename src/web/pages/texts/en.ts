@@ -14,6 +14,7 @@ const notRecorded: Record<UnobservedReason, string> = {
   'phone off': 'The phone was off or had no power.',
   silent: 'The phone sent nothing and gave no reason.',
   'no location': 'The phone noticed movement but not where.',
+  moved: 'The phone was silent and then at another place. How you got there was not recorded.',
   'nothing received': 'Nothing has arrived yet. The phone sends it with its next contact.',
   'before the first location': 'This was before the first location of the phone.',
   'before joining': 'This was before joining.',

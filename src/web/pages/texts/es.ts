@@ -390,6 +390,7 @@ export const es: Texts = {
       'phone off': 'El teléfono estaba apagado o sin batería.',
       silent: 'El teléfono no envió nada y no indicó el motivo.',
       'no location': 'El teléfono notó movimiento, pero no dónde.',
+      moved: 'El teléfono no envió nada y después estaba en otro lugar. El trayecto no se registró.',
       'nothing received': 'Aún no ha llegado nada. El teléfono lo enviará en su próximo contacto.',
       'before the first location': 'Fue antes de la primera ubicación del teléfono.',
       'before joining': 'Fue antes de la inscripción.',

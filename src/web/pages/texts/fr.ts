@@ -405,6 +405,7 @@ export const fr: Texts = {
       'phone off': 'Le téléphone était éteint ou déchargé.',
       silent: 'Le téléphone n’a rien envoyé et n’a pas donné de raison.',
       'no location': 'Le téléphone a remarqué un mouvement, mais pas le lieu.',
+      moved: 'Le téléphone n’a rien envoyé, puis il était à un autre endroit. Le trajet n’a pas été enregistré.',
       'nothing received': 'Rien n’est encore arrivé. Le téléphone l’enverra à son prochain contact.',
       'before the first location': 'C’était avant la première position du téléphone.',
       'before joining': 'C’était avant l’inscription.',
