@@ -12,9 +12,16 @@ export const rooms = {
     ],
   },
   limits: {
-    sources: ['src/server/caller-limits.ts', 'src/server/byte-budget.ts', 'src/server/read-body.ts'],
+    sources: [
+      'src/server/caller-limits.ts',
+      'src/server/byte-budget.ts',
+      'src/server/put-for-caller.ts',
+      'src/server/read-body.ts',
+    ],
     tests: [
       'test/server/limits.test.ts',
+      'test/server/route-limits.test.ts',
+      'test/server/byte-budget.test.ts',
       'test/process/server/leaked-link.test.ts',
       'test/server/read-body.test.ts',
       'test/process/server/sockets.test.ts',
@@ -62,7 +69,7 @@ export const rooms = {
     tests: [
       'test/pipeline',
       'test/faults/analysis/stretches.test.ts',
-      'test/corrections',
+      'test/diary/corrections',
       'test/faults/move.test.ts',
       'test/upkeep',
     ],
@@ -87,6 +94,66 @@ export const rooms = {
       'test/server/erased.test.ts',
     ],
   },
+  corrections: {
+    sources: [
+      'src/diary/corrections/apply.ts',
+      'src/diary/corrections/corrected-trips.ts',
+      'src/diary/corrections/correction-limit.ts',
+      'src/diary/corrections/cut-section.ts',
+      'src/diary/corrections/new-correction.ts',
+      'src/diary/corrections/read-corrections.ts',
+    ],
+    tests: ['test/diary/corrections', 'test/cli/correct.test.ts'],
+  },
+  gaps: {
+    sources: ['src/analysis/clean/gaps.ts'],
+    tests: ['test/analysis/silences.test.ts', 'test/analysis/analyse.test.ts'],
+  },
+  observed: {
+    sources: ['src/diary/observed-time.ts'],
+    tests: ['test/diary/observed-time.test.ts', 'test/diary/flags.test.ts'],
+  },
+  status: {
+    sources: [
+      'src/diary/status/all-statuses.ts',
+      'src/diary/status/person-status.ts',
+      'src/diary/status/remedies.ts',
+      'src/diary/status/status-json.ts',
+    ],
+    tests: ['test/diary/status', 'test/cli/users.test.ts'],
+  },
+  pages: {
+    sources: [
+      'src/web/pages/day-bar.ts',
+      'src/web/pages/day-items.ts',
+      'src/web/pages/day-map.ts',
+      'src/web/pages/overview.ts',
+      'src/web/pages/shown-days.ts',
+    ],
+    tests: ['test/web/pages', 'test/web/corrections.test.ts'],
+  },
+  web: {
+    sources: [
+      'src/server/web-pages.ts',
+      'src/web/me-corrections.ts',
+      'src/web/sessions.ts',
+      'src/web/sign-in-limits.ts',
+      'src/web/sign-in.ts',
+    ],
+    tests: ['test/web/corrections.test.ts', 'test/web/security.test.ts'],
+  },
+  explain: {
+    sources: ['src/diary/explain/explain-day.ts', 'src/diary/explain/readings.ts'],
+    tests: ['test/diary/explain'],
+  },
+  retain: {
+    sources: ['src/upkeep/retain-user.ts', 'src/cli/commands/retain.ts'],
+    tests: ['test/cli/retain.test.ts', 'test/upkeep/retained-rebuild.test.ts'],
+  },
+  bundle: {
+    sources: ['src/evaluate/bundle.ts', 'src/evaluate/find-case.ts', 'src/evaluate/rotate.ts'],
+    tests: ['test/evaluate/bundle.test.ts'],
+  },
   backup: {
     sources: ['src/upkeep/backup-store.ts', 'src/upkeep/copy-store.ts', 'src/store/sqlite/copy-database.ts'],
     tests: ['test/process/store/sqlite/backup.test.ts', 'test/cli/migrate.test.ts', 'test/cli/store.test.ts'],
@@ -101,10 +168,10 @@ export const rooms = {
   },
   report: {
     sources: ['src/figures/disclose.ts', 'src/figures/month-report.ts', 'src/figures/tally.ts'],
-    tests: ['test/report'],
+    tests: ['test/figures'],
   },
   labels: {
     sources: ['src/diary/labels/match-inputs.ts', 'src/diary/labels/user-labels.ts', 'src/diary/labels/load-labels.ts'],
-    tests: ['test/labels', 'test/diary', 'test/cli/label.test.ts'],
+    tests: ['test/diary', 'test/cli/label.test.ts'],
   },
 };
