@@ -5,6 +5,7 @@ import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { takeEntry } from '../../src/intake/check-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
+import { tokenHash } from '../../src/model/user.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
 import { countCalls } from '../../src/server/call-metrics.ts';
@@ -18,9 +19,9 @@ let kit: Kit;
 let clock: number;
 let ada: string;
 
-async function open(limits: AppParts['limits']): Promise<void> {
+async function open(limits: AppParts['limits'], auth = config.auth): Promise<void> {
   clock = now;
-  kit = await openKit({ limits: { ...noLimits, ...limits }, now: () => clock });
+  kit = await openKit({ config: { ...config, auth }, limits: { ...noLimits, ...limits }, now: () => clock });
   ada = (await kit.user('ada')).uuid;
   await kit.user('eve');
 }
@@ -199,6 +200,21 @@ it.each([
   counts.enter('ben', kind)();
   leave[0]!();
   expect(() => counts.enter('ada', kind)()).not.toThrow();
+});
+
+it('pages of a person count as calls of their phones', async () => {
+  await kit.close();
+  await open({ callsPerMinute: 2 }, 'token');
+  const cookie = 'x'.repeat(43);
+  await kit.store.tokens.add({
+    hash: tokenHash(cookie),
+    user_id: ada,
+    created_ts: now,
+    expires_ts: null,
+    kind: 'session',
+  });
+  const look = async () => (await kit.request('/me/data', { headers: { Cookie: `mobility-days=${cookie}` } })).status;
+  expect([await look(), await look(), await look()]).toEqual([200, 200, 429]);
 });
 
 it('of one caller four pages are made at a time, and the next begins when one is done', async () => {

@@ -11,6 +11,7 @@ import { dayBar } from '../../../src/web/pages/day-bar.ts';
 import { namedPlaces, type ShownDay } from '../../../src/web/pages/day-items.ts';
 import { dayFile } from '../../../src/web/pages/diary-file.ts';
 import { type ModeStyle, modeStyles } from '../../../src/web/pages/mode-styles.ts';
+import { weekStrip } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { run as runProgram } from '../../cli/kit.ts';
 
@@ -179,4 +180,12 @@ it('the bar of a day draws unrecorded time as a hole, but not the time before so
     dayBar(shown, [{ kind: 'gap', from: 21_600, to: 43_200, reason, place: null }], textsFor()).text;
   expect(barOf('silent')).toContain('<rect class="hole" x="25%" width="25.00%"');
   expect(barOf('before joining')).not.toContain('class="hole"');
+});
+
+it('a week links the days up to today, and shows later ones without a link', () => {
+  const observed = observedDays({ links: [], observed: null, zone: 'UTC' }, '2024-03-12', '2024-03-14');
+  const days = observed.map((one) => ({ observed: one, metres: 0, isFinal: true }));
+  const options = { day: '2024-03-12', today: '2024-03-13', href: (own: string) => `/d/${own}`, now: 1e9 };
+  const hrefs = [...weekStrip(days, options, textsFor()).text.matchAll(/href="([^"]*)"/g)].map((one) => one[1]);
+  expect(hrefs).toEqual(['/d/2024-03-12', '/d/2024-03-13']);
 });
