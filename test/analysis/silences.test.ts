@@ -57,7 +57,7 @@ describe('a time without anything from the phone', () => {
   it('is a stay up to 1 km away, and after fewer than three reports at rest', () => {
     const events = [event(0, 'STOPPED_MOVING')];
     const away = (metres: number) => reasons({ locations: [location(0), location(late, metres)], events });
-    expect([away(999.9), away(1000.1)]).toEqual([[], [`0-${late} silent`]]);
+    expect([away(999.9), away(1000.1)]).toEqual([[], [`0-${late} moved`]]);
     const reporting = (count: number) => {
       const times = [...Array(count + 1).keys()].map((n) => n * 5 * minute);
       return reasons({ locations: [...times, late].map((ts) => location(ts)), events });
