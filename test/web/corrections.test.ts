@@ -113,6 +113,10 @@ it('a person says in which mode they travelled, sees it on the next page, and ta
   const fields = formWith(html, 'How did you travel from');
   await state('/me/correct', { ...fields, mode: 'train' });
   const after = await page(`/me/day/${day}`);
+  const [first] = await correctedTrips(store).corrections((await store.users.byEmail(person))!.uuid);
+  const saved = await page(`/me/day/${day}?done=stated&saved=${first!.correction.write_ts}`);
+  expect(saved.indexOf('>Undo<')).toBeLessThan(saved.indexOf('<h1>'));
+  expect(after.indexOf('>Undo<')).toBeGreaterThan(after.indexOf('<h1>'));
   expect(after).toContain('mode of travel: train');
   expect(after).toMatch(/<li class="trip".*?Train/s);
   await run('pipeline', '--all');
