@@ -17,7 +17,7 @@ export interface StayCells {
   stays: { at: LatLon; middle: LatLon }[];
 }
 
-/** The cells of the stays of these trips. */
+/** The cells in which the trips have stays. */
 export async function stayCells(trips: AsyncIterable<Trip>, size: number): Promise<StayCells> {
   const cells: StayCells = { size, stays: [] };
   for await (const { start_place, end_place } of trips)

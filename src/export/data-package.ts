@@ -24,7 +24,7 @@ export interface Treatment {
   names: string | null;
 }
 
-/** What somebody who has the export can and cannot find out because of its treatment. */
+/** What a holder of the export can and cannot find out because of its treatment. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
   const [hidden, open]: [string[], string[]] = [[], []];
   if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, from anybody without the key');
@@ -57,7 +57,7 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
   json: { type: 'object' },
 };
 
-/** What tells a row from all others of its table, and the tables that its ids point to, by our names of columns. */
+/** The columns that identify a row of a table, and the tables that its ids point to, by our names of columns. */
 const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Readonly<Record<string, Kind>> }>> = {
   trips: { primary: ['trip_id'], foreign: { start_place_id: 'places', end_place_id: 'places' } },
   sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
@@ -71,7 +71,7 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 /**
  * The manifest as text. A file of JSON lines without a row is not in it: nothing in the file says that it is a table.
  * `versions`: those of the analysis (code and models) that made the trips, several where some people wait for their
- * next run. Keys are told under our names, and if all days are there: an id may point to a row of a day that is not.
+ * next run. Keys are named under our names, and if all days are there: an id may point to a row of a day that is not.
  */
 export function dataPackage(
   written: readonly WrittenTable[],

@@ -31,7 +31,7 @@ export interface TableExport {
   now: number;
   /** Opens a file of the export by its name within the folder. */
   file: (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
-  /** Told after each person. */
+  /** Called after each person. */
   onPerson?: (kind: Kind, person: Person, rows: number) => void;
 }
 

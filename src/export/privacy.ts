@@ -12,7 +12,7 @@ export interface Person {
   joined_ts?: number;
 }
 
-/** Hex digits, the same for the same key and text; nobody finds the text without the key. */
+/** Hex digits, the same for the same key and text; the text cannot be found without the key. */
 function keyedHash(key: string, text: string, digits: number): string {
   return createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
 }

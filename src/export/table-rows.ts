@@ -39,7 +39,7 @@ export interface Source {
 /** Rows of one kind for one person, in order of time. */
 export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
   const who = personRow(source.person);
-  // Stops say more exactly than cells where somebody was.
+  // Stops locate a person more exactly than cells do.
   // How much of a length is estimated says how far the stay is from the first location; a silence may begin with it.
   const exact = {
     ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }),
@@ -263,7 +263,7 @@ function pointRows(trip: ShownTrip, section: Section): Row[] {
   });
 }
 
-/** The locations of the places that are shown: of a coarse export those of cells. */
+/** The locations of the shown places; a coarse export has one for each cell. */
 async function placesIn(source: Source): Promise<Places> {
   const ends: Ends[] = [];
   for await (const { trip } of everyTrip(source)) {

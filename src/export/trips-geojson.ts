@@ -53,7 +53,7 @@ function flatSection(section: Feature<LineString>, trip: TripFeatureCollection):
   };
 }
 
-/** What the user said as plain texts (`mode_confirm`, `notes`, …): programs for maps know no nested properties. */
+/** User input as plain texts (`mode_confirm`, `notes`, …): programs for maps know no nested properties. */
 function saidAbout({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
   return inputTexts({ user_input, additions } as UserInput);
 }

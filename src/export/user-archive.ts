@@ -40,7 +40,7 @@ export interface ArchiveSource {
 
 /**
  * Writes a folder for each user within `out`. Leaves out users with damaged rows; throws the error of the first of them
- * if nobody else is left.
+ * if no other user is left.
  */
 export async function writeArchives(
   source: ArchiveSource,
