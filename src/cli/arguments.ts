@@ -1,5 +1,4 @@
 // Values of flags: checked while the command line is parsed, so that a mistake is wrong usage and nothing has begun.
-
 import { InvalidArgumentError } from 'commander';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { addDays, addUtc, isDay, localDateTime, localDay } from '../model/time.ts';

@@ -1,5 +1,4 @@
 // The program: its commands, its global flags, and how a result or an error becomes an exit code.
-
 import { Command, CommanderError } from 'commander';
 import { hostZone } from '../log/line-format.ts';
 import { printable } from '../log/text.ts';

@@ -1,5 +1,4 @@
 // `mobility correct`: states something about a day of a user, undoes it, and lists what was stated.
-
 import { Argument, Command, Option } from 'commander';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';

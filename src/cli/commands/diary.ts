@@ -1,29 +1,21 @@
 // `mobility diary`: a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
-
 import { Command, Option } from 'commander';
 import { readTripsOfDays } from '../../diary/build-trip-documents.ts';
-import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { type Day, dayFigures, readDays } from '../../diary/read-days.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/trips-geojson.ts';
-import { keys } from '../../model/keys.ts';
 import { usageError } from '../../model/mobility-error.ts';
-import { addDays, localDateTime, localDay, startOfDay } from '../../model/time.ts';
+import { addDays, localDateTime, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
+import { type DayRange, explainEmptyDay, findLastDay } from '../../upkeep/last-day.ts';
 import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
 import { counted, writeResult } from '../output.ts';
-
-/** Local days, both included. */
-interface Range {
-  from: string;
-  to: string;
-}
 
 interface Options {
   user: string;
@@ -86,7 +78,7 @@ async function show(context: CommandContext, options: Options): Promise<void> {
   }
   const last = options.day
     ? await daysMeant(context, user, options.day)
-    : await lastDay(store, user.uuid, context.now());
+    : await findLastDay(store, user.uuid, context.now());
   const days = week || month ? around(last.from, options) : last;
   const trips =
     html !== undefined
@@ -94,11 +86,11 @@ async function show(context: CommandContext, options: Options): Promise<void> {
       : geojson !== undefined
         ? await writeGeoJson(context, user, days, geojson)
         : await showDays(context, user, days, options.ids === true);
-  if (trips === 0) context.output.note(await hint(store, user));
+  if (trips === 0) context.output.note(await explainEmptyDay(store, user));
 }
 
 /** Shows days in the terminal; returns the number of their trips. */
-async function showDays(context: CommandContext, user: UserRecord, days: Range, ids: boolean): Promise<number> {
+async function showDays(context: CommandContext, user: UserRecord, days: DayRange, ids: boolean): Promise<number> {
   const { output } = context;
   const store = await context.store();
   if (output.json) {
@@ -117,59 +109,22 @@ async function showDays(context: CommandContext, user: UserRecord, days: Range, 
 const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => sum + dayFigures(day).trips, 0);
 
 /** The trips of the days as phones read them, with their labels. */
-async function documentsOf(store: Store, { uuid }: UserRecord, days: Range): Promise<TripFeatureCollection[]> {
+async function documentsOf(store: Store, { uuid }: UserRecord, days: DayRange): Promise<TripFeatureCollection[]> {
   return withLabels(store, uuid, [...(await readTripsOfDays(store, uuid, days)).values()].flat());
 }
 
-async function writeGeoJson(context: CommandContext, user: UserRecord, days: Range, file: string): Promise<number> {
+async function writeGeoJson(context: CommandContext, user: UserRecord, days: DayRange, file: string): Promise<number> {
   const trips = await documentsOf(await context.store(), user, days);
   await writeResult(context.output, file, `${JSON.stringify(toFlatGeoJson(trips))}\n`, counted(trips.length, 'trip'));
   return trips.length;
 }
 
 /** The week or the month around a day. */
-function around(day: string, { month }: Options): Range {
+function around(day: string, { month }: Options): DayRange {
   if (month) {
     const from = `${day.slice(0, 8)}01`;
     return { from, to: addDays(`${addDays(from, 31).slice(0, 8)}01`, -1) };
   }
   const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
-}
-
-const daysBack = 31;
-
-/** The last local day on which a trip begins; today, in UTC, if there is none. */
-async function lastDay(store: Store, userId: string, now: number): Promise<Range> {
-  const { end_ts } = await correctedTrips(store).summary(userId);
-  const to = addDays(localDay(end_ts ?? now, 'UTC'), end_ts === null ? 0 : 1);
-  const records = await correctedTrips(store).byDay(userId, { from: addDays(to, -daysBack), to });
-  const day = records.at(-1)?.day ?? localDay(end_ts ?? now, 'UTC');
-  return { from: day, to: day };
-}
-
-/** Why a day may be empty, and what to do. */
-async function hint(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
-  const waiting = await store.usercache.summary(uuid);
-  if (waiting.count > 0) {
-    return `${counted(waiting.count, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
-  }
-  const { count, start_ts, end_ts } = await correctedTrips(store).summary(uuid);
-  const located = await lastLocationDay(store, uuid);
-  if (start_ts === null || end_ts === null) {
-    if (located === null) return `${user_email} has no trips yet; has the phone pushed?`;
-    return `${user_email} has locations up to ${located}, but no trip that has certainly ended: later data decide`;
-  }
-  const last = localDay(end_ts, 'UTC');
-  const isDraft = located !== null && located > last;
-  const draft = isDraft ? `; the locations up to ${located} are a draft: later data decide` : '';
-  return `${user_email} has ${counted(count, 'trip')} from ${localDay(start_ts, 'UTC')} to ${last}${draft}`;
-}
-
-async function lastLocationDay(store: Store, userId: string): Promise<string | null> {
-  const series = await store.timeseries.summary(userId);
-  const times = series.flatMap(({ key, last_ts }) =>
-    last_ts !== null && (key === keys.location || key === keys.filteredLocation) ? [last_ts] : [],
-  );
-  return times.length === 0 ? null : localDay(Math.max(...times), 'UTC');
 }

@@ -1,5 +1,4 @@
 // `mobility evaluate`: scores the analysis on recorded days with known truth, or by what people said of their trips.
-
 import { Command, Option } from 'commander';
 import { readModel } from '../../analysis/states/boosted-trees.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate-cases.ts';

@@ -1,5 +1,4 @@
 // `mobility explain`: why a day is as the diary says.
-
 import { Command } from 'commander';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';

@@ -1,5 +1,4 @@
 // `mobility label`: says something about a trip in the place of its user, as their app would.
-
 import { Command } from 'commander';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';

@@ -1,10 +1,8 @@
 // `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
-
 import { Command, Option } from 'commander';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { LineFold } from '../../log/line-fold.ts';
-import { createLineLog, type Lines } from '../../log/line-log.ts';
-import type { Log } from '../../log/log.ts';
+import { alsoOnScreen } from '../../log/screen-log.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
@@ -58,7 +56,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (options.every === undefined) forShortRun();
   if (options.worker) await workForParent(context);
   else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
-  else if (options.all) return runEverybody(context, options);
+  else if (options.all) return runAllUsers(context, options);
   else throw usageError('expected --user NAME or --all: whose entries are to be processed?');
   return {};
 }
@@ -70,7 +68,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   const options = { ...(await pipelineOptions(context)), onStage };
   await noteOutdated(context, user.uuid);
   const fold = new LineFold();
-  if (context.debug) options.log = alsoOnScreen(context, options.log, fold);
+  if (context.debug) options.log = alsoOnScreen(options.log, fold, context);
   giveBackWhenStopped(context, store, options.owner)(user.uuid);
   const report = await runPipeline(store, user.uuid, options);
   for (const text of fold.rest()) context.output.note(text);
@@ -80,26 +78,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   return faultsIn(report.stages) > 0 ? { exitCode: 3 } : {};
 }
 
-/** A log that also writes its lines to standard error: of one user, to watch a run. */
-function alsoOnScreen({ now, zone, writeErr }: CommandContext, log: Log, fold: LineFold): Log {
-  const emit = (lines: Lines): void => {
-    for (const text of lines.text().split('\n')) if (fold.isNew(text)) writeErr(`${text}\n`);
-  };
-  const screen = createLineLog({ level: 'debug', threadId: `p${process.pid}`, zone, now, emit });
-  return {
-    enabled: () => true,
-    write: (level, message) => {
-      log.write(level, message);
-      screen.write(level, message);
-    },
-    writeAll: (level, messages) => {
-      log.writeAll(level, messages);
-      screen.writeAll(level, messages);
-    },
-  };
-}
-
-async function runEverybody(context: CommandContext, { every, workers }: Options): Promise<Outcome> {
+async function runAllUsers(context: CommandContext, { every, workers }: Options): Promise<Outcome> {
   const signal = context.interruptible();
   signal.addEventListener('abort', () =>
     context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),

@@ -1,5 +1,4 @@
 // `mobility status`: who needs attention, what arrives, what is pending, and the state of the installation.
-
 import { Command } from 'commander';
 import { durationText, minuteText } from '../../diary/number-text.ts';
 import type { PersonState } from '../../diary/status/breakages.ts';

@@ -1,13 +1,11 @@
 // `mobility study link` and `tokens`: how people get into a study.
-import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { type AppId, appIds, appOfToken, phoneApps } from '../../model/apps.ts';
 import { usageError } from '../../model/mobility-error.ts';
-import { newToken } from '../../model/new-token.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
-import { tokenHash } from '../../model/user.ts';
+import { enrolMember, lowerCase, randomText } from '../../upkeep/enrol-member.ts';
 import { makeFolder, refuseExisting, replaceFile, writeNewFile } from '../../util/file-access.ts';
 import { type Invitation, invitationSheets } from '../../web/pages/invitation.ts';
 import { qrSvg, qrText } from '../../web/pages/qr.ts';
@@ -118,10 +116,6 @@ async function subgroupOf(study: StudyRecord, asked: string | undefined): Promis
   throw await noSubgroup([study], asked);
 }
 
-const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const randomText = (length: number, letters = `${lowerCase}ABCDEFGHIJKLMNOPQRSTUVWXYZ`): string =>
-  Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
-
 interface TokensOptions {
   count: number;
   subgroup?: string;
@@ -141,27 +135,13 @@ export function studyTokensCommand(context: CommandContext): Command {
 async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
   const study = await findStudy(context, name);
   const subgroup = await subgroupOf(study, options.subgroup);
+  const store = await context.store();
   const made: { user_email: string; uuid: string; token: string }[] = [];
-  while (made.length < options.count) made.push(await newMember(context, study, subgroup, 'study'));
+  while (made.length < options.count) made.push(await enrolMember(store, study, subgroup, 'study', context.now));
   const lines = made.map(({ user_email, uuid, token }) => `${user_email},${uuid},${token}`);
   const text = ['user_email,uuid,token', ...lines].join('\n');
   await showTokens(context, made, () => context.output.result({ users: made }, text));
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
-}
-
-/** Makes an account of the study with a token for an app. */
-async function newMember(context: CommandContext, study: StudyRecord, subgroup: string, kind: 'study' | AppId) {
-  const { studies } = await context.store();
-  const joinName = joinNameOf(study);
-  for (;;) {
-    const now = context.now();
-    const token = kind === 'study' ? `nrelop_${joinName}_${subgroup}_${randomText(32)}` : newToken();
-    const email = `${study.name}_${subgroup}_${randomText(8, lowerCase)}`;
-    const record = { hash: tokenHash(token), created_ts: now, expires_ts: null, kind };
-    const result = await studies.enrol({ study: joinName, subgroup, email, token: record, now, byOperator: true });
-    if (!('enrolled' in result)) continue; // the name is taken
-    return { user_email: result.enrolled.user_email, uuid: result.enrolled.uuid, token };
-  }
 }
 
 interface InviteOptions extends TokensOptions {
@@ -212,12 +192,13 @@ async function invite(context: CommandContext, name: string, options: InviteOpti
   const files = [join(out, 'invitations.html'), join(out, 'people.csv')] as const;
   makeFolder(out);
   for (const file of files) await refuseExisting(file);
+  const store = await context.store();
   const t = textsFor([study.language ?? 'en']);
   const until = context.now() + days * 86_400;
   const people: (Invitation & { user_email: string; uuid: string; token: string })[] = [];
   while (people.length < count) {
     const kind = app === 'e-mission' || app === 'openpath' ? 'study' : app;
-    const { user_email, uuid, token } = await newMember(context, study, subgroup, kind);
+    const { user_email, uuid, token } = await enrolMember(store, study, subgroup, kind, context.now);
     const setUp =
       kind === 'study'
         ? `${familyApps[app as keyof typeof familyApps].scheme}://login_token?token=${token}`

@@ -1,5 +1,4 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
-
 import { Command, Option } from 'commander';
 import { clockText, minuteText } from '../../diary/number-text.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';

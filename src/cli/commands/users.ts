@@ -1,5 +1,4 @@
 // `mobility users`: the people who may push and pull.
-
 import { Command, Option } from 'commander';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { agoText, minuteText } from '../../diary/number-text.ts';

@@ -1,0 +1,31 @@
+// A log to watch: its lines also go to standard error.
+import type { LineFold } from './line-fold.ts';
+import { createLineLog, type Lines } from './line-log.ts';
+import type { Log } from './log.ts';
+
+interface Screen {
+  /** Seconds since the epoch. */
+  now: () => number;
+  /** The zone of the times of lines. */
+  zone: string;
+  writeErr: (text: string) => void;
+}
+
+/** Returns a log that also writes its lines to standard error, repeated ones once. */
+export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
+  const emit = (lines: Lines): void => {
+    for (const text of lines.text().split('\n')) if (fold.isNew(text)) writeErr(`${text}\n`);
+  };
+  const screen = createLineLog({ level: 'debug', threadId: `p${process.pid}`, zone, now, emit });
+  return {
+    enabled: () => true,
+    write: (level, message) => {
+      log.write(level, message);
+      screen.write(level, message);
+    },
+    writeAll: (level, messages) => {
+      log.writeAll(level, messages);
+      screen.writeAll(level, messages);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+// Accounts of a study that an operator makes, with random names and tokens.
+import { randomInt } from 'node:crypto';
+import type { AppId } from '../model/apps.ts';
+import { newToken } from '../model/new-token.ts';
+import { joinNameOf, type StudyRecord } from '../model/study.ts';
+import { tokenHash } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+
+/** Letters and digits of names that people type. */
+export const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+/** A random text of these letters. */
+export const randomText = (length: number, letters = `${lowerCase}ABCDEFGHIJKLMNOPQRSTUVWXYZ`): string =>
+  Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
+
+/** Makes an account of the study with a token for an app. `clock`: seconds since the epoch. */
+export async function enrolMember(
+  { studies }: Pick<Store, 'studies'>,
+  study: StudyRecord,
+  subgroup: string,
+  kind: 'study' | AppId,
+  clock: () => number,
+) {
+  const joinName = joinNameOf(study);
+  for (;;) {
+    const now = clock();
+    const token = kind === 'study' ? `nrelop_${joinName}_${subgroup}_${randomText(32)}` : newToken();
+    const email = `${study.name}_${subgroup}_${randomText(8, lowerCase)}`;
+    const record = { hash: tokenHash(token), created_ts: now, expires_ts: null, kind };
+    const result = await studies.enrol({ study: joinName, subgroup, email, token: record, now, byOperator: true });
+    if (!('enrolled' in result)) continue; // the name is taken
+    return { user_email: result.enrolled.user_email, uuid: result.enrolled.uuid, token };
+  }
+}

@@ -1,0 +1,50 @@
+// The last day of a user with trips, and why a day may have none.
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { counted } from '../log/text.ts';
+import { keys } from '../model/keys.ts';
+import { addDays, localDay } from '../model/time.ts';
+import type { UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+
+/** Local days, both included. */
+export interface DayRange {
+  from: string;
+  to: string;
+}
+
+const daysBack = 31;
+
+/** Finds the last local day on which a trip begins; today, in UTC, if there is none. */
+export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {
+  const { end_ts } = await correctedTrips(store).summary(userId);
+  const to = addDays(localDay(end_ts ?? now, 'UTC'), end_ts === null ? 0 : 1);
+  const records = await correctedTrips(store).byDay(userId, { from: addDays(to, -daysBack), to });
+  const day = records.at(-1)?.day ?? localDay(end_ts ?? now, 'UTC');
+  return { from: day, to: day };
+}
+
+/** Says why a day may be empty, and what to do. */
+export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
+  const waiting = await store.usercache.summary(uuid);
+  if (waiting.count > 0) {
+    return `${counted(waiting.count, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
+  }
+  const { count, start_ts, end_ts } = await correctedTrips(store).summary(uuid);
+  const located = await findLastLocationDay(store, uuid);
+  if (start_ts === null || end_ts === null) {
+    if (located === null) return `${user_email} has no trips yet; has the phone pushed?`;
+    return `${user_email} has locations up to ${located}, but no trip that has certainly ended: later data decide`;
+  }
+  const last = localDay(end_ts, 'UTC');
+  const isDraft = located !== null && located > last;
+  const draft = isDraft ? `; the locations up to ${located} are a draft: later data decide` : '';
+  return `${user_email} has ${counted(count, 'trip')} from ${localDay(start_ts, 'UTC')} to ${last}${draft}`;
+}
+
+async function findLastLocationDay(store: Store, userId: string): Promise<string | null> {
+  const series = await store.timeseries.summary(userId);
+  const times = series.flatMap(({ key, last_ts }) =>
+    last_ts !== null && (key === keys.location || key === keys.filteredLocation) ? [last_ts] : [],
+  );
+  return times.length === 0 ? null : localDay(Math.max(...times), 'UTC');
+}
