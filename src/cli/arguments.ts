@@ -13,7 +13,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** A day as it was asked for, such as `today`: which one it is depends on whose day is meant. */
+/** A day as it was asked for, such as `today`: the date depends on the person's zone. */
 export interface DayAsked {
   asked: string;
 }
@@ -40,10 +40,10 @@ export const daysArgument =
     throw new InvalidArgumentError(`Expected a day or a range of days A..B, each as ${dayForms}.`);
   };
 
-/** The day that is meant where clocks show the time of `zone`. */
+/** The date of the day in `zone`. */
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
-/** The day that is meant for a person: today is that of the zone of their last trip; without trips, of the host. */
+/** The date for a person: today is that of the zone of their last trip; without trips, of the host. */
 export async function dayMeant(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
   const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);

@@ -37,14 +37,14 @@ export const audited: ReadonlySet<string> = new Set([
 ]);
 
 /** Flags that say how much a command did. Texts that people type freely are not among them. */
-const toldFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
+const notedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
 /** Notes the command that ran, with its outcome. That it cannot be noted fails no command, and is said. */
 export async function noteAct(context: CommandContext, command: Command, code: number): Promise<void> {
   const action = nameOf(command);
   const options = command.opts<Record<string, unknown>>();
   if (!audited.has(action) || options.dryRun === true) return;
-  const how = toldFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
+  const how = notedFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
   const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
   const act = {
     ts: context.now(),
@@ -63,17 +63,18 @@ export async function noteAct(context: CommandContext, command: Command, code: n
 const nameOf = (command: Command): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-const flagText = (name: string, value: unknown): string => (value === true ? `--${name}` : `--${name} ${told(value)}`);
+const flagText = (name: string, value: unknown): string =>
+  value === true ? `--${name}` : `--${name} ${valueText(value)}`;
 
 /** Days as they were asked for: which day `today` was follows from the time of the act and the person's zone. */
-function told(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };
   if (asked !== undefined || from === undefined || to === undefined) return asked ?? String(value);
   return from.asked === to.asked ? from.asked : `${from.asked}..${to.asked}`;
 }
 
-/** The account of the host; of somebody who became another one with sudo, both. */
+/** The account of the host; after sudo, both accounts. */
 function whoAmI({ env }: CommandContext): string {
   const by = env.SUDO_USER;
   let own: string;

@@ -192,7 +192,7 @@ async function openLogOf(
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
   const uuid = nameOrUuid.toLowerCase();
-  // The UUID first: somebody may have the UUID of another user as their name.
+  // The UUID first: a user may have the UUID of another user as their name.
   const user =
     (isUuid(uuid) ? await store.users.byUuid(uuid) : null) ??
     (await store.users.byEmail(nameOrUuid)) ??
@@ -213,7 +213,7 @@ async function* namesIn(store: Store): AsyncGenerator<string> {
 }
 
 /**
- * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program as usual: somebody at a terminal is in a
+ * Aborts at the first SIGINT or SIGTERM. A second SIGINT ends the program as usual: the user of a terminal is in a
  * hurry. A second SIGTERM does not: stopping a server with workers signals each of them twice.
  */
 function abortOnSignals(abort: AbortController): () => void {

@@ -1,4 +1,4 @@
-// What somebody may have meant who mistyped a name.
+// The nearest name to a mistyped one.
 
 /** Letters that may be wrong, left out or too many. */
 const mostWrong = 2;

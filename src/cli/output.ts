@@ -13,7 +13,7 @@ export interface Sink {
   columns?: number;
 }
 
-/** Shows on a terminal that work goes on. */
+/** Shows on a terminal that work continues. */
 export interface Progress {
   update(text: string): void;
 }

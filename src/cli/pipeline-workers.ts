@@ -77,7 +77,7 @@ export function workerPool(context: CommandContext, words: readonly string[]): W
 }
 
 function startWorker(context: CommandContext, words: readonly string[]): Worker {
-  // Settings travel as variables: everybody on the host can see arguments, and an address may hold a password.
+  // Settings travel as variables: all accounts of the host can see arguments, and an address may hold a password.
   const { store, logDir } = context.config();
   const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
   const child = fork(program, ['pipeline', '--all', '--worker', ...words], {

@@ -21,7 +21,7 @@ export function withWhom(command: Command): Command {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
-/** Adds the flags but `--all`, for a command that should not meet everybody by accident. */
+/** Adds the flags but `--all`, for a command that should not choose all users by accident. */
 export function withUsersOrStudy(command: Command): Command {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
@@ -33,7 +33,7 @@ export function withUsersOrStudy(command: Command): Command {
 
 /**
  * The users that the flags choose. Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does
- * not exist or that nobody has joined.
+ * not exist or without members.
  */
 export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;

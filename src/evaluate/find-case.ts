@@ -30,7 +30,7 @@ const reaches = [1, 0.1];
 
 type Day = Pick<BundleSource, 'day' | 'range' | 'trips'>;
 
-/** A case, and how its trips differ from those of the day. */
+/** A case, and how its trips differ from the trips of the day. */
 export interface FoundCase {
   bundle: Bundle;
   differences: TripDifference[];

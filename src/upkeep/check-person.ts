@@ -71,7 +71,7 @@ export async function findGap(store: Store, user: UserRecord, day: string, hostZ
     ? 'to switch tracking on'
     : 'to set location to "always" and to switch the battery saver off';
   return {
-    why: `${day}, times of ${zone}: ${texts.join('; ')}. Trips of that time cannot be told, and no command brings them back.`,
+    why: `${day}, times of ${zone}: ${texts.join('; ')}. Trips of that time are unknown, and no command brings them back.`,
     next: `ask ${quotedName(user.user_email)} ${words}; see what is known: mobility explain --user ${quotedName(user.user_email)} --day ${day}`,
   };
 }

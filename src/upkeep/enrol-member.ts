@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
 /** Letters and digits of names that people type. */
 export const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** A random text of these letters. */
+/** A random text of the given letters. */
 export const randomText = (length: number, letters = `${lowerCase}ABCDEFGHIJKLMNOPQRSTUVWXYZ`): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 

@@ -27,5 +27,5 @@ export function totalOf(counts: Record<Collection, number>): number {
 
 /** Overwrites what removed rows leave in the files of the store, also after an erasure that was killed. */
 export async function wipeTraces(store: Store): Promise<void> {
-  await store.erase('00000000-0000-0000-0000-000000000000'); // nobody
+  await store.erase('00000000-0000-0000-0000-000000000000'); // no user has it
 }

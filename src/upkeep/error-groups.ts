@@ -5,7 +5,7 @@ import { everyError } from '../store/paging.ts';
 import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
 import { platformOf } from './recover-user.ts';
 
-/** Which errors are meant; a field that is left out chooses all. */
+/** Chooses errors; a field that is left out chooses all. */
 export interface ErrorFilter {
   key?: string;
   reason?: string;

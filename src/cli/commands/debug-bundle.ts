@@ -1,4 +1,4 @@
-// `mobility debug-bundle`: a day as a case for whoever maintains the program, without anything of the person.
+// `mobility debug-bundle`: a day as a case for the maintainers of the program, without personal data.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -201,7 +201,7 @@ async function exportFiles(
 
 /**
  * Writes files about people; if rows of some are damaged, once more without them: a table holds all of a user or
- * nothing. Throws the error of the first of them if nobody else is left.
+ * nothing. Throws the error of the first of them if no other is left.
  */
 async function withoutDamaged<T>(
   people: FolderExport['people'],

@@ -151,7 +151,7 @@ async function importAll(
   return outcomeOf(report, parts, options);
 }
 
-/** The user meant by a name: a registered user, or a person whom each source names. */
+/** The user with a name: a registered user, or a person whom each source names. */
 async function whomMeant(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };

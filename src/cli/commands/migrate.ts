@@ -1,4 +1,4 @@
-// `mobility migrate`: everything of everybody from one store to another, whatever their engines.
+// `mobility migrate`: all data from one store to another, whatever their engines.
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { folderIn, withoutCredentials } from '../../model/address.ts';

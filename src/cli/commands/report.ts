@@ -1,4 +1,4 @@
-// `mobility report`: figures of all users that reveal nobody.
+// `mobility report`: figures of all users that reveal no person.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import { type DisclosedCell, usualLeast } from '../../figures/disclose.ts';

@@ -130,7 +130,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
     if (options.askedErasure && typeof person.figures.profile.erasure_asked_ts !== 'number') continue;
     if (silent === undefined || ['silent', 'without_locations'].includes(person.state)) people.push(person);
   }
-  // Those who need somebody first, of each state the longest first.
+  // The states that need attention first, and in each state the longest first.
   const order = [...troubles, 'stopped', 'in_order'];
   people.sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || (a.since ?? 0) - (b.since ?? 0));
   const listed: ListedUser[] = [];
@@ -143,7 +143,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
   context.output.note(counted(listed.length, 'user'));
 }
 
-/** True for somebody who joined since then, or of whom nothing was ever stored, if that is asked for. */
+/** True for a user who joined since then, or who never pushed, if the flags ask for it. */
 function isOfWave({ joined_ts, sent_ts }: UserRecord, { joinedSince, neverPushed }: ListOptions): boolean {
   const isLate = joinedSince === undefined || (joined_ts !== undefined && joined_ts >= joinedSince);
   return isLate && (!neverPushed || sent_ts === undefined);
