@@ -148,11 +148,6 @@ it('unobserved time is counted between two times only', () => {
     { from: 600, to: 1200, kind: 'staying', reason: null },
     { from: 1200, to: 1800, kind: 'unobserved', reason: 'silent' },
   ];
-  const within = [
-    [0, 1800],
-    [300, 1300],
-    [600, 1200],
-    [-900, -300],
-  ].map(([from, to]) => unobservedWithin({ spans }, from!, to!));
-  expect(within).toEqual([1200, 400, 0, 0]);
+  expect(unobservedWithin({ spans }, 300, 1300)).toBe(400);
+  expect(unobservedWithin({ spans }, -900, -300)).toBe(0);
 });

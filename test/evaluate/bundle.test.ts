@@ -139,3 +139,17 @@ it('a trip of a case is the same within 0.5 % of its length, at least 1 m, and w
   expect([1, 1.1].map((later) => isAlike(trip(20), trip(20, later)))).toEqual([true, false]);
   expect(differencesOf([trip(20)], [trip(20), trip(20)], 0).map((one) => one.isAlike)).toEqual([true, false]);
 });
+
+it('a case lies farther away than 100 km and twice the size of the day', () => {
+  // Of each try: the latitude, north and the longitude, the last as part of a full turn. 0.01 of it are 240 km.
+  const tries = [0.5, 0.5, 0, 0.5, 0.5, 0.01];
+  const random = (): number => tries.shift() ?? 0.5;
+  const data = { ts: 1_711_868_400, accuracy: 5, altitude: 0, loc_time: 1, fmt_time: '' };
+  const entries = [0, 1, 2].map((i): Entry => {
+    const metadata = { key: 'background/location', platform: 'android', write_ts: data.ts + i, time_zone: zone };
+    return { metadata, data: { ...data, ...home, longitude: home.longitude + 2 * i, ts: data.ts + i } };
+  });
+  const range = dayRange(day, zone);
+  const { put } = bundleOf({ entries, day, range, trips: [], now: 1_720_000_000, random, reach: 0 });
+  expect(distance(home, put.phone_to_server[0]!.data as unknown as LatLon)).toBeGreaterThan(1_000_000);
+});

@@ -46,6 +46,7 @@ export function findTests(use: Use): void {
         same(await find(user, { time, from: 2, to: 3 }), [fix(2)]);
         same(await find(user, { time, from: 2 }), [fix(2), fix(3), fix(3.000001)]);
         same(await find(user, { time, to: 3 }), [fix(1), fix(2)]);
+        same(await find(user, { time, within: [{ from: 3.000001, to: 4 }] }), [fix(3.000001)]);
         same(await find(user, { time, to: 3, descending: true }), [fix(2), fix(1)]);
         same(await find(user, { time, from: 2, to: 2 }), []);
         same(await find(user, { time, from: 3, to: 1 }), []);
