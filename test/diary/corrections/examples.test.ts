@@ -25,8 +25,6 @@ const at = (east: number): Position => [spot(east).longitude, spot(east).latitud
 const eastOf = ([longitude]: Position): number =>
   Math.round(((longitude - origin.longitude) / (spot(1000).longitude - origin.longitude)) * 100) * 10;
 
-const startsOfDay = [0, 7200, 14_400];
-
 /** `start-end s, m, from > to, modes`, then stops, names of places, and an invented chain time. Unseen time first. */
 function rowOf({ trip, untracked, chain_ts }: TripRecord): string {
   const chainTime = Math.round((chain_ts - t0) * 10) / 10;
@@ -158,7 +156,7 @@ it.each<[string, object[], string[]]>([
     [`${first} to A`, 'dropped 7200', `unseen 6967.5-7852.5 6000 > 12000; ${third} from C`],
   ],
 ])('a trip %s', async (title, corrections, rows) => {
-  const user = await userWith(startsOfDay);
+  const user = await userWith([0, 7200, 14_400]);
   await put(
     store,
     user,
