@@ -15,7 +15,7 @@ import type { Truth } from './cases.ts';
 import { turnAbout } from './rotate.ts';
 
 const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)];
-const location = locationFields.filter((name) => name !== 'altitude'); // no trip depends on it, and it tells of a place
+const location = locationFields.filter((name) => name !== 'altitude'); // no trip depends on it, and it may identify a place
 
 /** The keys that trips follow from, and of each the fields of the payload that pass. */
 const passing: Record<string, readonly string[]> = {
@@ -102,7 +102,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
 
 type TimesOf = Pick<Trip, 'start_ts' | 'end_ts'>;
 
-/** What an entry says to the analysis; null: nothing, it was set aside. */
+/** An entry reduced to what the analysis reads; null: it was rejected. */
 function meaning(entry: Entry): Entry | null {
   const fields = passing[entry.metadata.key];
   if (fields === undefined) return null;
@@ -172,7 +172,9 @@ function weeksBack(times: readonly number[], zones: readonly string[], now: numb
   throw new MobilityError('MOBILITY_USAGE', 'expected other weeks in which the clocks change alike, found none');
 }
 
-/** How far a trip of a case is from that of the diary, s and m; `isAlike`: within 1 s and 0.5 %, modes the same. */
+/**
+ * Differences between a trip of a case and the diary's trip, s and m; `isAlike`: within 1 s and 0.5 %, modes the same.
+ */
 export interface TripDifference {
   most_s: number;
   metres: number;

@@ -28,7 +28,7 @@ export interface TrueSection {
   end_ts: number;
 }
 
-/** What really happened, as somebody wrote it down. */
+/** The truth, as the participants logged it. */
 export interface Truth {
   platform: string;
   /** How the phone sampled. */
@@ -93,7 +93,7 @@ export function readCase(folder: string, name: string): RecordedCase {
 const motionKeys = [keys.activity, keys.motionActivity];
 
 /**
- * What the analysis reads of pushed entries; of two with one identity the later stands. Entries that do not convert are
+ * What the analysis reads of pushed entries; of two with one identity the later counts. Entries that do not convert are
  * left out.
  */
 export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {

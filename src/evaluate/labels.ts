@@ -1,4 +1,4 @@
-// How right the modes of the diary are by what people said of their trips, by mode, with the uncertainty of few labels.
+// Scores the modes of the diary against labels, by mode, with the uncertainty of few labels.
 import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readInputs } from '../diary/labels/read-inputs.ts';
 import { keys } from '../model/keys.ts';
@@ -68,7 +68,7 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   return { ...report, all: scoreOf(compared), modes: Object.fromEntries(scores) };
 }
 
-/** m of the diary's ways by mode, and of these times their probability. */
+/** m by mode of the diary, and the sum of m times probability. */
 type Ways = Map<ModeClass, { metres: number; said: number }>;
 
 interface Label {

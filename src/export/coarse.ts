@@ -42,8 +42,8 @@ const isHidden = (at: LatLon, { stays, size }: StayCells): boolean =>
   stays.some(({ middle }) => !isFarNorth(at, middle, 1.5 * size) && distance(at, middle) < 1.5 * size);
 
 /**
- * The visible part of a trip: its sections, lengths, times and those of its places end where its line does. A trip
- * without a visible part has no sections, and begins and ends at the full hour before its start, but not before
+ * The visible part of a trip: its sections, lengths and times, and the times of its places, end where its line does. A
+ * trip without a visible part has no sections, and begins and ends at the full hour before its start, but not before
  * `notBefore`.
  */
 export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): ShownTrip {

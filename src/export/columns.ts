@@ -131,7 +131,7 @@ export const tables: Record<Kind, readonly Column[]> = {
   locations: [
     ...user,
     column('location_id', 'text', 'id of the location, which stays as later data come'),
-    column('location_name', 'text', 'name that somebody gave it; empty if nobody did'),
+    column('location_name', 'text', 'name given by a person; empty without one'),
     column('stays', 'integer', 'stays there in the exported days'),
     column(
       'home',
@@ -161,7 +161,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('key', 'text', 'kind of label, such as manual/mode_confirm'),
     column('label', 'text', 'text of the label; empty for surveys'),
     ...times('start of the labelled trip or place', 'end of the labelled trip or place'),
-    column('written_at', 'instant', 'time at which the participant wrote the label, UTC'),
+    column('written_at', 'instant', 'time when the participant wrote the label, UTC'),
     column('data', 'json', 'label as the app sent it'),
   ],
   days: [
@@ -179,7 +179,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column(
       'silent_s',
       'number',
-      'seconds of which nothing is known, and which were not off: the phone told nothing, or not where it was',
+      'seconds not observed while the phone was not off: it sent nothing, or no location',
       's',
     ),
     column(
@@ -205,7 +205,7 @@ export const tables: Record<Kind, readonly Column[]> = {
   entries: [
     ...user,
     column('key', 'text', 'kind of entry, such as background/location'),
-    column('written_at', 'instant', 'time at which the phone wrote the entry, UTC'),
+    column('written_at', 'instant', 'time when the phone wrote the entry, UTC'),
     column('occurred_at', 'instant', 'time that the entry describes, UTC; empty if it describes none'),
     column('time_zone', 'text', 'IANA zone of the phone'),
     column('platform', 'text', 'android, ios or other'),

@@ -37,7 +37,7 @@ function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; n
     open.push(
       `the cells themselves: a cell of ${coarse} m in which few people live or work`,
       `visible ways and their times, more than ${1.5 * coarse} m away from every cell with stays of the person`,
-      'persons whose ways or times somebody knows from other data, such as another export of the same people',
+      'people whose paths or times are known from other data, such as another export of the same people',
     );
   }
   return { protected: hidden, not_protected: open };
@@ -70,7 +70,7 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 
 /**
  * The manifest as text. A file of JSON lines without a row is not in it: nothing in the file says that it is a table.
- * `versions`: those of the analysis (code and models) that made the trips, several where some people wait for their
+ * `versions`: versions of the analysis (code and models) that made the trips, several where some people wait for their
  * next run. Keys are named under our names, and if all days are there: an id may point to a row of a day that is not.
  */
 export function dataPackage(

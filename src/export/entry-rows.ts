@@ -22,9 +22,9 @@ const daysAtOnce = 31;
 export type ExportedEntry = Entry & { received_ts: number };
 
 /**
- * Entries as pushed, each identity once: first those of the timeseries, by `write_ts`, then those that wait when it
- * begins. A run may move these meanwhile, and a phone may push one of them again: its newest content is given. Their
- * identities are in memory.
+ * Entries as pushed, each identity once: first entries of the timeseries, by `write_ts`, then entries that are pending
+ * when it begins. A run may move these meanwhile, and a phone may push one of them again: its newest content is given.
+ * Their identities are in memory.
  */
 export async function* entryRows(
   store: Store,
@@ -71,7 +71,7 @@ async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection
 }
 
 /**
- * The local day of what an entry tells, in the zone of the phone; null where it tells neither time nor zone that is
+ * The local day of an entry, in the zone of the phone; null if it has neither a time nor a zone that is
  * one.
  */
 function dayOf({ metadata, data }: Entry): string | null {
@@ -85,7 +85,7 @@ function within(day: string | null, { from, to }: Days): boolean {
   return day !== null && (from === undefined || day >= from) && (to === undefined || day <= to);
 }
 
-/** Errors by id: the entry as pushed, why and when it was set aside. */
+/** Errors by id: the entry as pushed, why and when it was rejected. */
 export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow> {
   return everyError(store, userId, { limit: pageSize });
 }

@@ -66,13 +66,13 @@ export class DamagedPeople extends Error {
 
 /**
  * Writes one file a kind and `datapackage.json`; returns what was written. Throws `DamagedPeople` when it has come to
- * everybody: then the files hold some rows of these people, and there is no `datapackage.json`.
+ * everybody: then the files hold some rows of the damaged people, and there is no `datapackage.json`.
  */
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
   const damaged: Damaged = new Map();
   const sound = new Set<string>();
   const versions = new Set<string>();
-  // The ids of the store are hashes of exact times: somebody could compute them for all times around a coarse one.
+  // The ids of the store are hashes of exact times: an attacker could compute them for all times around a coarse one.
   const idKey = options.pseudonymKey ?? (options.coarse === undefined ? undefined : randomUUID());
   const format = formats[options.format];
   const makeWriter = await format.open();
@@ -114,8 +114,8 @@ type KeyedExport = TableExport & { idKey: string | undefined };
 type Damaged = Map<string, { user: UserRecord; error: MobilityError }>;
 
 /**
- * Rows of a kind of all people. `damaged` and `sound`: told whose rows can be read, and whose cannot; `versions`: by
- * which analyses.
+ * Rows of a kind of all people. `damaged` and `sound` are called with people whose rows cannot and can be read;
+ * `versions`: by which analyses.
  */
 async function* batches(
   options: KeyedExport,

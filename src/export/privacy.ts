@@ -36,8 +36,8 @@ const rowIds: readonly string[] = [
 
 /**
  * Replaces the ids in rows by others, which join the tables in the same way, and leaves out names of places. The ids of
- * the store are hashes of the UUID and a time, and that of a person's first place of the UUID alone: somebody with a
- * list of UUIDs could compute them.
+ * the store are hashes of the UUID and a time, and the id of a person's first place is a hash of the UUID alone: an
+ * attacker with a list of UUIDs could compute them.
  */
 export function idsUnderPseudonym(key: string): (row: Row) => Row {
   const last = new Map<string, { id: string; replaced: string }>(); // rows in a row name the same trip

@@ -28,7 +28,7 @@ export interface Source {
   store: Store;
   person: Person;
   days: Days;
-  /** Only entries of these keys, for the kind `entries`. */
+  /** Keys of the entries to export, for the kind `entries`. */
   keys?: readonly string[];
   /** m; stays are moved to the middle of cells of this size, and the ways around them are left out. */
   coarse?: number;

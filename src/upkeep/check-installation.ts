@@ -32,7 +32,7 @@ const clockSlack = 30;
 /** Days after which a backup is missing. */
 const backupDays = 7;
 
-/** Checks the installation. `url`: the address at which phones reach the server, through its proxy. */
+/** Checks the installation. `url`: the address of the server for phones, through its proxy. */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
   const config = host.config();
   const checks = [

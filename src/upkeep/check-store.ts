@@ -55,7 +55,7 @@ export async function checkStore(address: string, options: CheckOptions = {}): P
   });
 }
 
-/** Checks all rows, or those of one user. */
+/** Checks all rows, or the rows of one user. */
 export async function checkRows(engine: Engine, options: CheckOptions = {}): Promise<CheckReport> {
   const report: CheckReport = { findings: [], rows: 0, complete: false };
   const { userId, sumsOnly = false, signal, onProgress } = options;

@@ -45,8 +45,8 @@ export interface CopiedUser {
   user_id: string;
   user_email: string;
   /**
-   * `same`: nothing was to do. `differs`: the target has other data, and may not lose them. `busy`: somebody holds the
-   * lease at the source. `failed`: see `message`.
+   * `same`: both were equal. `differs`: the target has other data, and may not lose them. `busy`: another process holds
+   * the lease at the source. `failed`: see `message`.
    */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
@@ -104,7 +104,7 @@ export async function copyPerson(from: string, to: string, userId: string): Prom
   );
 }
 
-/** Stands in for a store that does not exist. */
+/** An engine without rows, for a store that does not exist. */
 const withoutRows = (address: string): Engine =>
   ({ address, read: (work) => work({ find: async () => [], total: async () => 0 }) }) as Pick<
     Engine,
@@ -112,8 +112,9 @@ const withoutRows = (address: string): Engine =>
   > as Engine;
 
 /**
- * Copies everybody. Interrupted at any moment, a repetition goes on: rows that are there already are not written again.
- * The source is not changed. Throws `MOBILITY_USER_EXISTS` when the target has other people and may not have them.
+ * Copies everybody. Interrupted at any moment, a repetition continues: rows that are there already are not written
+ * again. The source is not changed. Throws `MOBILITY_USER_EXISTS` when the target has other people and may not have
+ * them.
  */
 export async function copyStore(from: Engine, to: Engine, options: CopyOptions): Promise<CopyReport> {
   const started = options.now();
@@ -203,7 +204,7 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
   return result;
 }
 
-/** Registers the person at the target as one whose rows are still arriving: nobody else writes them. */
+/** Registers the person at the target as one whose rows are still arriving: no other process writes them. */
 async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | null): Promise<void> {
   await to.write(there === null ? null : person.uuid, async (rows) => {
     await rows.put(people, [person]);
@@ -217,7 +218,7 @@ async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | n
 
 interface Difference {
   table: AnyTable;
-  /** Keys of rows that the target lacks or has with other content, and of those that only the target has. */
+  /** Keys of rows that the target lacks or has with other content, and of rows that only the target has. */
   write: AnyRow[];
   remove: AnyRow[];
 }

@@ -46,7 +46,7 @@ function refusal(from: Engine, to: Engine, found: readonly PersonRow[], { overwr
     : 'name another target, erase them there with --overwrite --erase-missing --yes';
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
-    `expected no other users at ${to.address} than those of ${from.address}, found ${found.length}: ${namesOf(found)}; ` +
+    `expected at ${to.address} only users whom ${from.address} has, found ${found.length}: ${namesOf(found)}; ` +
       `${next}, or allow both to be together there with --merge`,
   );
 }

@@ -43,9 +43,9 @@ export interface RecoverReport {
 const pageSize = 1000;
 
 /**
- * Takes back every error of the user that intake and converters accept now, and moves it to the timeseries. An error
+ * Recovers every error of the user that intake and converters accept now, and moves it to the timeseries. An error
  * that would fail again stays where it is. Interrupted at any moment an entry is in one place at least, and the next
- * run goes on. Throws `MOBILITY_LEASE_HELD` when a pipeline run has the user.
+ * run continues. Throws `MOBILITY_LEASE_HELD` when a pipeline run has the user.
  */
 export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
   const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };

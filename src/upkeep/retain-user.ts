@@ -12,7 +12,7 @@ import { everyLink } from '../store/paging.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { removeErrors } from './recover-user.ts';
 
-/** Which old data go: what phones sensed, the trips and what people said of them, or both. */
+/** Which old data go: what phones sensed, the trips with their labels, or both. */
 export const retentions = ['raw', 'days', 'both'] as const;
 
 /** What goes, and how the pipeline runs before. */
@@ -28,7 +28,9 @@ export interface RetainReport {
   entries: number;
   errors: number;
   links: number;
-  /** Data times below which nothing of what was to go is left, s since the epoch; null: the user has no old trips. */
+  /**
+   * Data times below which no data that had to be removed are left, s since the epoch; null: the user has no old trips.
+   */
   raw_before: number | null;
   days_before: number | null;
 }

@@ -48,7 +48,7 @@ export interface StoreStatus {
     waiting: number;
     /** People whose trips are of another version of the analysis; the next run derives them again. */
     outdated: number;
-    /** The days of these people that it derives. */
+    /** Days that it derives again for them. */
     outdated_days: number;
     at_work: { user_email: string; owner: string; expires_ts: number }[];
   };
