@@ -119,7 +119,7 @@ function pathPoint(
 }
 
 /**
- * Somebody is at the place from the beginning to the end, and still. A visit within a visit tells nothing new of it.
+ * A visit: at the place from the beginning to the end, without movement. A visit within a visit adds nothing.
  */
 function* visitFound(
   { hierarchyLevel, topCandidate }: JsonObject,
@@ -169,7 +169,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
     if (found === null || ts === null) yield { left: 'an activity that is not known' };
     else yield { of: null, entry: motionEntry(ts, found.type, origin, found.percent) };
   } else {
-    yield { left: 'a signal that tells no place, such as a scan for networks' };
+    yield { left: 'a signal without a place, such as a scan for networks' };
   }
 }
 

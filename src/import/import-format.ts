@@ -22,7 +22,7 @@ export type Found =
   | { of: Owner; entry: Pushed; received_ts?: number }
   /** What a mapper could not make an entry of, with its reason. */
   | { of: Owner; unusable: UnusableEntry }
-  /** An entry that another service set aside, with its history. */
+  /** An entry that another service rejected, with its history. */
   | { of: Owner; error: ErrorRow }
   /** A person to register even without entries. */
   | { of: SourcePerson; person: true }
@@ -31,10 +31,10 @@ export type Found =
   | { of: Owner; document: Document }
   /** Left behind, because it is derived and the pipeline derives it again. */
   | { left: string }
-  /** Set aside without an owner, or where it is nothing at all: the reason. */
+  /** Rejected without an owner, or unreadable: the reason. */
   | { unread: string };
 
-/** How files are to be read, where they do not say it themselves. */
+/** How files are read, where they do not say it themselves. */
 export interface FileReading {
   /** IANA zone of times that have no offset. */
   zone?: string | undefined;
@@ -44,7 +44,7 @@ export interface FileReading {
 
 /** What a reader is given. */
 export interface SourceReadOptions extends FileReading {
-  /** Told of bytes of the disk as they are read. */
+  /** Called with the number of bytes read from disk. */
   onBytes(count: number): void;
 }
 
@@ -56,7 +56,7 @@ export interface Part {
   /** The name for people: the path, or the address without credentials. */
   name: string;
   format: string;
-  /** Bytes on disk, for progress; null where nobody knows. */
+  /** Bytes on disk, for progress; null if unknown. */
   size: number | null;
   names: Naming;
   read(options: SourceReadOptions): AsyncIterable<Found>;
@@ -66,7 +66,7 @@ export interface Part {
 export interface FileFormat {
   /** What `--format` takes. */
   name: string;
-  /** Default: nobody. */
+  /** Default: `nobody`. */
   names?: Naming | ((file: SourceFile) => Naming);
   /** True for a file that begins as this format does. Its name counts only where the content cannot tell. */
   recognises(file: SourceFile, reading: FileReading): boolean | Promise<boolean>;
@@ -76,7 +76,7 @@ export interface FileFormat {
 /** A format of folders that are one whole. */
 export interface FolderFormat {
   name: string;
-  /** Default: nobody. */
+  /** Default: `nobody`. */
   names?: Naming;
   recognises(folder: SourceFolder): boolean;
   /** Files of the folder that are read. */

@@ -89,7 +89,7 @@ function checkOnePerson(parts: readonly Part[]): void {
   if (second === undefined) return;
   throw new MobilityError(
     'MOBILITY_USAGE',
-    `expected trajectories of one person, found those of ${folders.size}: import ${first}, ${second} and so on one by one, ` +
+    `expected trajectories of one person, found ${folders.size}: import ${first}, ${second} and so on one by one, ` +
       'each with its own --user',
   );
 }

@@ -39,7 +39,7 @@ export interface ImportReport extends ImportCounts {
   parts: PartReport[];
   /** Every user who got data. `registered`: the import registered them. */
   users: (Pick<UserRecord, 'uuid' | 'user_email'> & ImportCounts & { registered: boolean })[];
-  /** True when a signal ended it: the same import goes on. */
+  /** True when a signal ended it: the same import continues. */
   interrupted: boolean;
 }
 
@@ -49,11 +49,11 @@ export interface ImportedFor {
   name: string;
   /** The registered user; null if not registered yet. */
   user: UserRecord | null;
-  /** True: somebody who is not registered is, with the first thing of theirs. */
+  /** True: registers unknown people with the first entry of theirs. */
   create?: boolean;
 }
 
-/** Where an import stores, and whom it tells. */
+/** Where an import stores, and whom it informs. */
 export interface ImportOptions {
   store: Store;
   /** Seconds since the epoch. */
@@ -67,7 +67,7 @@ export interface ImportOptions {
   /** Reads and counts, and stores nothing. */
   dryRun?: boolean;
   signal?: AbortSignal;
-  /** Told now and then: the part, its share that is read (0 to 1, null where nobody knows), and the counts so far. */
+  /** Called now and then with the part, its share that is read (0 to 1; null: unknown), and the counts so far. */
   onProgress?(part: Part, share: number | null, counts: ImportCounts): void;
 }
 
@@ -139,7 +139,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
         owner ??= found.of?.uuid;
         if (found.of !== null && found.of.uuid !== owner && part.names === 'uuids' && options.whom !== null) {
           throw new SourceBroken(
-            `expected entries of one person, to be those of ${options.whom.name}, found a second UUID: ` +
+            `expected entries of one person, ${options.whom.name}, found a second UUID: ` +
               'leave out --user to import each person as a user of their own',
           );
         }
@@ -161,7 +161,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
   tell();
 }
 
-/** The users of one import, each with what waits to be stored. */
+/** The users of one import, each with pending things. */
 class People {
   readonly #options: ImportOptions;
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
@@ -231,7 +231,7 @@ async function register(
   { uuid, user_email: name = uuid, update_ts }: SourcePerson,
   { store, now, dryRun }: ImportOptions,
 ): Promise<{ user: Pick<UserRecord, 'uuid' | 'user_email'>; registered: boolean }> {
-  const user_email = isUserName(name) ? name : uuid; // nobody could log in with it
+  const user_email = isUserName(name) ? name : uuid; // it could not log in
   const known = await store.users.byUuid(uuid);
   if (known !== null) return { user: known, registered: false };
   const namesake = await store.users.byEmail(user_email);
@@ -239,7 +239,7 @@ async function register(
     throw new MobilityError(
       'MOBILITY_USER_EXISTS',
       `${user_email} has the UUID ${uuid} in the source and ${namesake.uuid} in ${store.address}: ` +
-        'two people cannot be told apart; import into another store, or with --user for a user whom you choose',
+        'two people cannot be distinguished; import into another store, or with --user for a user whom you choose',
     );
   }
   if (dryRun) return { user: { uuid, user_email }, registered: true };
@@ -308,7 +308,7 @@ class Recipient {
     return taken;
   }
 
-  /** Stores what waits. */
+  /** Stores the pending things. */
   async flush(report: PartReport): Promise<void> {
     const batch = this.#batch;
     const receipts = this.#receipts;

@@ -18,7 +18,7 @@ export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Foun
   if (last !== null) yield { of: null, entry: endAt(last) };
 }
 
-/** Seconds since the epoch; a location without a time is set aside, so that it ends nothing. */
+/** Seconds since the epoch; a location without a time is rejected, so it ends nothing. */
 const timeOf = ({ data }: Entry): number => (typeof data.ts === 'number' ? data.ts : -Infinity);
 
 function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {

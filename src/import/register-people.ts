@@ -47,7 +47,7 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
   return report;
 }
 
-/** The rows up to the first mistake of CSV, which goes to the report: nobody knows where the next record begins. */
+/** The rows up to the first mistake of CSV, which goes to the report: the next record has no known begin. */
 function rowsOf(csv: string, report: UsersReport): Row[] {
   let mistake: (Error & { records?: number }) | undefined;
   const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
@@ -102,7 +102,7 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
 }
 
 /**
- * The form in which a name is registered. Throws `MOBILITY_USAGE` for what can be nobody's name, also for a UUID that
+ * The form in which a name is registered. Throws `MOBILITY_USAGE` for what cannot be a name, also for a UUID that
  * is not the user's own: commands take names and UUIDs, and would mean another person.
  */
 export function checkedName(text: string, uuid = ''): string {

@@ -18,7 +18,7 @@ export interface SourceFile {
   /** The first bytes, unpacked. */
   readonly head: Buffer;
   /**
-   * Its bytes, unpacked. `onBytes` is told how many bytes of the disk were read. Throws `SourceBroken` where it breaks
+   * Its bytes, unpacked. `onBytes` is called with the bytes read from disk. Throws `SourceBroken` where it breaks
    * off or cannot be read.
    */
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;

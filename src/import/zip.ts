@@ -21,7 +21,7 @@ const maxUnpackedBytes = 64 * 1024 ** 3;
 const maxRatio = 200;
 const freeBytes = 16 * 1024 * 1024;
 
-/** True if the first bytes of a file are those of an archive. */
+/** True if a file begins as an archive. */
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
 
 /**

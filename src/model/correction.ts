@@ -1,9 +1,11 @@
-// What somebody states about a day, as an entry says it: the analysis stays as it is, and readers see the correction.
+// A statement about a day, as an entry: the analysis stays as it is, and readers see the correction.
 import type { Position } from './trip.ts';
 
-/** `ts`: a time within what is meant. `start_ts` to `end_ts`: a stretch of time. Seconds since the epoch. */
+/**
+ * `ts`: a time within the trip, section or stay. `start_ts` to `end_ts`: a stretch of time. Seconds since the epoch.
+ */
 export type Correction =
-  /** Entries of the time are not analysed: all, or those of a platform or program, or those pushed with a token. */
+  /** Entries of the time are not analysed: all, or entries of a platform or program, or entries pushed with a token. */
   | ({ kind: 'set_aside'; source?: string; token_id?: string } & Stretch)
   /** The section at `ts` was of this mode. */
   | { kind: 'mode'; ts: number; mode: string }

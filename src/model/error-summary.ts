@@ -1,24 +1,24 @@
-// An entry that was set aside.
+// A rejected entry.
 import type { Identity } from './entry.ts';
 import type { JsonValue } from './json.ts';
 
 /**
- * The reason of what a converter set aside by failing: a fault of the program. All other reasons are judgements of
+ * The reason if a converter failed: a fault of the program. All other reasons are judgements of
  * intake or of a converter about what was pushed.
  */
 export const faultReason = 'conversion_failed';
 
-/** An entry that was set aside, with the reason. */
+/** A rejected entry, with the reason. */
 export interface ErrorRow {
   /** Derived from the identity, or from the content of an unusable entry. */
   id: string;
   /** Exactly as pushed (times in seconds). */
   entry: JsonValue;
-  /** null for something unusable, of which none could be told. */
+  /** null for an unusable entry without one. */
   identity: Identity | null;
   reason: string;
   message: string;
-  /** When it was first and last set aside, seconds since the epoch. */
+  /** When it was first and last rejected, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
   /** How often it failed. */

@@ -33,7 +33,7 @@ export interface ModeRow {
   /** Further names in the usual sets of labels. */
   labels?: readonly string[];
   class: ModeClass;
-  /** m/s, default 90: on average over 500 m or more nobody is faster in this mode (physical limit, by hand). */
+  /** m/s, default 90: the greatest average over 500 m or more in this mode (physical limit, by hand). */
   fastest?: number;
   /** Column of the table `days` that sums its distance. Default: `other_m`. */
   column?: 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m';
@@ -304,7 +304,7 @@ export function plainMode(sensedMode: string): string {
 /** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
 export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
 
-/** m/s: nobody is faster on average over 500 m or more in this `sensed_mode`. */
+/** m/s: the greatest average over 500 m or more in this `sensed_mode`. */
 export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.fastest ?? 90;
 
 /** The column of `days` that sums the distance of a mode with this plain name. */

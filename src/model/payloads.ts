@@ -43,7 +43,7 @@ export interface LocationPayload extends LocalTimeFields {
 export interface MotionActivityPayload extends LocalTimeFields {
   /** A code of `motionTypes`. */
   type: number;
-  /** Percent, 0 to 100; iOS: 50, 75 or 100, null when it used another word, absent when it said nothing. */
+  /** Percent, 0 to 100; iOS: 50, 75 or 100, null when it used another word, absent if it sent none. */
   confidence?: number | null;
   /** iOS: `low`, `medium` or `high`. */
   confidence_level?: string;

@@ -6,7 +6,7 @@ import type { Carry, LastSeen, Silence } from './trip.ts';
 export interface Exclusion {
   start_ts: number;
   end_ts: number;
-  /** Only those of a platform or program; absent: of all. */
+  /** Only entries of a platform or program; absent: of all. */
   source?: string;
   /** Only those pushed with the token of this id. */
   token_id?: string;
@@ -14,7 +14,7 @@ export interface Exclusion {
 
 /** What was removed because it was old (`mobility retain`). Links up to `chain_ts` are never derived again. */
 export interface Retained {
-  /** The last link that is final, and with what the analysis goes on behind it. */
+  /** The last link that is final, and the state with which the analysis continues after it. */
   chain_ts: number;
   carry: Carry;
   /** Data times below which sensed entries, and days, were removed, s since the epoch; null: none were. */
@@ -36,9 +36,9 @@ export interface PipelineState {
   complete_lost: boolean;
   /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
-  /** The first location, the silences behind the last trip, and what the phone said last; null before the first run. */
+  /** The first location, the gaps after the last trip, and the phone's last event; null before the first run. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
-  /** What was set aside when trips were derived. */
+  /** What was excluded when trips were derived. */
   set_aside: readonly Exclusion[];
   /** null: nothing was removed. */
   retained: Retained | null;

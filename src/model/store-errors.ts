@@ -20,7 +20,7 @@ export function userExists(found: string): MobilityError {
   );
 }
 
-/** Rows are written about registered users only, and of those about none whose erasure has begun. */
+/** Rows are written about registered users only, and about none whose erasure has begun. */
 export function notAdmitted(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_UNKNOWN',

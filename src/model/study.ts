@@ -33,7 +33,7 @@ export interface StudySettings {
 
 /** A study as the store keeps it. */
 export interface StudyRecord extends StudySettings {
-  /** Times that somebody joined, also those who have left. */
+  /** How often people joined, including people who left. */
   joins: number;
 }
 
@@ -43,7 +43,7 @@ export const joinNameOf = ({ join_names }: StudySettings): string => join_names.
 /** The subgroup of studies without subgroups. */
 export const defaultSubgroup = 'default';
 
-/** True for a name that a study, or with capitals a subgroup, can have: it stands between underscores in a token. */
+/** True for a name that a study, or with capitals a subgroup, can have: a token has it between underscores. */
 export function isStudyName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name);
 }
@@ -76,7 +76,7 @@ export function readStudyToken(token: string): StudyToken | null {
   return new RegExp(`^[A-Za-z0-9]{${leastRandom},128}$`).test(random) ? { study, subgroup } : null;
 }
 
-/** Why somebody cannot join. */
+/** Why a person cannot join. */
 export type JoinRefusal = 'no_study' | 'closed' | 'list_only' | 'no_subgroup' | 'hour_full' | 'all_full';
 
 /** A person who wants to join a study. */
@@ -103,7 +103,7 @@ export type EnrolResult =
   | { refused: JoinRefusal | 'erased' | 'name_taken' | 'token_taken' };
 
 /**
- * Why a study does not admit somebody by `name` to `subgroup`; null: it does, within its limits. `byOperator`: an
+ * Why a study does not admit a person by `name` to `subgroup`; null: it does, within its limits. `byOperator`: an
  * operator makes the token, also for a closed study.
  */
 export function joinRefusal(
@@ -121,14 +121,14 @@ export function joinRefusal(
 export const joinWindow = 3600;
 
 /**
- * s after which the account of somebody who joined and sent nothing expires: a phone pushes every hour that it is on.
+ * s after which the account of a person who joined and sent nothing expires: a phone pushes every hour that it is on.
  */
 export const idleLife = 7 * 86_400;
 
 /** s from its first entries on for which an account that joined by itself has small limits. */
 const trialLength = 3 * 86_400;
 
-/** True for somebody who joined a study by its link and has not sent data for some days yet. */
+/** True for a person who joined a study by its link and has not sent data for some days yet. */
 export function isNewMember({ joined_ts, sent_ts }: UserRecord, now: number): boolean {
   return joined_ts !== undefined && (sent_ts === undefined || now < sent_ts + trialLength);
 }
@@ -141,7 +141,7 @@ export interface MemberCount {
   never_pushed: number;
 }
 
-/** Nobody is counted yet. */
+/** Before the first join. */
 export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
 
 /** Counts a member. */

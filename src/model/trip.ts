@@ -17,7 +17,7 @@ export interface Place {
   ending_trip: string | null;
   /** How the place was found: the segmentation method. */
   source: string;
-  /** What somebody calls the place; absent: nobody said. */
+  /** A name given by a person; absent: none. */
   name?: string;
 }
 
@@ -87,7 +87,7 @@ export interface Stop {
   source: string;
 }
 
-/** Movement between two places, cleaned: its start and end are those of the stay before and after. */
+/** Movement between two places, cleaned: it starts and ends at the stays before and after. */
 export interface Trip {
   id: string;
   raw_trip: string;
@@ -107,7 +107,7 @@ export interface Trip {
   distance: number;
   start_place: Place;
   end_place: Place;
-  /** In order of time; between two neighbours stands the stop of the same index. */
+  /** In order of time; the stop of the same index lies between two neighbours. */
   sections: Section[];
   stops: Stop[];
   /** Absent in trips of version 1. */
@@ -127,7 +127,7 @@ export interface TripEvidence {
   ended_by: string;
   /** Why it was not joined with the next trip; absent: no trip followed soon. */
   parted_by?: string;
-  /** Stops at which the journey went on, and why. */
+  /** Stops that did not end the journey, and why. */
   waits?: { start_ts: number; end_ts: number; reason: string }[];
   /** True for a phone at rest that seemed to move. */
   phantom?: true;
@@ -137,11 +137,11 @@ export interface TripEvidence {
 
 /** The state with which a segmenter continues. */
 export interface Resume {
-  /** Segmentation goes on at this location's `ts`: the location itself is the predecessor of the next one. */
+  /** Segmentation continues at this location's `ts`: the location itself is the predecessor of the next one. */
   resume_ts: number;
   /** True when that location itself starts the next trip. */
   started: boolean;
-  /** Times of locations before it that were left out as strays, as far back as the analysis looks; absent: none. */
+  /** Times of locations before it that were removed as outliers, as far back as the analysis looks; absent: none. */
   left_out?: number[];
 }
 
@@ -161,7 +161,7 @@ export interface Silence {
   inferred?: true;
 }
 
-/** What the phone last said about itself. */
+/** The phone's last event and location. */
 export interface LastSeen {
   ts: number;
   /** `waits`: it is at rest and waits for the user to leave. `error`: it must not, or cannot, measure. */
@@ -178,13 +178,13 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** First and last of the latest readings of movement on end since the last location; absent: none came. */
   moving?: { from: number; to: number };
-  /** Since when it told of movement and not where, up to its next location; absent: it did not. */
+  /** Since when it reported movement without a location, up to its next location; absent: it did not. */
   unlocated?: number;
 }
 
 /** The state that the analysis needs after one link to derive the next. */
 export interface Carry extends Resume {
-  /** What the phone said up to `resume_ts`. */
+  /** The phone's last event up to `resume_ts`. */
   seen?: LastSeen;
   /** Silences since the link before; within a run only, where none follows yet. */
   silences?: Silence[];
@@ -231,7 +231,9 @@ export interface TripRecord {
   trip: Trip | null;
   /** Untracked time right before the link; null: none. */
   untracked: Untracked | null;
-  /** Silences that end after the `resume_ts` of the link before and not after that of this link; absent: none. */
+  /**
+   * Silences that end after the `resume_ts` of the link before and not after `resume_ts` of this link; absent: none.
+   */
   silences?: Silence[];
   carry: Carry;
 }

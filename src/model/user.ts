@@ -76,7 +76,7 @@ export function stoppedSince(tokens: readonly TokenRecord[], now: number): numbe
 /** s; the last use of a token is recorded to the hour, so that calls of every minute write nothing. */
 export const useStep = 3600;
 
-/** The part of a token's hash by which it is listed, revoked and logged; nobody can log in with it. */
+/** The part of a token's hash by which it is listed, revoked and logged; it does not log in. */
 export const tokenId = (hash: string): string => hash.slice(0, 8);
 
 /**
@@ -101,7 +101,7 @@ export function userNameOf(text: string): string {
   return /^[^\s@]+@[^\s@]+$/u.test(name) ? name.toLowerCase() : name;
 }
 
-/** A name as it can be shown: characters that nobody sees are written out. Older stores may hold some. */
+/** A name as it can be shown: invisible characters are written out. Older stores may hold some. */
 export function shownName(name: string): string {
   return name.replace(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,

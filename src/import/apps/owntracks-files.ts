@@ -36,5 +36,5 @@ function messageIn(line: string): string | null {
 export function* mappedFound({ entries, unusable, passedOver }: Mapped): Generator<Found> {
   for (const entry of entries) yield { of: null, entry };
   for (const one of unusable) yield { of: null, unusable: one };
-  for (let i = 0; i < passedOver; i++) yield { left: 'a message that tells nothing about travel' };
+  for (let i = 0; i < passedOver; i++) yield { left: 'a message without travel' };
 }

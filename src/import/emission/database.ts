@@ -1,4 +1,4 @@
-// The collections of an e-mission server -> things found: people, profiles, what was set aside, the long term and what
+// The collections of an e-mission server -> things found: people, profiles, rejected entries, the long term and what
 // waits.
 import type { JsonObject } from '../../model/json.ts';
 import type { Found, SourcePerson } from '../import-format.ts';
@@ -27,8 +27,8 @@ export function isCollectionName(name: string): name is CollectionName {
 }
 
 /**
- * Reads collections in an order in which each may follow: people first, then what was set aside (put again, so that it
- * is tried again), then what is long term, then what waits. Of entries there twice the last counts, in the order of
+ * Reads collections in an order in which each may follow: people first, then rejected entries (put again, so that each
+ * is tried again), then the long term, then pending entries. Of entries there twice the last counts, in the order of
  * `open`.
  */
 export async function* readDatabase(

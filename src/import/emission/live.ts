@@ -20,7 +20,7 @@ const databaseOf = (client: MongoClient, address: string): Db => client.db(datab
 
 /**
  * A part that reads from a server. It only reads, and may run beside the server that writes. Throws `MOBILITY_USAGE`
- * when nobody answers there, or no collection of e-mission is in the database.
+ * when no server answers there, or no collection of e-mission is in the database.
  */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);

@@ -38,7 +38,7 @@ const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byt
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
 /**
- * Cuts a JSON file into elements without parsing it: each is parsed by whoever takes it, so that one that is no JSON
+ * Cuts a JSON file into elements without parsing it: the caller parses each, so that one that is no JSON
  * costs only itself. Memory is bounded by `maxElementBytes`. Throws `SourceBroken` where the file ends early or is no
  * JSON list or object.
  */

@@ -22,8 +22,8 @@ export type JsonRecord =
 const textOfLine = (line: string): string | null => (line.trim() === '' ? null : line);
 
 /**
- * The records of a file. `isRecord` tells lines of records, and a record over several lines, from a value that holds
- * lists of them; without it, there are lists only. `textOf`: as `textOfLine`.
+ * The records of a file. `isRecord` distinguishes lines of records, and a record over several lines, from a value that
+ * holds lists of them; without it, there are lists only. `textOf`: as `textOfLine`.
  */
 export async function* jsonRecords(
   file: SourceFile,
@@ -77,6 +77,6 @@ function jsonIn(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    return undefined; // told without a piece of it, which may say where somebody was
+    return undefined; // reported without a piece of it, which may contain a place
   }
 }

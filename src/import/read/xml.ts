@@ -59,7 +59,7 @@ export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: strin
     text = '';
   };
   parser.onerror = (error) => {
-    // Its message goes on over several lines, with a piece of the text.
+    // Its message has several lines, with a piece of the text.
     throw broken(parser, (error.message.split('\n')[0] ?? '').toLowerCase());
   };
   let decoder: InstanceType<typeof TextDecoder> | null = null;

@@ -66,7 +66,7 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
 export const isFix = ({ time, lat, lon }: Fields): boolean =>
   time !== undefined && lat !== undefined && lon !== undefined;
 
-/** A fix where something else tells the place or the time, such as the geometry of a feature. */
+/** A fix where something else gives the place or the time, such as the geometry of a feature. */
 export interface Spot {
   longitude: JsonValue | undefined;
   latitude: JsonValue | undefined;
@@ -130,7 +130,7 @@ function timeOf(record: JsonObject, { time, date }: Fields): JsonValue | undefin
   return isOfDay && date ? `${record[date.name]} ${value.trim()}` : value;
 }
 
-/** A source whose times lack an offset, and nobody named their zone. */
+/** A source whose times lack an offset and whose zone was not named. */
 export class ZoneMissing extends SourceBroken {
   constructor() {
     super(

@@ -26,7 +26,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
     }
     const { value, of, where } = record;
     if (!isJsonObject(value) || !isRecord(value)) {
-      // Lists of other things stand beside those of points.
+      // Lists of other things lie beside lists of points.
       if (of === null || of === 'features') yield { unread: `expected a feature or a point with a time at ${where}` };
       continue;
     }
@@ -40,7 +40,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
 
 /**
  * The places of a feature: each of a line with a time for each of its points; else its first at the begin and, if an
- * end is told, its last at the end. Empty where the geometry is none that people travel along.
+ * end is told, its last at the end. Empty for a geometry that is no path.
  */
 function spotsOf({ geometry, temporalGeometry }: JsonObject, properties: JsonObject): (Spot | undefined)[] {
   const shape = isJsonObject(geometry) ? geometry : temporalGeometry;
