@@ -80,7 +80,9 @@ export function dataPackage(
 ): string {
   const tables = written.filter(({ format, rows }) => format.ending !== 'jsonl' || rows > 0);
   const hasKeys = isWhole && treatment.names === null;
-  const keysAmong = hasKeys ? new Set(tables.map(({ kind }) => kind)) : null;
+  // The columns of a feature are below `properties`, where no key of a manifest finds them.
+  const flat = tables.filter((table) => !isFeatureFile(table));
+  const keysAmong = hasKeys ? new Set(flat.map(({ kind }) => kind)) : null;
   const value = {
     $schema: 'https://datapackage.org/profiles/2.0/datapackage.json',
     name: 'mobility-export',
@@ -100,6 +102,10 @@ const featureFields = [
   { name: 'properties', type: 'object', description: 'the other columns of the row' },
 ];
 
+/** True for JSON lines of features. */
+const isFeatureFile = ({ format, columns }: { format: { ending: string }; columns: readonly Column[] }): boolean =>
+  format.ending === 'jsonl' && isFeature(columns);
+
 function resource(
   { kind, path, format: { ending, mediaType }, columns, rows, bytes, sha256 }: WrittenTable,
   keysAmong: ReadonlySet<Kind> | null,
@@ -116,7 +122,8 @@ function resource(
   };
   const describeRows = (): object => {
     if (geometry === undefined) return { count: rows, columns: fields };
-    if (ending === 'jsonl' && isFeature(columns)) return { rows, columns: fields, schema: { fields: featureFields } };
+    if (isFeatureFile({ format: { ending }, columns }))
+      return { rows, columns: fields, schema: { fields: featureFields } };
     return { rows, schema: { fields, ...keys, ...(ending === 'csv' && { missingValues: [''] }) } };
   };
   return {

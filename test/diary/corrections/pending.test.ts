@@ -52,8 +52,8 @@ it('only the pipeline, the upkeep of the store and cases for maintainers read th
   const files = (await readdir(root, { recursive: true })).filter((name) => name.endsWith('.ts'));
   const readers = files.filter((name) => /\bstore\.trips\b/.test(readFileSync(join(root, name), 'utf8')));
   const rooms = new Set(readers.map((name) => name.replace(/\/[^/]*$/, '')));
-  expect([...rooms].sort()).toEqual(['cli/commands', 'diary/corrections', 'pipeline', 'upkeep']);
-  expect(readers.filter((name) => name.startsWith('cli'))).toEqual(['cli/commands/debug-bundle.ts']);
+  expect([...rooms].sort()).toEqual(['diary/corrections', 'evaluate', 'pipeline', 'upkeep']);
+  expect(readers.filter((name) => name.startsWith('evaluate'))).toEqual(['evaluate/find-case.ts']);
 });
 
 describe('corrections of an invented life', () => {
