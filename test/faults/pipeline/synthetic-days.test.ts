@@ -140,9 +140,9 @@ describe('a phone that was off', () => {
     expect(trips(chain)[1]!.start_place.id).toBe(trips(chain)[0]!.end_place.id);
   });
 
-  it('overnight and turns up elsewhere: untracked time', async () => {
+  it('overnight and turns up elsewhere: untracked from its last event at the place', async () => {
     const chain = await lived(...pushedRide(android, 0, 0), ...pushedRide(android, 14 * hour, 16_000));
-    expect(chain[1]!.untracked).toMatchObject({ start_ts: trips(chain)[0]!.end_ts, end_ts: t0 + 14 * hour });
+    expect(chain[1]!.untracked).toMatchObject({ start_ts: t0 + 1210, end_ts: t0 + 14 * hour });
   });
 
   it('and booted amid a trip: two trips, and the way between them untracked', async () => {
