@@ -3,7 +3,7 @@ import { parse } from 'csv-parse';
 import type { Entry } from 'yauzl';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { GtfsRow, GtfsTables } from '../transit/build-index.ts';
-import { zippedFile } from './source.ts';
+import { openSourceFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { zipEntries } from './zip.ts';
 
@@ -24,6 +24,7 @@ const tables = [
 
 /** The tables in a zip. Throws `MOBILITY_USAGE` if it is no archive of a feed. */
 export async function openGtfs(path: string): Promise<GtfsTables> {
+  await openSourceFile(path);
   const found = new Map((await gtfsFiles(path)).map((entry) => [tableOf(entry.fileName)!, entry]));
   return {
     async *rows(table) {

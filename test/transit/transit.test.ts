@@ -1,5 +1,6 @@
 // Transit feeds: what an index keeps of one, and what it says of rides.
 import { expect, it } from 'vitest';
+import { readFeed } from '../../src/import/add-feed.ts';
 import { buildIndex } from '../../src/transit/build-index.ts';
 import { formatIndex, kindOfType, parseIndex } from '../../src/transit/feed-index.ts';
 import { type LocalTime, matchRide, noEvidence } from '../../src/transit/match-ride.ts';
@@ -178,6 +179,17 @@ it.each([
   ['no days', { calendar: '' }, /days of service/],
 ])('refuses a feed with %s, with a sentence', async (_, changes, message) => {
   await expect(buildIndex('x', tablesOf(townFeed(changes)))).rejects.toThrow(message);
+});
+
+it.each([
+  ['/no/such/feed.zip', /no such file/],
+  [import.meta.dirname, /expected a file .* found a folder/],
+  [import.meta.filename, /expected a ZIP archive/],
+])('names what is wrong with %s', async (path, message) => {
+  await expect(readFeed(path, 0)).rejects.toMatchObject({
+    code: 'MOBILITY_USAGE',
+    message: expect.stringMatching(message),
+  });
 });
 
 it('extended route types have the kind of their family', () => {
