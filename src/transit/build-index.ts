@@ -7,7 +7,7 @@
 
 import type { LatLon } from '../model/geo/distance.ts';
 import { MobilityError } from '../model/mobility-error.ts';
-import { type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
+import { dayType, type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
 import { simplify } from './line.ts';
 
 /** A row of a table by the names of its columns; a missing column is absent. */
@@ -329,9 +329,6 @@ function hoursOf(group: readonly Trip[], isUntimed: boolean): [number, number, n
   }
   return hours;
 }
-
-/** Index in `hours` of a day of the week, Monday 0. */
-const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
 
 async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Promise<Map<string, number[]>> {
   const found = new Map<string, { sequence: number; latitude: number; longitude: number }[]>();

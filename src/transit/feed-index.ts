@@ -35,6 +35,9 @@ export interface TransitPattern {
   trips: number;
 }
 
+/** Index in `hours` of a day of the week, Monday 0. */
+export const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
+
 /** A transit feed as the analysis reads it: a few per cent of the size of its files. */
 export interface FeedIndex {
   /** SHA-256 of the zip, in hex. */

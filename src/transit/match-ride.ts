@@ -8,7 +8,7 @@
 // has nothing to do with it. The parts and their constants were measured on recorded rides, see docs/transit.md.
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
-import { railKinds, type TransitKind } from './feed-index.ts';
+import { dayType, railKinds, type TransitKind } from './feed-index.ts';
 import { Plane, type Polyline } from './line.ts';
 import { feedAge, feedsOfDay, type NearStop, type NetworkPattern, type TransitNetwork } from './network.ts';
 
@@ -240,7 +240,7 @@ function timeScore(seconds: number, pattern: NetworkPattern, from: number, to: n
 /** True if a trip of the pattern is under way within an hour. */
 function isRunning({ feed, hours }: NetworkPattern, localTime: LocalTime): boolean {
   const { hour, weekday } = localTime(feed.zone);
-  const bits = hours[weekday < 5 ? 0 : weekday === 5 ? 1 : 2];
+  const bits = hours[dayType(weekday)];
   return [hour, (hour + 1) % 24, (hour + 23) % 24].some((one) => (bits & (1 << one)) !== 0);
 }
 

@@ -25,6 +25,7 @@ export interface NetworkPattern extends TransitPattern {
 /** A pattern's way on a plane of metres. */
 export interface PatternWay {
   line: Polyline;
+  plane: Plane;
   /** Where on the line each stop is. */
   stops: readonly LinePlace[];
   /** Edges of the line on which the feed does not say how the vehicle goes. */
@@ -92,7 +93,7 @@ export class TransitNetwork {
     isUsed: (pattern: NetworkPattern) => boolean,
   ): { line: Polyline; plane: Plane }[] {
     const box = boxOf(track);
-    const shapes = new Map<unknown, PatternWay & { plane: Plane }>();
+    const shapes = new Map<unknown, PatternWay>();
     for (const pattern of this.patterns) {
       const { feed, shape, line } = pattern;
       if (shape < 0 || (line.kind !== 'subway' && line.kind !== 'rail') || shapes.has(feed.shapes[shape])) continue;
@@ -103,9 +104,9 @@ export class TransitNetwork {
   }
 
   /** The way of a pattern; made once. Each pattern has a plane of its own, around its first stop. */
-  wayOf(pattern: NetworkPattern): PatternWay & { plane: Plane } {
+  wayOf(pattern: NetworkPattern): PatternWay {
     const known = this.#ways.get(pattern.number);
-    if (known !== undefined) return known as PatternWay & { plane: Plane };
+    if (known !== undefined) return known;
     const way = makeWay(pattern);
     this.#ways.set(pattern.number, way);
     return way;
@@ -147,7 +148,7 @@ const isIn = ({ south, north, west, east }: Box, { latitude, longitude }: LatLon
 const cellOf = ({ latitude, longitude }: LatLon): string =>
   `${Math.floor(latitude / cellDegrees)}:${Math.floor(longitude / cellDegrees)}`;
 
-function makeWay(pattern: NetworkPattern): PatternWay & { plane: Plane } {
+function makeWay(pattern: NetworkPattern): PatternWay {
   const { feed, shape } = pattern;
   const stops = pattern.stops.map((stop) => feed.stops[stop]!);
   const plane = new Plane(stops[0]!);

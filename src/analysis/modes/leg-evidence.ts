@@ -154,13 +154,13 @@ function measureLeg(track: Track, cells: Cells, leg: Leg) {
   const km = track.metresBetween(leg.start, leg.end) / 1000;
   const average = (1000 * km) / seconds;
   const fastest = fastestSpeed(track, leg);
-  const { covered, halts } = haltsIn(track, leg);
+  const { covered, halts } = findHalts(track, leg);
   const own = [1, leg.state === cellStates.walk ? 1 : 0, leg.state === cellStates.cycle ? 1 : 0];
   for (const share of movingShares(leg, cells)) own.push(log(share, 0.01, 1));
   const shape = [
     covered,
     covered * log(turnPerKm(track, leg) / 0.6, 0.25, 10),
-    covered * log(halts / Math.max(km, 0.3), 0.1, 10),
+    covered * log(halts.length / Math.max(km, 0.3), 0.1, 10),
     gapShare(track, leg),
     log(average / 8, 0.05, 10),
     log(fastest / 12, 0.05, 10),
@@ -290,11 +290,12 @@ function gapShare(track: Track, { start, end }: Leg): number {
 }
 
 /** s between locations up to which halts are visible, m/s below which a vehicle halts, and s of the shortest halt */
-export const halting = { gap: 45, speed: 1.5, least: 10 };
+const halting = { gap: 45, speed: 1.5, least: 10 };
 
-/** Share of a leg's time in which halts are visible, and their number. */
-function haltsIn(track: Track, { start, end }: Leg): { covered: number; halts: number } {
-  let [seen, halts, standing] = [0, 0, 0];
+/** Indexes of the last fix of each halt of a leg, and the share of its time in which halts are visible. */
+export function findHalts(track: Track, { start, end }: Leg): { covered: number; halts: number[] } {
+  const halts: number[] = [];
+  let [seen, standing] = [0, 0];
   const last = Math.min(track.firstAfter(end), track.ts.length - 1);
   for (let i = Math.max(1, track.firstAfter(start)); i <= last; i += 1) {
     const seconds = track.ts[i]! - track.ts[i - 1]!;
@@ -302,7 +303,7 @@ function haltsIn(track: Track, { start, end }: Leg): { covered: number; halts: n
     if (seconds <= halting.gap) seen += seconds;
     if (slow) standing += seconds;
     else {
-      if (standing >= halting.least) halts += 1;
+      if (standing >= halting.least) halts.push(i - 1);
       standing = 0;
     }
   }
