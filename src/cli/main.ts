@@ -81,7 +81,7 @@ const commandGroups: Readonly<Record<string, Partial<Record<keyof typeof loaders
     users: 'register and list users, and manage their tokens',
   },
   Research: {
-    evaluate: 'score the analysis over recorded days whose truth is known, or by what users said of their trips',
+    evaluate: 'score the analysis on recorded days with known truth, or by labels of users',
     export: 'write trips, sections, places, points, days, labels and entries to files for other programs',
     report: 'report trips, kilometres and minutes of all users, without figures that reveal a person',
   },

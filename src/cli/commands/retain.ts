@@ -26,7 +26,7 @@ export function retainCommand(context: CommandContext): Command {
   return withWhom(new Command('retain'))
     .requiredOption('--older-than <age>', 'an age of 30 days or more: 90d, 26w, 18mo, 2y', ageArgument(context))
     .addOption(
-      new Option('--what <what>', 'raw: what phones sensed; days: trips and what people said of them; both')
+      new Option('--what <what>', 'raw: what phones sensed; days: trips with their labels; both')
         .choices(retentions)
         .makeOptionMandatory(),
     )

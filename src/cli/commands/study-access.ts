@@ -80,7 +80,7 @@ export function newLinkCommand(context: CommandContext): Command {
   return new Command('new-link')
     .description('replace the link of a study: the one before admits nobody new, members stay')
     .argument('<name>', 'name of the study')
-    .option('--as <name>', 'name that stands in the new link; default: the name of the study and 8 random characters')
+    .option('--as <name>', 'name in the new link; default: the name of the study and 8 random characters')
     .addHelpText('after', '\nExample:\n  mobility study new-link sunny')
     .action(context.run((name: string, { as }: { as?: string }) => replaceLink(context, name, as)));
 }

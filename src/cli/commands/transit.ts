@@ -75,7 +75,7 @@ function listCommand(context: CommandContext): Command {
 
 function checkCommand(context: CommandContext): Command {
   return new Command('check')
-    .description('list feeds that ended, and agencies with several feeds')
+    .description('list feeds that ended')
     .addHelpText('after', '\nExample:\n  mobility transit check')
     .action(
       context.run(async () => {
