@@ -15,7 +15,8 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       setupFiles: ['test/support/cpu-of-file.ts', 'test/support/seed.ts', 'test/support/temp-folders.ts'],
-      // Ends what hangs, and claims nothing about speed: the machine may be busy. The names of what runs then are printed.
+      // Ends what hangs, and claims nothing about speed: the machine may be busy. The names of what runs then are
+      // printed.
       testTimeout: mode === 'full' ? 600_000 : 300_000,
       hookTimeout: 300_000,
       pool: 'forks',

@@ -11,13 +11,13 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 const most: Record<string, number> = {
   analysis: 0,
   cli: 58,
-  diary: 5,
+  diary: 0,
   emission: 13,
   evaluate: 0,
   export: 0,
   figures: 11,
-  import: 8,
-  intake: 16,
+  import: 0,
+  intake: 0,
   log: 0,
   model: 3,
   pipeline: 0,
@@ -25,7 +25,7 @@ const most: Record<string, number> = {
   simulate: 2,
   store: 0,
   top: 4,
-  transit: 1,
+  transit: 0,
   upkeep: 0,
   util: 0,
   web: 0,
@@ -44,7 +44,7 @@ it.each(Object.keys(found).sort())('%s has no more private words than before', (
 });
 
 it('private words are found in comments and texts, not in names', () => {
-  const source = `/** What waits. */ const told = 'nobody'; // goes
+  const source = `/** What waits. */ const told = 'none'; // goes
     throw new Error(\`\${told} is to wait, said \${told}\`); // It stands.
 `;
   expect(privateWords(source).sort()).toEqual(['What waits', 'is to wait', 'said', 'stands']);

@@ -49,7 +49,7 @@ export interface SourceReadOptions extends FileReading {
 }
 
 /** How a source says whose its entries are: by names and UUIDs, by UUIDs alone, or not at all. */
-export type Naming = 'people' | 'uuids' | 'nobody';
+export type Naming = 'people' | 'uuids' | 'none';
 
 /** Something to import: a file, a folder that is one whole, or a database. */
 export interface Part {
@@ -66,7 +66,7 @@ export interface Part {
 export interface FileFormat {
   /** What `--format` takes. */
   name: string;
-  /** Default: `nobody`. */
+  /** Default: `none`. */
   names?: Naming | ((file: SourceFile) => Naming);
   /** True for a file that begins as this format does. Its name counts only where the content cannot tell. */
   recognises(file: SourceFile, reading: FileReading): boolean | Promise<boolean>;
@@ -76,7 +76,7 @@ export interface FileFormat {
 /** A format of folders that are one whole. */
 export interface FolderFormat {
   name: string;
-  /** Default: `nobody`. */
+  /** Default: `none`. */
   names?: Naming;
   recognises(folder: SourceFolder): boolean;
   /** Files of the folder that are read. */

@@ -73,7 +73,7 @@ export async function findParts(
       `expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source)}; ` +
       'see docs/import.md, or name the format with --format';
     if (sources.length === 1) throw new MobilityError('MOBILITY_USAGE', `${source}: ${text}`);
-    found.parts.push(brokenPart(source, new SourceBroken(text))); // the other sources go on
+    found.parts.push(brokenPart(source, new SourceBroken(text))); // the other sources are read
   }
   return found;
 }
@@ -136,7 +136,7 @@ const brokenPart = (name: string, error: SourceBroken): Part => ({
   name,
   format: 'zip',
   size: 0,
-  names: 'nobody',
+  names: 'none',
   read: () => {
     throw error;
   },
@@ -146,7 +146,7 @@ async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: 
   const { format, reading, found } = look;
   for (const one of fileFormats) {
     if (format === undefined ? !(await one.recognises(file, reading)) : one.name !== format) continue;
-    const { names = 'nobody' } = one;
+    const { names = 'none' } = one;
     const { path: name, size } = file;
     found.parts.push({
       name,
@@ -171,7 +171,7 @@ async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<P
     name: folder.path,
     format: format.name,
     size,
-    names: format.names ?? 'nobody',
+    names: format.names ?? 'none',
     read: (options) => format.read(folder, options),
   };
 }

@@ -88,9 +88,8 @@ const lengthOf = (pushed: Pushed): number =>
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 });
 
 /**
- * Imports sources one after the other. What is there already is known and stays as it is, so that an interrupted import
- * is simply repeated. A source that breaks off is a problem of its own: what it gave before is stored, and the others
- * go on.
+ * Imports sources one after the other. Entries that the store has stay as they are, so that an interrupted import is
+ * simply repeated. Of a source that breaks off, what was read before is stored; the other sources are imported.
  */
 export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {
   const people = new People(options);
@@ -247,7 +246,7 @@ async function register(
   return { user, registered: true };
 }
 
-/** What waits in memory, of all users. */
+/** Entries of all users in memory that are not stored yet. */
 interface Waiting {
   entries: number;
   length: number;

@@ -25,8 +25,8 @@ const atOnce = 64; // registrations that share the store's commits
 
 /**
  * Registers the people of a CSV text with the header `user_email,uuid,token` (the last two optional, other columns
- * ignored). A mistake of CSV, such as a stray quote, fails its line and ends the text. Throws `MOBILITY_USAGE` for a
- * text without that header.
+ * ignored). A mistake of CSV, such as a quote in the middle of a field, fails its line and ends the text. Throws
+ * `MOBILITY_USAGE` for a text without that header.
  */
 export async function importUsers(store: Store, csv: string, now: number): Promise<UsersReport> {
   const report: UsersReport = { added: 0, present: 0, failed: [] };

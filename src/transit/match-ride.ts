@@ -319,7 +319,7 @@ function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
 
 type Point = { x: number; y: number; ts: number };
 
-/** Metres of the way for which a location stands: half of the way to its neighbours, as far as that was seen. */
+/** Metres of the way that a location represents: half of the way to each neighbour, as far as that was seen. */
 function seenMetres(points: readonly Point[], at: number): number {
   const part = (from: Point | undefined, to: Point | undefined): number =>
     from === undefined || to === undefined || to.ts - from.ts > seenGap

@@ -1,4 +1,5 @@
-// Measures test files: with MOBILITY_TEST_CPU=FILE, each adds a line `<its CPU seconds, child processes too> <name>` to it.
+// Measures test files: with MOBILITY_TEST_CPU=FILE, each adds a line `<its CPU seconds, child processes too> <name>` to
+// it.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { afterAll, expect } from 'vitest';

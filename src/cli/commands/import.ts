@@ -88,7 +88,7 @@ async function run(context: CommandContext, sources: readonly string[], options:
   if (unknown !== undefined)
     throw usageError(`expected --columns to name some of ${columnNames.join(', ')}, found ${JSON.stringify(unknown)}`);
   const { parts, passedOver } = await findParts(sources, options.format, { zone, columns });
-  const nameless = parts.find(({ names }) => names === 'nobody');
+  const nameless = parts.find(({ names }) => names === 'none');
   if (nameless !== undefined && options.user === undefined) {
     throw usageError(`${nameless.name} (${nameless.format}) does not name its user: add --user NAME`);
   }

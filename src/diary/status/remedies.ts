@@ -27,7 +27,7 @@ interface Facts extends PersonFigures {
   since: string;
   /** When the phone called last, as a time with its age. */
   called: string;
-  /** Rejected entries, for any reason, and those of them that failed in a converter. */
+  /** Rejected entries: for any reason, and because a converter failed. */
   rejected: number;
   faults: number;
   shown: Shown;
@@ -94,11 +94,11 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     next: 'a proxy may refuse large bodies: mobility doctor --url https://…',
   }),
   nothing_stored: ({ name, rejected }) => ({
-    detail: `${counted(rejected, 'entry is', 'entries are')} set aside.`,
+    detail: `${counted(rejected, 'entry is', 'entries are')} rejected.`,
     next: `mobility errors --user ${name}`,
   }),
   clock_ahead: ({ name, waiting, shown }) => {
-    const next = `ask ${name} to set date and time of the phone to automatic; no run can take what waits before`;
+    const next = `ask ${name} to set date and time of the phone to automatic; no run can take the waiting entries before`;
     const { next_due_ts: due, ahead } = waiting;
     if (due === null) return { next };
     return {
@@ -114,12 +114,12 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     detail: String(last_error),
     // Free disk space is needed first: no run helps before.
     next: last_error?.includes('MOBILITY_STORE_FULL')
-      ? 'free space on the disk of the store; the next run goes on by itself'
+      ? 'free space on the disk of the store; the next run continues by itself'
       : `mobility pipeline --user ${name} --debug`,
   }),
   run_stopped: ({ name, lease }) => ({
     detail: `It was ${lease?.owner ?? 'another one'}.`,
-    next: `the next run goes on: mobility pipeline --user ${name}`,
+    next: `the next run continues: mobility pipeline --user ${name}`,
   }),
   not_run: ({ name, waiting }) => ({
     detail: `${counted(waiting.count - waiting.ahead, 'entry waits', 'entries wait')}.`,

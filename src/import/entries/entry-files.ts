@@ -12,7 +12,7 @@ import type { SourceFile } from '../source.ts';
 export const entryFile: FileFormat = {
   name: 'entries',
   recognises: (file) => (isOfLines(file) || isOfLists(file)) && /"write_ts"\s*:/.test(file.head.toString('utf8')),
-  names: ({ head }) => (/"user_id"\s*:/.test(head.toString('utf8')) ? 'uuids' : 'nobody'),
+  names: ({ head }) => (/"user_id"\s*:/.test(head.toString('utf8')) ? 'uuids' : 'none'),
   read: readEntries,
 };
 

@@ -11,7 +11,7 @@ export type JsonRecord =
       value: JsonValue;
       /** Characters of its text. */
       length: number;
-      /** The member of the outermost object that is the list it stands in; null: no such member. */
+      /** The member of the outermost object whose list has it; null: no such member. */
       of: string | null;
       /** The place in the file, for messages. */
       where: string;

@@ -40,7 +40,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
 
 /**
  * The places of a feature: each of a line with a time for each of its points; else its first at the begin and, if an
- * end is told, its last at the end. Empty for a geometry that is no path.
+ * end is given, its last at the end. Empty for a geometry that is no path.
  */
 function spotsOf({ geometry, temporalGeometry }: JsonObject, properties: JsonObject): (Spot | undefined)[] {
   const shape = isJsonObject(geometry) ? geometry : temporalGeometry;
@@ -50,10 +50,10 @@ function spotsOf({ geometry, temporalGeometry }: JsonObject, properties: JsonObj
   const places = type === 'Point' ? [coordinates] : type === 'MultiLineString' ? coordinates.flat() : coordinates;
   const ofPoints = isJsonObject(properties.coordinateProperties) ? properties.coordinateProperties : {};
   const { coordTimes, times, linestringTimestamps } = properties;
-  const told = [datetimes, ofPoints.times, coordTimes, times, linestringTimestamps].find(Array.isArray)?.flat();
+  const given = [datetimes, ofPoints.times, coordTimes, times, linestringTimestamps].find(Array.isArray)?.flat();
   const spots = places.map((place: JsonValue, i: number): Spot => {
     const [longitude, latitude, altitude, time] = Array.isArray(place) ? place : [];
-    return { longitude, latitude, altitude, time: told?.[i] ?? time };
+    return { longitude, latitude, altitude, time: given?.[i] ?? time };
   });
   if (spots.some(({ time }) => time !== undefined)) return spots;
   const { end } = fieldsIn(Object.keys(properties));

@@ -51,7 +51,7 @@ export interface OtherFix {
 /** Nothing that people carry recorded anything for this service before 2010, seconds since the epoch. */
 const firstTime = Date.UTC(2010, 0) / 1000;
 
-/** False for seconds since the epoch at which nothing was recorded, or that an entry could not tell from ms. */
+/** False for times before phones recorded anything, and for numbers that could be ms as well as s. */
 export const isPossible = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
 
 /** A location of another program. `reported`: its other values of the fix, stored beside it. */

@@ -41,8 +41,8 @@ const passedOver = new Set([
 ]);
 
 /**
- * One message of OwnTracks. A location becomes a location, with a motion reading and a battery reading where it tells
- * them; other messages with a time are kept as they are, under `owntracks/<type>`. Never throws.
+ * One message of OwnTracks. A location becomes a location, and a motion and a battery reading where it has them; other
+ * messages with a time are kept as they are, under `owntracks/<type>`. Never throws.
  */
 export function fromOwnTracks(message: JsonValue): Mapped {
   if (!isJsonObject(message)) {

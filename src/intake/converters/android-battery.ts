@@ -15,8 +15,7 @@ const statuses = new Map<number, number>([
 const keptStatuses = new Map<number, number>(Object.values(batteryStatuses).map((code) => [code, code]));
 
 /**
- * Payload `Battery`, the other fields as pushed. The time is that of writing. A negative level means the phone did not
- * know it.
+ * Payload `Battery`, the other fields as pushed. The time is `write_ts`. A negative level: the phone did not know it.
  */
 export function convertAndroidBattery(entry: Entry): Conversion {
   const level = numberOf(entry.data.battery_level_pct, 'data.battery_level_pct', { max: 100 });

@@ -22,7 +22,7 @@ const legacyNames: readonly Names[] = [
   ['zzbhB', 'zzbhC'],
 ];
 
-/** Payload `MotionActivity`. The time is that of the reading, of entries without one that of writing. */
+/** Payload `MotionActivity`. The time is `data.ts`, or `write_ts` for entries without it. */
 export const convertAndroidMotionActivity: Converter = Object.assign(convert, { asPushed });
 
 function convert(entry: Entry): Conversion {
@@ -31,7 +31,7 @@ function convert(entry: Entry): Conversion {
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  // Without a time it is the library's own object: nothing else in it was meant to be sent.
+  // Without a time it is the library's own object: its other fields are internals of the library.
   const gone = names === currentNames || hasTime(data) ? names : Object.keys(data);
   return withTime(entry, timeIn(entry), { type, confidence }, gone);
 }

@@ -5,8 +5,8 @@ import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../../m
 import { ConversionError } from './conversion-error.ts';
 
 /**
- * Checks an entry as pushed, and tells what it means: the payload as in `payloads.ts`, without local times. Pure; never
- * changes its input. Throws a `ConversionError`.
+ * Checks an entry as pushed and returns its payload as in `payloads.ts`, without local times. Pure; never changes its
+ * input. Throws a `ConversionError`.
  */
 export interface Converter {
   (entry: Entry): Conversion;
@@ -37,8 +37,8 @@ export function converted(entry: Entry, data: () => JsonObject): Conversion {
 }
 
 /**
- * A copy of the payload without the fields `gone`, with those of `added` and `ts`; checks `ts` and the `write_ts` of
- * the metadata. What the phone says about local time goes: `withLocalTimes` adds it again.
+ * A copy of the payload without the fields `gone`, with the fields of `added` and `ts`; checks `ts` and the `write_ts`
+ * of the metadata. Drops local times of the phone: `withLocalTimes` adds them again.
  */
 export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
@@ -55,7 +55,7 @@ function checkWriteTime(entry: Entry): void {
 /** s; no zone is farther from UTC. */
 const mostOffset = 86_400;
 
-/** Refuses a time that no calendar of the entry's own zone tells: at the edges of the years 1 and 9999. */
+/** Refuses a time outside the calendar of the entry's own zone: at the edges of the years 1 and 9999. */
 export function checkLocalTime({ metadata }: Entry, ts: number, field: string): void {
   if (ts > minTime + mostOffset && ts < maxTime - mostOffset) return;
   const zone = metadata.time_zone;
@@ -83,8 +83,8 @@ export type LocalTimes = 'range' | 'one' | 'none';
 
 /**
  * The converted entry with local times in its own zone: `write_local_dt` and `write_fmt_time` in the metadata, and in
- * the payload those of `times`. Without a known zone it has none: a zone is never guessed here, since the best guess
- * depends on entries that may come later.
+ * the payload the fields that `times` names. Without a known zone it has none: a zone is never guessed here, since the
+ * best guess depends on entries that may come later.
  */
 export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
   const zone = metadata.time_zone;

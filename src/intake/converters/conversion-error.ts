@@ -7,7 +7,7 @@ export const conversionReasons = {
   missing_field: 'A field is missing without which the entry means nothing.',
   wrong_type: 'A field is there and of another type than expected.',
   out_of_range: 'A number lies outside the range that it can have, or a text is too long.',
-  unknown_value: 'A code or name is none of those known.',
+  unknown_value: 'A code or name is unknown.',
   conflicting_flags: 'The phone says of itself that it moves in two ways at once.',
   bad_time: 'A time lies outside the years 1 to 9999.',
 } as const;

@@ -12,9 +12,8 @@ const statuses = new Map<number, number>([
 ]);
 
 /**
- * Payload `Battery`, percent instead of the ratio. The time is that of writing. -1 (-100 %): the phone did not know the
- * level. An entry that was converted before has the percentage already; the codes of the status are the same in both
- * forms.
+ * Payload `Battery`, percent instead of the ratio. The time is `write_ts`. -1 (-100 %): the phone did not know the
+ * level. An entry that was converted before has the percentage already, and the same codes of the status.
  */
 export function convertIosBattery(entry: Entry): Conversion {
   const level = levelOf(entry.data);

@@ -15,8 +15,7 @@ const confidences = new Map([
 ]);
 
 /**
- * Payload `MotionActivity`, the flags beside it. The time is that of writing, which on iPhones is the start of the
- * activity.
+ * Payload `MotionActivity`, the flags beside it. The time is `write_ts`: on iPhones the start of the activity.
  */
 export function convertIosMotionActivity(entry: Entry): Conversion {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');

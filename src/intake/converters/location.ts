@@ -17,7 +17,7 @@ function convert(entry: Entry): Conversion {
   const ts = timeOf(data.ts, 'data.ts');
   checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
   checkNumber(data.accuracy, 'data.accuracy', notNegative);
-  // -1 for "unknown" is normal in all of these. Each by its name: a list of names takes several times longer.
+  // -1 for "unknown" is normal in each field. A loop over their names takes several times longer.
   checkNumber(data.altitude, 'data.altitude');
   checkNumber(data.sensed_speed, 'data.sensed_speed');
   checkNumber(data.bearing, 'data.bearing');

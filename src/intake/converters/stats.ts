@@ -3,8 +3,7 @@ import type { Entry } from '../../model/entry.ts';
 import { type Conversion, checkText, timeOf, unchanged } from './common.ts';
 
 /**
- * Payload `StatsEvent`: the data stay as pushed, without local times. An event that names no time has that of writing
- * only.
+ * Payload `StatsEvent`: the data stay as pushed, without local times. An event without `ts` has its `write_ts` only.
  */
 export function convertStats(entry: Entry): Conversion {
   const { name, ts } = entry.data;

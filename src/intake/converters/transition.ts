@@ -9,7 +9,7 @@ export interface TransitionTexts {
 }
 
 /**
- * Makes the converter to payload `Transition`. The time is that of writing. The state is read from `currState` or from
+ * Makes the converter to payload `Transition`. The time is `write_ts`. The state is read from `currState` or from
  * `curr_state`, as the app's own "force sync" spells it; both may be codes already.
  */
 export function transitionConverter(texts: TransitionTexts): Converter {
