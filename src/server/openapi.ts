@@ -1,4 +1,5 @@
 // The server's calls as OpenAPI 3.1, generated from the routes and the schemas of bodies and answers.
+import { type CallExample, examples } from './routes/examples.ts';
 import { handlerOf, type OpenRoute, type Route } from './routes/route.ts';
 import { type AnswerSchema, objectOf } from './schemas.ts';
 
@@ -26,7 +27,7 @@ const problems: Readonly<Record<number, string>> = {
   503: 'Nothing was stored; try again after Retry-After',
 };
 
-const json = (schema: unknown): object => ({ 'application/json': { schema } });
+const json = (schema: unknown, example: unknown): object => ({ 'application/json': { schema, example } });
 
 /** The document. */
 export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute[]): object {
@@ -74,8 +75,11 @@ const operationId = (path: string): string =>
 function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
   const { answers, inQuery = {} } = route;
   const { tokenField = 'user', refuse } = route.dialect ?? {};
-  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!));
-  const asked = Object.entries(inQuery).map(([name, description]) => parameter('query', name, description));
+  const example = exampleOf(route);
+  const names = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => parameter('path', name!, example.path));
+  const asked = Object.entries(inQuery).map(([name, description]) =>
+    parameter('query', name, example.query?.[name], description),
+  );
   const { properties = {}, required } = route.body ?? {};
   const token =
     tokenField === null ? {} : { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
@@ -84,9 +88,14 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
     ...toldOf(route, refuse === undefined ? 'phones' : 'other apps', [...names, ...asked]),
     operationId: `${operationId(route.path)}${method === 'get' ? '_by_query' : ''}`,
     security: [{ bearer: [] }, { basic: [] }, {}],
-    ...(method === 'post' && { requestBody: { required: required !== undefined, content: json(body) } }),
+    ...(method === 'post' && {
+      requestBody: {
+        required: required !== undefined,
+        content: json(body, example.body ?? { user: 'ada@example.org' }),
+      },
+    }),
     responses: {
-      200: { description: 'Done', content: json(answers) },
+      200: { description: 'Done', content: json(answers, example.answer) },
       ...(refuse === undefined
         ? problemAnswers(400, 403, 413, 415, 429, 500, 503)
         : { 503: { description: 'Nothing was stored; the app keeps its data' } }),
@@ -95,13 +104,16 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
 }
 
 function openCallOf(route: OpenRoute): object {
-  const parameters = Object.entries(route.parameters ?? {}).map((entry) => parameter('path', ...entry));
+  const example = exampleOf(route);
+  const parameters = Object.entries(route.parameters ?? {}).map(([name, description]) =>
+    parameter('path', name, example.path, description),
+  );
   return {
     ...toldOf(route, 'open', parameters),
     operationId: operationId(route.path),
     security: [],
     responses: {
-      200: { description: 'Done', content: json(route.answers) },
+      200: { description: 'Done', content: json(route.answers, example.answer) },
       ...(parameters.length > 0 ? problemAnswers(404, 503) : problemAnswers(503)),
     },
   };
@@ -115,10 +127,14 @@ const toldOf = ({ summary }: Route | OpenRoute, tag: keyof typeof tags, paramete
   ...(parameters.length > 0 && { parameters }),
 });
 
-const parameter = (place: 'path' | 'query', name: string, description?: string): object => ({
+/** Each route has one; `test/server/docs.test.ts` calls it. */
+const exampleOf = ({ path }: { path: string }): CallExample => examples[path]!;
+
+const parameter = (place: 'path' | 'query', name: string, example?: string, description?: string): object => ({
   name,
   in: place,
   schema: { type: 'string' },
+  ...(example !== undefined && { example }),
   ...(place === 'path' && { required: true }),
   ...(description !== undefined && { description }),
 });

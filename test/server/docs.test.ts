@@ -1,8 +1,10 @@
 // docs/api.md and docs/errors.md against the program.
 import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { errorCodes } from '../../src/model/mobility-error.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
+import { examples as routeExamples } from '../../src/server/routes/examples.ts';
 import { studySettings } from '../support/study.ts';
 import { openKit } from './kit.ts';
 
@@ -51,6 +53,28 @@ describe('the manual of the server', () => {
     for (const { path, body, headers } of examples()) {
       const answer = body === '' ? await kit.request(path) : await kit.post(path, body, headers);
       expect([path, answer.status, answer.json.detail]).toEqual([path, 200, undefined]);
+    }
+    await kit.close();
+  });
+
+  it('every example of the OpenAPI description is answered with 200 and has the shape that its schema states', async () => {
+    const kit = await openKit();
+    const token = 'ada@example.org';
+    await kit.user(token);
+    await kit.store.studies.put(sunny);
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const all = [...routes, ...openRoutes];
+    expect(Object.keys(routeExamples)).toEqual(all.map(({ path }) => path));
+    for (const route of all) {
+      const { body, query, path = '', answer } = routeExamples[route.path]!;
+      const address = route.path.replace(/:\w+/, path);
+      const isGood = ajv.compile(route.answers);
+      expect([address, isGood(answer), isGood.errors]).toEqual([address, true, null]);
+      const headers = { Authorization: `Bearer ${token}` };
+      const isOpen = (openRoutes as readonly { path: string }[]).includes(route);
+      const answers = [await (isOpen ? kit.request(address) : kit.post(address, body ?? { user: token }, headers))];
+      if (query !== undefined) answers.push(await kit.request(`${address}?${new URLSearchParams(query)}`));
+      for (const { status, text } of answers) expect([address, status, text]).toEqual([address, 200, text]);
     }
     await kit.close();
   });
