@@ -63,6 +63,8 @@ export interface Store {
   ping(): Promise<void>;
   /** What the store takes on disk, and what is free there; null: the server does not report it. */
   disk(): Promise<{ bytes: number; free: number | null }>;
+  /** The engine and its version: `SQLite 3.51.1`. */
+  version(): Promise<string>;
   /** Finishes running calls and releases all resources. A second close does nothing. */
   close(): Promise<void>;
 }

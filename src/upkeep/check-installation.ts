@@ -50,7 +50,7 @@ const wrong = (name: string, text: string, next: string): Check => ({ name, ok: 
 async function checkStore(store: Store): Promise<Check> {
   try {
     await store.ping();
-    return sound('store', `${store.address}: a small write and a small read work`);
+    return sound('store', `${store.address} (${await store.version()}): a small write and a small read work`);
   } catch (error) {
     return wrong('store', errorText(error), 'docs/errors.md says what each code means');
   }

@@ -33,6 +33,8 @@ export interface TroubledPerson {
 /** Times are seconds since the epoch, lags s. */
 export interface StoreStatus {
   store: string;
+  /** Such as `SQLite 3.51.1`. */
+  engine: string;
   people: Record<'all' | PersonState, number>;
   /** People who asked on their page to be erased. */
   erasure_asked: number;
@@ -72,6 +74,7 @@ export interface StatusHost {
 export async function readStoreStatus(store: Store, host: StatusHost): Promise<StoreStatus> {
   const status: StoreStatus = {
     store: store.address,
+    engine: await store.version(),
     people: {
       all: 0,
       in_order: 0,

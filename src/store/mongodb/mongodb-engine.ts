@@ -47,6 +47,7 @@ function engineOn(connection: Connection): Engine {
       await retry(connection, () => about.updateOne({ _id: 'ping' }, { $inc: { count: 1 } }, { upsert: true }));
       await retry(connection, () => about.findOne({ _id: 'ping' }));
     },
+    version: () => retry(connection, async () => `MongoDB ${(await connection.db.command({ buildInfo: 1 })).version}`),
     disk: () => retry(connection, () => diskOf(connection)),
     close: () => client.close(),
   };

@@ -88,5 +88,6 @@ export interface Engine {
   ping(): Promise<void>;
   /** What the store takes on disk, and what is free there; null: the server does not say. */
   disk(): Promise<{ bytes: number; free: number | null }>;
+  version(): Promise<string>;
   close(): Promise<void>;
 }

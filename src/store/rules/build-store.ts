@@ -40,6 +40,7 @@ export function storeOver(engine: Engine): Store {
       erase: (userId: string, how?: Erasure) => erase(engine, cache, userId, how),
       unfinished: () => engine.read(unfinished),
       ping: () => engine.ping(),
+      version: () => engine.version(),
       disk: () => engine.disk(),
     }),
     close: () => (closed ??= door.close().then(() => engine.close())),

@@ -41,6 +41,11 @@ export async function openSqliteEngine(
       const text = "UPDATE about SET value = ? WHERE name = 'ping'";
       await file.alone((connection) => connection.prepare(text).run(String(now())));
     },
+    version: () =>
+      file.look((connection) => {
+        const row = connection.prepare('SELECT sqlite_version() AS version').get<{ version: string }>();
+        return `SQLite ${row?.version}`;
+      }),
     disk: async () => {
       const sizes = await Promise.all([path, `${path}-wal`].map(sizeOf));
       const { bavail, bsize } = await statfs(folder);

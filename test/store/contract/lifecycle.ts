@@ -26,8 +26,9 @@ const filled = { users: 1, tokens: 1, profiles: 1, usercache: 3, documents: 1, e
 const none = Object.fromEntries(collections.map((collection) => [collection, 0]));
 
 export function lifecycleTests(use: Use): void {
-  it('disk says what the store takes, and what is free, if that is known; ping works', async () => {
+  it('names its engine, the space that it takes and the free space if that is known, and answers a ping', async () => {
     await use.store.ping();
+    expect(await use.store.version()).toMatch(/^(SQLite|MongoDB) \d+\.\d+\.\d+/);
     await fill(use.store, `${newId()}@example.org`);
     const { bytes, free } = await use.store.disk();
     expect(bytes).toBeGreaterThan(0);
