@@ -3,10 +3,10 @@ import { Command, CommanderError } from 'commander';
 import { hostZone } from '../log/line-format.ts';
 import { printable } from '../log/text.ts';
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
+import { packageVersion } from '../util/program-version.ts';
 import { noteAct } from './audit-action.ts';
 import { type CommandContext, type ContextOptions, createContext } from './context.ts';
 import { OutputClosed, type Sink, sinkOf } from './output.ts';
-import { packageVersion } from './program-version.ts';
 
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;

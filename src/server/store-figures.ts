@@ -8,6 +8,7 @@ import { unusableReasons } from '../intake/check-entry.ts';
 import { conversionReasons } from '../intake/converters/conversion-error.ts';
 import { countMember, type MemberCount, noMembers } from '../model/study.ts';
 import type { Store } from '../store/store.ts';
+import { packageVersion } from '../util/program-version.ts';
 import { shared } from './cached-result.ts';
 
 const freshFor = 60_000; // ms that figures stay valid
@@ -49,7 +50,7 @@ async function count(store: Store, now: number): Promise<string> {
     const study = stand.user.study === undefined ? undefined : figures.studies.get(stand.user.study);
     if (study !== undefined) countMember(study, stand.user, now);
   }
-  return textOf(figures, await store.disk());
+  return textOf(figures, await store.disk(), await store.version());
 }
 
 function addStand(figures: StoreCounts, { figures: one, waiting_s, lag_s }: PersonStatus, now: number): void {
@@ -67,11 +68,17 @@ function addStand(figures: StoreCounts, { figures: one, waiting_s, lag_s }: Pers
   if (lag_s !== null) figures.lags.push(lag_s);
 }
 
-function textOf(counts: StoreCounts, { bytes, free }: { bytes: number; free: number | null }): Promise<string> {
+function textOf(
+  counts: StoreCounts,
+  { bytes, free }: { bytes: number; free: number | null },
+  engine: string,
+): Promise<string> {
   const { runs, unusable, lags } = counts;
   const registry = new Registry();
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `mobility_${name}`, help, labelNames, registers: [registry] });
+  const build = { version: packageVersion(), node: process.version, store: engine };
+  gauge('build_info', 'Versions of the program, of Node and of the store', ...Object.keys(build)).set(build, 1);
   gauge('users', 'Registered users').set(counts.users);
   gauge('waiting_entries', 'Entries that the pipeline has not moved yet').set(counts.waiting);
   gauge('waiting_age_seconds', 'How long entries wait that a run could take').set(counts.waitingAge);

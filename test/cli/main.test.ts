@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
-import { packageVersion } from '../../src/cli/program-version.ts';
+import { packageVersion } from '../../src/util/program-version.ts';
 import { freshProgram, run, tempFolder } from './kit.ts';
 
 describe('exit codes', () => {

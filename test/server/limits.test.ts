@@ -13,6 +13,7 @@ import { CallerCounts, callerLimits } from '../../src/server/caller-limits.ts';
 import { storeFigures } from '../../src/server/store-figures.ts';
 import type { Store } from '../../src/store/store.ts';
 import { recoverErrors, removeErrors } from '../../src/upkeep/recover-user.ts';
+import { packageVersion } from '../../src/util/program-version.ts';
 import { androidLocation, config, type Kit, noLimits, now, openKit } from './kit.ts';
 
 let kit: Kit;
@@ -332,7 +333,7 @@ it('metrics tell where the store stands: what waits and how long, runs, delays o
   const figure = async (name: string): Promise<number | undefined> => {
     const text = await storeFigures(kit.store, () => clock)();
     const found = text.split('\n').find((one) => one.startsWith(`${name} `));
-    return found === undefined ? undefined : Number(found.split(' ')[1]);
+    return found === undefined ? undefined : Number(found.split(' ').at(-1));
   };
   expect(await figure('mobility_diary_lag_seconds{at="most"}')).toBe(0);
   await put([androidLocation(clock - 86_400)]);
@@ -358,6 +359,8 @@ it('metrics tell where the store stands: what waits and how long, runs, delays o
   expect(await figure('mobility_diary_lag_seconds{at="most"}')).toBe(took);
   expect(await figure('mobility_diary_lag_seconds{at="median"}')).toBe(300);
   expect(await figure('mobility_store_bytes')).toBeGreaterThan(50_000);
+  const versions = `version="${packageVersion()}",node="${process.version}",store="${await kit.store.version()}"`;
+  expect(await figure(`mobility_build_info{${versions}}`)).toBe(1);
   expect(await figure('mobility_disk_free_bytes')).toBeGreaterThan(0);
   clock += 3600;
   expect(await figure('mobility_runs_last_hour{result="done"}')).toBe(0);

@@ -22,12 +22,12 @@ import {
   readZoneOn,
 } from '../../upkeep/correction-effects.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
+import { packageVersion } from '../../util/program-version.ts';
 import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { table } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
-import { packageVersion } from '../program-version.ts';
 
 const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'add', 'at-home', 'place-name'] as const;
 

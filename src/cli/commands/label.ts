@@ -8,8 +8,8 @@ import { putBatch } from '../../intake/put-batch.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
+import { packageVersion } from '../../util/program-version.ts';
 import type { CommandContext } from '../context.ts';
-import { packageVersion } from '../program-version.ts';
 
 interface Options {
   user: string;

@@ -1,8 +1,8 @@
 // `mobility serve`: the server that phones talk to.
 import cluster from 'node:cluster';
 import { Command, Option } from 'commander';
+import { packageVersion } from '../../util/program-version.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
-import { packageVersion } from '../program-version.ts';
 
 /** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
 export function serveCommand(context: CommandContext): Command {
