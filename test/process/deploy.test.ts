@@ -190,7 +190,7 @@ describe('the Dockerfile', () => {
     lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
 
   it('ends with a user that is not root, a volume and a health check', () => {
-    expect(all('USER')).toEqual(['node']);
+    expect(all('USER')).toEqual(['1000:1000']);
     expect(all('VOLUME')).toEqual(['/var/lib/mobility']);
     expect(all('ENV')[0]).toContain('MOBILITY_STORE=sqlite:/var/lib/mobility/');
     expect(all('HEALTHCHECK')[0]).toContain('/readyz');
@@ -214,7 +214,7 @@ function calls(text: string): string[][] {
   });
 }
 
-it.each(named(/^Dockerfile$|\.(yaml|service)$/))(
+it.each(named(/^Dockerfile$|^compose.*\.yaml$|\.service$/))(
   '%s names commands, flags and settings that there are',
   async (name) => {
     const found = calls(sample(name));
