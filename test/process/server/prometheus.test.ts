@@ -1,4 +1,4 @@
-// The metrics as Prometheus reads them, and the alerts of docs/operations.md in situations that an operator must hear
+// The metrics as Prometheus reads them, and the alerts of examples/deploy/alerts.yaml in situations that an operator must hear
 // of.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,8 +14,7 @@ const project = fileURLToPath(new URL('../../..', import.meta.url));
 const promtool = join(project, '.debian/usr/bin/promtool');
 const hasPromtool = isHere('promtool in .debian (`npm run test:proxies`)', existsSync(promtool));
 
-const page = readFileSync(join(project, 'docs/operations.md'), 'utf8');
-const rules = /```yaml\n(groups:\n.*?)```/s.exec(page)![1]!;
+const rules = readFileSync(join(project, 'examples/deploy/alerts.yaml'), 'utf8');
 
 const run = (args: string[], input = ''): string => {
   const { status, stdout, stderr } = spawnSync(promtool, args, { input, encoding: 'utf8' });
@@ -82,7 +81,7 @@ describe.skipIf(!hasPromtool)('Prometheus', () => {
     for (const events of [0, 3]) expect(run(['check', 'metrics'], await metricsAfter(events))).toBe('0: ');
   });
 
-  it('fires each alert of the docs at the first event that it is for, and is silent before', async () => {
+  it('fires each alert at the first event that it is for, and is silent before', async () => {
     const disk = { mobility_disk_free_bytes: '100x1500', mobility_store_bytes: '51x1500' };
     const outcome = await judge({
       'nothing happens': { series: {}, at: '24h', fires: [] },
