@@ -6,8 +6,8 @@ import { isDay } from '../model/time.ts';
 
 /**
  * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day stands for the whole month, a
- * missing month for the whole year. Other fields are ignored. Throws `MOBILITY_BAD_REQUEST` for an invalid
- * date.
+ * missing month for the whole year. A year beyond 1 to 9999 is moved to the nearest of them. Other fields are ignored.
+ * Throws `MOBILITY_BAD_REQUEST` for an invalid date.
  */
 export function daysBetween(
   from: JsonValue | undefined,
@@ -20,8 +20,9 @@ export function daysBetween(
 /** The day of a date; where its month or day is missing, `month` and the first of `days` that the month has. */
 function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
   const parts = isJsonObject(date) ? date : {};
+  const year = typeof parts.year === 'number' ? Math.max(1, Math.min(parts.year, 9999)) : parts.year;
   const texts = (parts.day == null ? days : [parts.day]).map((day) => {
-    const numbers = [parts.year, parts.month ?? month, day];
+    const numbers = [year, parts.month ?? month, day];
     return numbers.every(Number.isInteger) ? numbers.map((part) => String(part).padStart(2, '0')).join('-') : '';
   });
   const found = texts.map((text) => text.padStart('YYYY-MM-DD'.length, '0')).find(isDay);

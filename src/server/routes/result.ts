@@ -10,7 +10,7 @@ import { localPeriods, summarize, utcPeriods } from '../../figures/periods.ts';
 import { readDayTrips } from '../../figures/read-day-trips.ts';
 import { readSections, readSectionsOfDays } from '../../figures/read-sections.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { day, isDay, justAfter, startOfDay } from '../../model/time.ts';
+import { isDay, justAfter } from '../../model/time.ts';
 import { badRequest } from '../problem.ts';
 import { objectOf, schemas } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -69,16 +69,16 @@ async function byDay(call: RouteCall): Promise<object> {
   return { ...figuresByDay(trips, asked), ...observed };
 }
 
-/** Days of one call for observed time, which is worked out from the entries of the days too. */
+/** Days of one answer with observed time, which is worked out from the entries of the days too. */
 const mostDays = 62;
 
-/** Observed time of each day of the caller, s, also of days without trips. */
+/** Observed time of the first days of the caller in a range, s, also of days without trips. */
 async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {
-  if (startOfDay(to, 'UTC') - startOfDay(from, 'UTC') >= mostDays * day)
-    throw badRequest(`expected at most ${mostDays} days for "observed"`);
   const found: object[] = [];
-  for await (const { day: date, observed } of everyDay(store, caller, { from, to }, now()))
+  for await (const { day: date, observed } of everyDay(store, caller, { from, to }, now())) {
     found.push({ date, nUsers: 1, ...observedFigures(observed) });
+    if (found.length === mostDays) break;
+  }
   return found;
 }
 
