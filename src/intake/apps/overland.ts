@@ -33,6 +33,9 @@ const keptNames = new Set([
   ...'motion battery_level battery_state'.split(' '),
 ]);
 
+/** Fields of a feature that cannot be an entry. */
+const shownNames = new Set([...keptNames, 'timestamp']);
+
 const motions: Readonly<Record<string, MotionType>> = {
   stationary: motionTypes.STILL,
   walking: motionTypes.WALKING,
@@ -59,12 +62,13 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
     const properties = isJsonObject(feature) ? feature.properties : undefined;
     if (!isJsonObject(feature) || !isJsonObject(properties)) {
       const text = `expected a GeoJSON feature with properties, found ${kindOf(feature)}`;
-      mapped.unusable.push(unusable(feature, isJsonObject(feature) ? 'format_unknown' : 'format_not_an_object', text));
+      const reason = isJsonObject(feature) ? 'format_unknown' : 'format_not_an_object';
+      mapped.unusable.push(unusable(isJsonObject(feature) ? shown(feature) : feature, reason, text));
       continue;
     }
     const ts = secondsFrom(properties.timestamp);
     if (ts === null || !isPossible(ts)) {
-      mapped.unusable.push(badTime(feature, ts, properties.timestamp));
+      mapped.unusable.push(badTime(shown(feature), ts, properties.timestamp));
       continue;
     }
     const event = keyPart(properties.action) ?? keyPart(properties.type);
@@ -82,6 +86,13 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
   }
   return mapped;
 }
+
+/** A feature without what names networks or people. */
+const shown = ({ type = null, geometry = null, properties }: JsonObject): JsonObject => ({
+  type,
+  geometry,
+  properties: isJsonObject(properties) ? keptOf(properties, shownNames) : null,
+});
 
 function badTime(feature: JsonObject, ts: number | null, found: JsonValue | undefined): Mapped['unusable'][number] {
   if (ts === null) {

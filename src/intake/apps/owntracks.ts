@@ -24,6 +24,9 @@ const keptNames = new Set(
   '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
 );
 
+/** Fields of a message that cannot be an entry. */
+const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
+
 /**
  * Messages about the app itself, its regions or friends: they say nothing about the user's travel, and some contain
  * passwords.
@@ -49,28 +52,27 @@ export function fromOwnTracks(message: JsonValue): Mapped {
     const text = `expected a message of OwnTracks, an object with _type, found ${kindOf(message)}`;
     return aside(unusable(message, 'format_not_an_object', text));
   }
+  const shown = keptOf(message, shownNames);
   const type = keyPart(message._type);
   if (type === null) {
-    return aside(
-      unusable(message, 'format_unknown', `expected _type to name a message, found ${kindOf(message._type)}`),
-    );
+    return aside(unusable(shown, 'format_unknown', `expected _type to name a message, found ${kindOf(message._type)}`));
   }
   if (type === 'encrypted') {
     const text =
       'expected a message that is not encrypted; remove the encryption key in the app, TLS protects what it sends';
-    return aside(unusable(message, 'format_encrypted', text));
+    return aside(unusable(shown, 'format_encrypted', text));
   }
   if (passedOver.has(type)) return { entries: [], unusable: [], passedOver: 1 };
   const ts = numberFrom(message.tst);
   if (ts === undefined) {
     const text = `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`;
-    return aside(unusable(message, 'format_no_time', text));
+    return aside(unusable(shown, 'format_no_time', text));
   }
   if (!isPossible(ts)) {
     const text =
       'expected tst in seconds since 1970, found a time before 2010 or after 5138; Overland in its OwnTracks mode counts from 2001: ' +
       'use its own mode with the address /overland';
-    return aside(unusable(message, 'format_bad_time', text));
+    return aside(unusable(shown, 'format_bad_time', text));
   }
   if (type !== 'location') {
     return {

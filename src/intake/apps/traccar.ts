@@ -12,7 +12,6 @@ import {
   motionEntry,
   numberFrom,
   type OtherFix,
-  restOf,
   secondsFrom,
   unusable,
 } from './other-entry.ts';
@@ -21,6 +20,7 @@ const origin: Origin = { program: 'traccar' };
 
 /** Fields of a location that are kept beside the fix. */
 const reportedNames = new Set(['is_moving', 'odometer', 'event', 'mock', 'manual', 'age']);
+const shownNames = new Set([...reportedNames, 'timestamp', 'coords', 'activity', 'battery']);
 
 const motions: Readonly<Record<string, MotionType>> = {
   still: motionTypes.STILL,
@@ -108,8 +108,8 @@ function timeOf(text = ''): number | null {
   return secondsFrom(text) ?? secondsFrom(`${text}Z`);
 }
 
-/** A location without the field in which the app repeats the token. */
-const shown = (location: JsonObject): JsonObject => restOf(location, new Set(['_']));
+/** A location that cannot be an entry, without the field in which the app repeats the token. */
+const shown = (location: JsonObject): JsonObject => keptOf(location, shownNames);
 
 /** Negative numbers mean "unknown" in all fields but the altitude. */
 function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped['entries'] {

@@ -89,7 +89,8 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
   unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)],
 });
 
-const lacks = (body: JsonValue, field: string): Mapped => notMapped(body, `a field "${field}"`, 'none');
+/** Of a body of another form, the names of the fields are kept: their values may name networks or people. */
+const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
 /** Resolves when all of it is durable. */
 async function putMapped({ put, log }: RouteCall, { entries, unusable: others, passedOver }: Mapped): Promise<void> {

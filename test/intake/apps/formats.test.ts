@@ -132,13 +132,18 @@ describe('OwnTracks', () => {
   });
 
   it.each([
-    ['format_encrypted', { _type: 'encrypted', data: 'AAAA' }],
+    ['format_encrypted', { _type: 'encrypted' }],
     ['format_no_time', { _type: 'location', lat: 1, lon: 1 }],
     ['format_bad_time', { ...location, tst: 1710230400 - 978_307_200 }],
     ['format_unknown', { lat: 1, lon: 1, tst: 1710230400 }],
     ['format_not_an_object', [1]],
-  ])('sets aside, with a reason: %s', (reason, message) => {
-    expect(fromOwnTracks(message as JsonValue)).toMatchObject({ entries: [], unusable: [{ entry: message, reason }] });
+  ])('rejects with a reason, and without what names networks: %s', (reason, message) => {
+    const isObject = !Array.isArray(message);
+    const networks = { data: 'AAAA', SSID: 'home of ada', BSSID: 'aa:bb', topic: 'ada' };
+    const { unusable, entries } = fromOwnTracks((isObject ? { ...message, ...networks } : message) as JsonValue);
+    const { BSSID, SSID, topic, ...kept } = message as JsonObject;
+    expect([entries, unusable]).toMatchObject([[], [{ reason }]]);
+    expect(unusable[0]!.entry).toEqual(isObject ? kept : message);
   });
 });
 
@@ -191,9 +196,9 @@ describe('Overland', () => {
     const { entries, unusable } = fromOverland([
       feature({ action: 'visit', arrival_date: '2024-03-12T07:00:00Z', wifi: 'x' }),
       { type: 'Feature', properties: { timestamp: '2024-03-12T08:00:00Z', action: 'will_terminate' } },
-      feature({ timestamp: 'yesterday' }),
+      feature({ timestamp: 'yesterday', speed: 2, wifi: 'home of ada' }),
       feature({ timestamp: '1999-01-01T00:00:00Z' }),
-      { type: 'Feature' },
+      { type: 'Feature', note: 'home of ada' },
       7,
       feature({}),
     ]);
@@ -207,6 +212,21 @@ describe('Overland', () => {
       'format_bad_time',
       'format_unknown',
       'format_not_an_object',
+    ]);
+    const { geometry } = feature({});
+    expect(unusable.map(({ entry }) => entry)).toEqual([
+      {
+        type: 'Feature',
+        geometry: geometry!,
+        properties: { timestamp: 'yesterday', horizontal_accuracy: 8, speed: 2 },
+      },
+      {
+        type: 'Feature',
+        geometry: geometry!,
+        properties: { timestamp: '1999-01-01T00:00:00Z', horizontal_accuracy: 8 },
+      },
+      { type: 'Feature', geometry: null, properties: null },
+      7,
     ]);
   });
 });

@@ -368,7 +368,7 @@ describe("OsmAnd's protocol", () => {
     const found = (await waiting()).flatMap(({ data }) => data.latitude ?? []);
     expect(found.sort()).toEqual([38.571, 38.6]);
     expect((await kit.post(path, { device_id: token, loc: 1 })).status).toBe(200);
-    expect(await aside()).toEqual([{ reason: 'format_unknown', entry: { loc: 1 } }]);
+    expect(await aside()).toEqual([{ reason: 'format_unknown', entry: ['loc'] }]);
   });
 
   it('a position of a time after the year 9999 is set aside', async () => {
