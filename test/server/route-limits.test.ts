@@ -1,163 +1,234 @@
-// Every route that stores what callers send holds every limit of a caller.
-import { afterEach, expect, it } from 'vitest';
+// Every route that stores what callers send holds every limit of a caller, on both engines and over sockets.
+import { afterEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
+import { type Serving, serve } from '../../src/server/listen.ts';
 import { routes } from '../../src/server/routes/all-routes.ts';
 import type { Store } from '../../src/store/store.ts';
 import { webRoutes } from '../../src/web/routes.ts';
 import { csrfOf } from '../../src/web/sessions.ts';
+import { describeOnServers, type OpenedOnServer, openOn, type TestServer } from '../store/servers.ts';
 import { words } from '../support/words.ts';
-import { type Answered, androidLocation, type Kit, noLimits, now, openKit } from './kit.ts';
+import { type Answered, androidLocation, answered, type Kit, noLimits, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
 let kit: Kit;
 let ada: string;
+/** The server over sockets, and the database on a server for MongoDB. */
+let serving: Serving | null = null;
+let database: OpenedOnServer | null = null;
 
-async function open(limits: AppParts['limits'] = {}): Promise<void> {
-  kit = await openKit({ limits: { ...noLimits, ...limits } });
-  ada = (await kit.user('ada')).uuid;
+/** Opens a server with a person, on a new database of `server` or, without one, in a folder. */
+async function open(server: TestServer | null, parts: Partial<AppParts> = {}): Promise<void> {
+  database = server === null ? null : await openOn(server);
+  const limits = { ...noLimits, ...parts.limits };
+  kit = await openKit({ ...parts, limits, ...(database !== null && { store: database.store }) });
+  if (database !== null) kit.store = database.store;
+  serving = await serve({ app: kit.app, host: '127.0.0.1', port: 0, drainSeconds: 10 });
+  ada = (await kit.store.users.register('ada', { now })).user.uuid;
 }
-afterEach(() => kit.close());
+afterEach(async () => {
+  await serving?.close();
+  await kit.close();
+  await database?.dispose();
+});
+
+async function send(path: string, init: RequestInit): Promise<Answered> {
+  return answered(
+    await fetch(`http://127.0.0.1:${serving!.port}${path}`, { method: 'POST', redirect: 'manual', ...init }),
+  );
+}
+const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answered> =>
+  send(path, { headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(body) });
 
 const basic = { Authorization: `Basic ${Buffer.from('x:ada').toString('base64')}` };
 const time = (i: number) => 1_463_500_000 + i;
 const iso = (i: number) => new Date(time(i) * 1000).toISOString();
 const secret = 'the secret of a session';
 
-/** Sends the entry with this number as a form of the person. */
+/** Sends a form of the person. */
 async function form(path: string, fields: Record<string, string>): Promise<Answered> {
   const token = { hash: tokenHash(secret), user_id: ada, created_ts: 1, expires_ts: now + 9, kind: 'session' } as const;
   await kit.store.tokens.add(token);
-  return kit.request(path, {
-    method: 'POST',
+  return send(path, {
     headers: { Cookie: `mobility-days=${secret}`, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ csrf: csrfOf(secret), ...fields }).toString(),
+    body: new URLSearchParams({ csrf: csrfOf(secret), day: '2016-05-17', ...fields }).toString(),
   });
 }
 
-/** How one entry is sent by each route that stores entries. */
+const put = (entries: readonly JsonObject[]) => post('/usercache/put', { user: 'ada', phone_to_server: entries });
+const putOne = (entry: JsonObject) => post('/usercache/putone', { user: 'ada', the_entry: entry });
+const overland = (properties: JsonObject) => {
+  const geometry = { type: 'Point', coordinates: [1, 2] };
+  return post('/overland?token=ada', { locations: [{ type: 'Feature', geometry, properties }] });
+};
+const named = (key: string, i: number, data: JsonObject): JsonObject => ({
+  metadata: { key, write_ts: time(i), platform: 'android' },
+  data,
+});
+const addition = (i: number, xmlResponse: string) => ({ start_ts: time(i), end_ts: time(i + 9), xmlResponse });
+/** A trip of the person for forms. */
+const trip = madeTrip(time(0), [{ mode: 'WALKING' }]);
+
+/** How the entry with this number is sent by each route that stores entries. */
 const pushes: Record<string, (i: number) => Promise<Answered>> = {
-  '/usercache/put': (i) => kit.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(i)] }),
-  '/usercache/putone': (i) => kit.post('/usercache/putone', { user: 'ada', the_entry: androidLocation(i) }),
-  '/pub': (i) => kit.post('/pub', { _type: 'location', tst: time(i), lat: 1, lon: 2 }, basic),
-  '/overland': (i) => {
-    const geometry = { type: 'Point', coordinates: [1, 2] };
-    return kit.post('/overland?token=ada', {
-      locations: [{ type: 'Feature', geometry, properties: { timestamp: iso(i) } }],
-    });
-  },
-  '/traccar': (i) => kit.post(`/traccar?id=ada&lat=1&lon=2&timestamp=${time(i)}`, ''),
-  '/': (i) => kit.request(`/?id=ada&lat=1&lon=2&timestamp=${time(i)}`),
-  '/me/correct': (i) =>
-    form('/me/correct', { kind: 'place_name', ts: String(time(i)), name: `Home ${i}`, day: '2016-05-17' }),
+  '/usercache/put': (i) => put([androidLocation(i)]),
+  '/usercache/putone': (i) => putOne(androidLocation(i)),
+  '/pub': (i) => post('/pub', { _type: 'location', tst: time(i), lat: 1, lon: 2 }, basic),
+  '/overland': (i) => overland({ timestamp: iso(i) }),
+  '/traccar': (i) => send(`/traccar?id=ada&lat=1&lon=2&timestamp=${time(i)}`, {}),
+  '/': (i) => send(`/?id=ada&lat=1&lon=2&timestamp=${time(i)}`, { method: 'GET' }),
+  '/me/correct': (i) => form('/me/correct', { kind: 'place_name', ts: String(time(i)), name: `Home ${i}` }),
+  '/me/label': (i) => form('/me/label', { trip: trip.id, mode: ['bike', 'bus', 'car'][i % 3]! }),
 };
 
-/** Routes that store no entries. The form for labels needs a trip; the test of pages sends it. */
+/** How a route that takes keys of any name is sent the entry of another unknown key. */
+const unknownKeys: typeof pushes = {
+  '/usercache/put': (i) => put([named(`own/${i}`, i, {})]),
+  '/usercache/putone': (i) => putOne(named(`own/${i}`, i, {})),
+  '/pub': (i) => post('/pub', { _type: `mine${i}`, tst: time(i) }, basic),
+  '/overland': (i) => overland({ timestamp: iso(i), action: `mine${i}` }),
+};
+
+/** How a route that takes user input is sent some. */
+const statements: typeof pushes = {
+  '/usercache/put': (i) => put([named('manual/survey', i, addition(i, 'x'))]),
+  '/usercache/putone': (i) => putOne(named('manual/trip_addition_input', i, addition(i, 'x'))),
+  '/me/correct': pushes['/me/correct']!,
+  '/me/label': pushes['/me/label']!,
+};
+
+const corrections: typeof pushes = {
+  '/usercache/put': (i) => put([named('manual/correction', i, { kind: 'drop', ts: time(i) })]),
+  '/usercache/putone': (i) => putOne(named('manual/correction', i, { kind: 'drop', ts: time(i) })),
+  '/me/correct': pushes['/me/correct']!,
+};
+
+/** Routes that store no entries. */
 const others = words(`
   /usercache/get /timeline/getTrips/:date /pipeline/get_complete_ts /pipeline/get_range_ts /profile/create
   /profile/get /profile/update /result/metrics/timestamp /result/metrics/local_date
   /result/metrics/yyyy_mm_dd /datastreams/find_entries/timestamp /datastreams/find_entries/local_date
-  /me/label /customlabel/get /customlabel/insert /customlabel/update /customlabel/delete
+  /customlabel/get /customlabel/insert /customlabel/update /customlabel/delete
 `);
 
+/** Forms that change what a person or a manager may do, and store no entries. */
+const otherForms = words(
+  '/me/open /me/sign-out /sign-in/study /sign-out/study /me/sign-out-others /me/stop /me/erase /me/keep',
+);
+
 it('every route is listed here as one that stores entries or one that does not', async () => {
-  await open();
-  const forms = webRoutes.filter(({ method, path }) => method === 'POST' && /^\/me\/(correct|label)/.test(path));
+  await open(null);
+  const forms = webRoutes.filter(({ method }) => method === 'POST');
   const paths = [...routes, ...forms].map(({ path }) => path);
-  expect(paths.filter((path) => !(path in pushes) && !others.includes(path))).toEqual([]);
+  expect(paths.filter((path) => !(path in pushes) && ![...others, ...otherForms].includes(path))).toEqual([]);
 });
 
-it.each(Object.keys(pushes))(
-  '%s stores at most as many entries as may be pending, and refuses the next call',
-  async (path) => {
-    await open({ waitingEntries: 2 });
-    const isStored = async (count: number) => expect((await kit.store.usercache.summary(ada)).count).toBe(count);
+describe('on SQLite', () => limitsHold(() => null));
+describeOnServers('on MongoDB', limitsHold);
+
+function limitsHold(server: () => TestServer | null): void {
+  const reasons = async () => (await kit.store.errors.summary(ada)).map(({ reason, count }) => [reason, count]);
+  const pending = async () => (await kit.store.usercache.summary(ada)).count;
+
+  it.each(Object.keys(pushes))('%s stores at most as many entries as may be pending', async (path) => {
+    await open(server(), { limits: { waitingEntries: 2 } });
+    await storeTrips(kit.store, ada, [trip]);
     for (const i of [1, 2]) expect((await pushes[path]!(i)).status).toBeLessThan(400);
-    await isStored(2);
+    expect(await pending()).toBe(2);
     // Apps of other families take a 4xx for "received": they send again after a 503.
     const isOfFamily = /usercache|^\/me/.test(path);
     expect((await pushes[path]!(3)).status).toBe(isOfFamily ? 429 : 503);
-    await isStored(2);
-  },
-);
+    expect(await pending()).toBe(2);
+  });
 
-it('unknown keys beyond the limit are rejected by each route that takes any', async () => {
-  await open({ unknownKeys: 1 });
-  const entry = (i: number) => ({ metadata: { key: `own/${i}`, write_ts: i }, data: {} });
-  const one = (i: number) => kit.post('/usercache/putone', { user: 'ada', the_entry: entry(i) });
-  expect((await one(1)).json).toMatchObject({ inserted: 1, rejected: 0 });
-  expect((await one(2)).json).toMatchObject({ inserted: 0, rejected: 1 });
-  await kit.post('/pub', { _type: 'mine', tst: time(1) }, basic);
-  const features = [{ type: 'Feature', properties: { timestamp: iso(1), action: 'mine' } }];
-  await kit.post('/overland?token=ada', { locations: features });
-  expect((await kit.store.errors.summary(ada)).map(({ key, reason }) => [key, reason])).toEqual([
-    ['overland/mine', 'too_many_keys'],
-    ['own/2', 'too_many_keys'],
-    ['owntracks/mine', 'too_many_keys'],
-  ]);
-});
+  it.each(Object.keys(unknownKeys))('%s rejects entries of unknown keys beyond the limit', async (path) => {
+    await open(server(), { limits: { unknownKeys: 1 } });
+    for (const i of [1, 2, 3]) expect((await unknownKeys[path]!(i)).status).toBe(200);
+    expect([await pending(), await reasons()]).toEqual([
+      1,
+      [
+        ['too_many_keys', 1],
+        ['too_many_keys', 1],
+      ],
+    ]);
+  });
 
-it('putone counts statements and corrections as put does', async () => {
-  await open();
-  const one = async (key: string, write_ts: number, data: JsonObject): Promise<JsonObject> =>
-    (
-      await kit.post('/usercache/putone', {
-        user: 'ada',
-        the_entry: { metadata: { key, write_ts, platform: 'android' }, data },
-      })
-    ).json;
-  const survey = { start_ts: 1, end_ts: 2, label: 'x', xmlResponse: 'x'.repeat(4_000_000) };
-  for (const i of [1, 2]) expect(await one('manual/trip_user_input', i, survey)).toMatchObject({ inserted: 1 });
-  expect(await one('manual/trip_user_input', 3, survey)).toMatchObject({ inserted: 0, rejected: 1 });
-  const drops = Array.from({ length: 1000 }, (_, i) => ({
-    metadata: { key: 'manual/correction', platform: 'android', write_ts: 1e9 + i },
-    data: { kind: 'drop', ts: 1e9 + i - 1000 },
-  }));
-  await kit.post('/usercache/put', { user: 'ada', phone_to_server: drops });
-  const drop = { kind: 'drop', ts: 1.9e9 };
-  expect(await one('manual/correction', 2e9, drop)).toMatchObject({ inserted: 0, rejected: 1 });
-});
+  it.each(Object.keys(statements))('%s rejects user input beyond 8 MiB a day', async (path) => {
+    await open(server());
+    await storeTrips(kit.store, ada, [trip]);
+    const length = 4 * 1024 * 1024 - JSON.stringify(addition(0, '')).length;
+    const most = [1, 2].map((i) => named('manual/trip_addition_input', i, addition(i, 'x'.repeat(length))));
+    expect((await put(most)).json).toMatchObject({ inserted: 2, rejected: 0 });
+    const { status, headers } = await statements[path]!(3);
+    if (path.startsWith('/me'))
+      expect([status, headers.get('location')]).toEqual([303, '/me/day/2016-05-17?done=full']);
+    expect([await pending(), await reasons()]).toEqual([2, [['too_many_statements', 1]]]);
+  });
 
-it('elements of another app that are no messages are rejected together, in rows of at most 1 MiB', async () => {
-  await open();
-  const answer = await kit.post('/overland?token=ada', { locations: Array.from({ length: 200_000 }, (_, i) => i) });
-  expect(answer.json).toEqual({ result: 'ok' });
-  const rows = await kit.store.errors.list(ada, { limit: 100 });
-  expect(rows).toHaveLength(2);
-  for (const row of rows) expect(JSON.stringify(row).length).toBeLessThan(1024 * 1024 + 2000);
-  const far = { type: 'Feature', note: 'x'.repeat(3_000_000) };
-  await kit.post('/overland?token=ada', { locations: [far] });
-  expect((await kit.store.usercache.summary(ada)).count).toBe(0);
-  expect(await kit.store.errors.count(ada)).toBe(3);
-});
+  it.each(Object.keys(corrections))('%s rejects corrections beyond 1,000 that hold', async (path) => {
+    await open(server());
+    const drops = Array.from({ length: 1000 }, (_, i) => named('manual/correction', i, { kind: 'drop', ts: time(i) }));
+    expect((await put(drops)).json).toMatchObject({ inserted: 1000, rejected: 0 });
+    const { status, headers } = await corrections[path]!(1000);
+    if (path.startsWith('/me'))
+      expect([status, headers.get('location')]).toEqual([303, '/me/day/2016-05-17?done=full']);
+    expect([await pending(), await reasons()]).toEqual([1000, [['too_many_corrections', 1]]]);
+  });
 
-it('the diary of a day holds at most the newest 8 MiB of what its person stated', async () => {
-  let clock = now;
-  kit = await openKit({ now: () => clock });
-  ada = (await kit.user('ada')).uuid;
-  const trip = madeTrip(1_463_500_000, [{ mode: 'WALKING' }]);
-  await storeTrips(kit.store, ada, [trip]);
-  const { start_ts, end_ts, day } = trip;
-  for (let from = 0; from < 390; from += 130) {
-    const surveys = Array.from({ length: 130 }, (_, i) => ({
-      metadata: { key: 'manual/trip_addition_input', platform: 'android', write_ts: time(from + i) },
-      data: {
-        start_ts: start_ts + (from + i) / 2000,
-        end_ts,
-        label: `survey ${from + i}`,
-        xmlResponse: 'x'.repeat(60_000),
-      },
-    }));
-    const answer = await kit.post('/usercache/put', { user: 'ada', phone_to_server: surveys });
-    expect(answer.json).toMatchObject({ inserted: 130 });
-    clock += 86_400;
-  }
-  const { text } = await kit.post(`/timeline/getTrips/${day}`, { user: 'ada' });
-  const shown = new Set([...text.matchAll(/survey (\d+)/g)].map(([, found]) => Number(found)));
-  expect(shown.size).toBe(139);
-  expect(Math.min(...shown)).toBe(390 - 139);
-});
+  it.each([
+    ['/overland?token=ada', 'locations'],
+    ['/traccar?id=ada', 'location'],
+  ])('%s rejects elements that are no messages together, in rows of at most 1 MiB', async (path, field) => {
+    await open(server());
+    const numbers = Array.from({ length: 200_000 }, (_, i) => i);
+    expect((await post(path, { [field]: numbers })).json).toEqual({ result: 'ok' });
+    const rows = await kit.store.errors.list(ada, { limit: 100 });
+    expect(rows.flatMap(({ entry }) => entry as number[]).sort((a, b) => a - b)).toEqual(numbers);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(JSON.stringify(row).length).toBeLessThan(1024 * 1024 + 2000);
+    const long = { timestamp: 'x'.repeat(3_000_000) };
+    await post(path, { [field]: [{ type: 'Feature', properties: long, ...long }] });
+    expect([await pending(), await kit.store.errors.count(ada)]).toEqual([0, 3]);
+  });
+
+  it.each(['/pub', '/overland?token=ada', '/traccar?id=ada'])(
+    '%s keeps only the beginning of a body that is no JSON',
+    async (path) => {
+      await open(server());
+      const body = `{"a": "${'x'.repeat(3_000_000)}`;
+      expect((await send(path, { headers: { 'Content-Type': 'application/json', ...basic }, body })).status).toBe(200);
+      const rows = await kit.store.errors.list(ada, { limit: 100 });
+      expect(rows.map(({ entry }) => (entry as string).length)).toEqual([64 * 1024]);
+    },
+  );
+
+  it('the diary of a day holds at most the newest 8 MiB of what its person stated', async () => {
+    let clock = now;
+    await open(server(), { now: () => clock });
+    await storeTrips(kit.store, ada, [trip]);
+    const { start_ts, end_ts, day } = trip;
+    for (let from = 0; from < 390; from += 130) {
+      const surveys = Array.from({ length: 130 }, (_, i) => ({
+        metadata: { key: 'manual/trip_addition_input', platform: 'android', write_ts: time(from + i) },
+        data: {
+          start_ts: start_ts + (from + i) / 2000,
+          end_ts,
+          label: `survey ${from + i}`,
+          xmlResponse: 'x'.repeat(60_000),
+        },
+      }));
+      const answer = await put(surveys);
+      expect(answer.json).toMatchObject({ inserted: 130 });
+      clock += 86_400;
+    }
+    const { text } = await post(`/timeline/getTrips/${day}`, { user: 'ada' });
+    const shown = new Set([...text.matchAll(/survey (\d+)/g)].map(([, found]) => Number(found)));
+    expect(shown.size).toBe(139);
+    expect(Math.min(...shown)).toBe(390 - 139);
+  });
+}
 
 it('a caller has four diaries made at a time, and unread answers count for the next one', async () => {
   let most = 0;
@@ -172,6 +243,7 @@ it('a caller has four diaries made at a time, and unread answers count for the n
     };
     return { ...store, trips: { ...store.trips, byDay } };
   };
+  [serving, database] = [null, null];
   kit = await openKit({ wrap });
   await kit.user('ada');
   const calls = Array.from({ length: 12 }, () => kit.post('/timeline/getTrips/2016-05-17', { user: 'ada' }));
