@@ -12,6 +12,7 @@ import { fastestIn, modeClass, plainMode } from '../model/modes.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import { metresBy } from '../model/trip-fields.ts';
+import { ridesOf } from './corrections/stated-mode.ts';
 import { type Labels, noLabels } from './labels/load-labels.ts';
 
 /** Every flag and its meaning. */
@@ -102,11 +103,11 @@ function sectionFlags(
   return flags;
 }
 
-/** True if the label names a known mode and the diary has another mode for the longest part of the trip. */
+/** True if the label names a known mode and the diary has another mode for the longest ride. */
 function contradicts(mode: string, sections: readonly Section[]): boolean {
   const label = modeClass(mode);
   if (label === 'other' || sections.length === 0) return false;
-  const lengths = [...metresBy(sections, ({ sensed_mode }) => modeClass(sensed_mode))];
+  const lengths = [...metresBy(ridesOf(sections), ({ sensed_mode }) => modeClass(sensed_mode))];
   const [found] = lengths.reduce((longest, length) => (length[1] > longest[1] ? length : longest));
   if (found === 'other' || found === label) return false;
   const isMotor = (kind: string): boolean => ['car', 'bus', 'rail', 'motor'].includes(kind);

@@ -9,6 +9,7 @@ import { correctedTrips } from './corrections/corrected-trips.ts';
 import { concernedTime } from './corrections/read-corrections.ts';
 import { type Flagged, type FlaggedStay, flagDay, flagStay, flagTrip, type Mark } from './flags.ts';
 import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
+import type { LabelStore } from './labels/read-inputs.ts';
 import { type ObservedDay, readObservedDays, type Unobserved } from './observed-time.ts';
 import { readFlagInputs } from './read-flag-inputs.ts';
 
@@ -16,7 +17,7 @@ import { readFlagInputs } from './read-flag-inputs.ts';
 export interface Day {
   day: string;
   observed: ObservedDay;
-  /** Links that start on the day, in order: trips, and movement that was none. */
+  /** Links that start on the day, in order: trips, in the mode of their label, and movement that was none. */
   records: TripRecord[];
   labels: Labels;
   flagged: Flagged[];
@@ -26,7 +27,7 @@ export interface Day {
 type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
 /** The part of the store that days are made of. */
-export type DayStore = Pick<Store, 'trips' | 'pipeline' | 'timeseries' | 'usercache' | 'tokens'>;
+export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'tokens'>;
 
 /** Days whose trips are in memory at the same time. */
 const daysAtOnce = 31;
@@ -103,7 +104,9 @@ async function* readRange(
   const labels = trips.length > 0 ? await readLabels(store, userId, span, { isBounded: true }) : noLabels;
   const stays = findStays(trips);
   for (const observed of days) {
-    const records = links.filter(({ day }) => day === observed.day);
+    const records = links.flatMap((link) =>
+      link.day === observed.day ? [{ ...link, trip: link.trip && labels.stated(link.trip) }] : [],
+    );
     const own = records.filter(isTrip);
     const flagged = [
       ...flagDay(observed, own.length, inputs),

@@ -65,10 +65,14 @@ const flags: Column = column(
 );
 
 const modes: Column[] = [
-  column('mode', 'text', 'mode in plain words: walking, bicycling, car, bus, train, vehicle, …'),
+  column(
+    'mode',
+    'text',
+    'mode in plain words: walking, bicycling, car, bus, train, vehicle, …; a label of one ride counts',
+  ),
   column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
-  column('mode_confidence', 'number', 'probability of `mode`, 0 to 1; empty if it is not known'),
-  column('sensed_mode', 'text', 'mode as the phone app gets it, such as PredictedModeTypes.WALKING'),
+  column('mode_confidence', 'number', 'probability of `sensed_mode`, 0 to 1; empty if it is not known'),
+  column('sensed_mode', 'text', 'mode as the phone app gets it, without labels, such as PredictedModeTypes.WALKING'),
 ];
 
 /** Columns of every kind, in the order in which they are written. */
@@ -79,7 +83,8 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('day', 'day', 'local day on which the trip begins'),
     ...times('departure', 'arrival'),
     ...figures,
-    column('mode', 'text', 'mode with the greatest distance in the trip, in plain words'),
+    column('mode', 'text', 'mode with the greatest distance in the trip, in plain words; a label of one ride counts'),
+    column('analysed_mode', 'text', 'the same without labels'),
     column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
     column('purpose_confirmed', 'text', 'purpose that the participant confirmed; empty if there is none'),
     column('sections', 'integer', 'number of sections'),

@@ -4,7 +4,7 @@ import { correctedTrips, everyCorrectedLink } from '../diary/corrections/correct
 import { type Flagged, type FlagInputs, flagNames, flagStay, flagTrip } from '../diary/flags.ts';
 import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
 import { inputTexts } from '../diary/labels/label-text.ts';
-import { readLabels, spansAround } from '../diary/labels/load-labels.ts';
+import { type Labels, readLabels, spansAround } from '../diary/labels/load-labels.ts';
 import { findSpan } from '../diary/labels/match-inputs.ts';
 import { type Ends, groupPlacesInSlices, type Places, readPlaceNames, staysBetweenTrips } from '../diary/places.ts';
 import { everyDay, observedFigures } from '../diary/read-days.ts';
@@ -53,15 +53,23 @@ export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
 
 const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
   trips: (source) =>
-    labelled(source, (record, said, flagged) => [{ ...tripRow(record), ...said, flags: flagNames(flagged).join(' ') }]),
+    labelled(source, (record, labels, flagged) => {
+      const { mode_confirm, purpose_confirm } = inputTexts(labels.ofTrip(record.start_ts));
+      const said = { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null };
+      const mode = mainMode(labels.stated(record.trip));
+      return [{ ...tripRow(record), mode, ...said, flags: flagNames(flagged).join(' ') }];
+    }),
   sections: (source) =>
-    labelled(source, (record, { mode_confirmed }, flagged) =>
-      record.trip.sections.map((section, i) => {
+    labelled(source, (record, labels, flagged) => {
+      const { mode_confirm: mode_confirmed = null } = inputTexts(labels.ofTrip(record.start_ts));
+      const { sections: stated } = labels.stated(record.trip);
+      return record.trip.sections.map((section, i) => {
         const flags = flagNames(flagged.filter(({ id }) => id === section.id)).join(' ');
-        return { ...sectionRow(record, section, i), mode_confirmed, flags };
-      }),
-    ),
-  points: (source) => each(source, ({ trip }) => trip.sections.flatMap((section) => pointRows(trip, section))),
+        return { ...sectionRow(record, section, stated[i]!, i), mode_confirmed, flags };
+      });
+    }),
+  points: (source) =>
+    labelled(source, ({ trip }, labels) => labels.stated(trip).sections.flatMap((one) => pointRows(trip, one)), false),
   places: async function* places(source) {
     const { of } = await placesIn(source);
     for await (const row of placeRows(source)) yield { ...row, location_id: of(positionOf(row)).id };
@@ -77,21 +85,14 @@ const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_
 /** A trip as shown, and whether another one touches it without a stay between. */
 type KeptTrip = Omit<TripRecord, 'trip'> & { trip: ShownTrip; follows: boolean; isFollowed: boolean };
 
-async function* each(source: Source, rows: (record: KeptTrip) => Row[]): AsyncGenerator<Row> {
-  for await (const record of tripsOf(source)) yield* rows(record);
-}
-
 /** Trips whose labels are read at once. */
 const labelsAtOnce = 50;
 
-/** Rows of trips with what the participant named. */
+/** Rows of trips with their labels and, if wanted, their flags. */
 async function* labelled(
   source: Source,
-  rows: (
-    record: KeptTrip,
-    said: { mode_confirmed: string | null; purpose_confirmed: string | null },
-    flagged: readonly Flagged[],
-  ) => Row[],
+  rows: (record: KeptTrip, labels: Labels, flagged: readonly Flagged[]) => Row[],
+  isFlagged = true,
 ): AsyncGenerator<Row> {
   let batch: KeptTrip[] = [];
   for await (const record of tripsOf(source)) {
@@ -108,12 +109,9 @@ async function* labelled(
     const labels = await readLabels(source.store, source.person.uuid, { from: first.start_ts, to: last.end_ts });
     const found: Row[] = [];
     for (const record of batch) {
-      const { mode_confirm, purpose_confirm } = inputTexts(labels.ofTrip(record.start_ts));
-      const said = { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null };
       const { start_ts: from, end_ts: to } = record;
-      found.push(
-        ...rows(record, said, await flagsIn(source, { from, to }, (clues) => flagTrip(record.trip, clues, labels))),
-      );
+      const flagsBy = (clues: FlagInputs): Flagged[] => flagTrip(labels.stated(record.trip), clues, labels);
+      found.push(...rows(record, labels, isFlagged ? await flagsIn(source, { from, to }, flagsBy) : []));
     }
     return found;
   }
@@ -194,7 +192,7 @@ function tripRow({ trip, day, follows, isFollowed }: KeptTrip): Row {
     duration_s: trip.duration,
     distance_m: trip.distance,
     estimated_m: estimatedOf(trip),
-    mode: mainMode(trip),
+    analysed_mode: mainMode(trip),
     sections: trip.sections.length,
     start_place_id: follows ? null : trip.start_place.id,
     end_place_id: isFollowed ? null : trip.end_place.id,
@@ -209,7 +207,8 @@ function mainMode({ sections }: ShownTrip): string | null {
   return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
 }
 
-function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, i: number): Row {
+/** `stated`: the section in the mode of its label. */
+function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
   const { start_ts, end_ts, mode_confidence } = section;
   return {
     section_id: section.id,
@@ -219,12 +218,12 @@ function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, i
     duration_s: section.duration,
     distance_m: section.distance,
     estimated_m: section.estimated ?? 0,
-    mode: plainMode(section.sensed_mode),
+    mode: plainMode(stated.sensed_mode),
     mode_confidence: mode_confidence ?? null,
     sensed_mode: section.sensed_mode,
     start_place_id: i === 0 && !follows ? trip.start_place.id : null,
     end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
-    ...lineRow(section.transit),
+    ...lineRow(stated.transit),
     geometry: { type: 'LineString', coordinates: section.coordinates },
   };
 }

@@ -1,4 +1,5 @@
 // The report of one calendar month over a study: the figures of every person, and the part that can be published.
+import { noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { addDays } from '../model/time.ts';
 import { everyUser } from '../store/paging.ts';
@@ -45,9 +46,11 @@ export async function readMonth(store: Store, month: string, by: Dimension, stud
     if (slices.isOver()) await slices.next();
     const tally: PersonTally = new Map();
     const { days, links } = await readObservedDays(store, user.uuid, { from, to });
-    for (const record of links) {
-      if (record.day < from || record.day > to) continue;
-      addTrip(tally, record, by);
+    const trips = links.filter(({ day, trip }) => trip !== null && day >= from && day <= to);
+    const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
+    const labels = by === 'mode' && trips.length > 0 ? await readLabels(store, user.uuid, span) : noLabels;
+    for (const record of trips) {
+      addTrip(tally, { ...record, trip: record.trip && labels.stated(record.trip) }, by);
       if (record.trip === null) continue;
       const { distance: metres, duration: seconds } = record.trip;
       add(everybody, user.uuid, { trips: 1, metres, seconds }); // once, also where it counts to several modes

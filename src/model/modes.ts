@@ -114,6 +114,7 @@ export const travelModes = [
       'DRIVE',
       'E_CAR_DROVE_ALONE',
       'E_CAR_SHARED_RIDE',
+      'E_CAR',
     ],
     class: 'car',
     fastest: 60,
@@ -234,6 +235,7 @@ export const travelModes = [
   {
     name: 'vehicle',
     wire: ['IN_VEHICLE', 'STOPPED_WHILE_IN_VEHICLE'],
+    labels: ['MOPED'],
     class: 'motor',
     app: { IN_VEHICLE: 0 },
     motion: 'IN_VEHICLE',
@@ -303,6 +305,18 @@ export function plainMode(sensedMode: string): string {
 
 /** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
 export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
+
+/** The mode that a label states, such as `drove_alone`; null: none, or one that nobody can travel in. */
+export function modeOfLabel(label: string): ModeName | null {
+  const name = findMode(label)?.name as ModeName | undefined;
+  return name === undefined || name === 'unknown' || name === 'still' ? null : name;
+}
+
+/** A stated mode in the form of the analysis: `bus` -> `PredictedModeTypes.BUS`. */
+export function sensedModeOf(mode: string): string {
+  if (mode === 'unknown') return 'MotionTypes.UNKNOWN';
+  return `PredictedModeTypes.${byName.get(mode)?.wire[0] ?? mode.toUpperCase()}`;
+}
 
 /** m/s: the greatest average over 500 m or more in this `sensed_mode`. */
 export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.fastest ?? 90;

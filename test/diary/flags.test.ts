@@ -1,7 +1,9 @@
 // Flags: what of a day is not right though nothing failed.
+
 import { expect, it } from 'vitest';
 import { type FlagInputs, flagDay, flagNames, flagStay, flagTrip } from '../../src/diary/flags.ts';
 import type { Labels } from '../../src/diary/labels/load-labels.ts';
+import { noLabels } from '../../src/diary/labels/load-labels.ts';
 import { observedDays } from '../../src/diary/observed-time.ts';
 import { dayFigures, everyDay } from '../../src/diary/read-days.ts';
 import { readFlagInputs } from '../../src/diary/read-flag-inputs.ts';
@@ -39,7 +41,7 @@ it('a trip is flagged where locations were left out, and where the person named 
   expect(flagsIn(trip(800, {}, evidence))).toEqual(['t jump_left_out']);
   const say = (label: string, mode: string): string[] => {
     const said = { user_input: { mode_confirm: label }, additions: [] };
-    const labels = { ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
+    const labels = { ...noLabels, ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
     return flagsIn(trip(1000, { sensed_mode: mode }), known, labels);
   };
   expect(say('drove_alone', 'PredictedModeTypes.WALKING')).toEqual(['t label_contradicts']);

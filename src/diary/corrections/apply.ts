@@ -6,11 +6,13 @@ import { longestStated } from '../../intake/stated-times.ts';
 import type { Correction, CorrectionStanding, Effect, Stated } from '../../model/correction.ts';
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
+import { sensedModeOf } from '../../model/modes.ts';
 import { justAfter, localDay, type TimeRange } from '../../model/time.ts';
 import type { Place, Position, Section, Silence, Stop, Trip, TripRecord } from '../../model/trip.ts';
 import { zoneWithin } from '../../model/trip-fields.ts';
 import { cutSection } from './cut-section.ts';
 import { concernedTime } from './read-corrections.ts';
+import { inStatedMode } from './stated-mode.ts';
 
 /** A link that is a trip. */
 type TripLink = TripRecord & { trip: Trip };
@@ -145,11 +147,7 @@ class CorrectedStretch {
     const link = this.trips[i];
     const meant = link?.trip.sections.find(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
     if (link === undefined || meant === undefined) return 'without effect';
-    const { mode_confidence: _, mode_probabilities: _others, transit, ...rest } = meant;
-    const isSame = sensedMode(mode) === meant.sensed_mode;
-    const stated = { ...rest, sensed_mode: sensedMode(mode), source, ...(isSame && transit && { transit }) };
-    const sections = link.trip.sections.map((section) => (section === meant ? stated : section));
-    this.replace(i, 1, [linkOf(link, { ...link.trip, sections })]);
+    this.replace(i, 1, [linkOf(link, inStatedMode(link.trip, meant, mode, source))]);
     return 'applied';
   }
 
@@ -371,9 +369,6 @@ function linkOf(link: TripLink, trip: Trip): TripLink {
   return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
 }
 
-const sensedMode = (mode: string): string =>
-  mode === 'unknown' ? 'MotionTypes.UNKNOWN' : `PredictedModeTypes.${mode.toUpperCase()}`;
-
 /** A trip that gave way, as a link that shows nothing. */
 function droppedLink(link: TripLink): TripRecord {
   return { ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null };
@@ -430,7 +425,7 @@ function straightSection(
     id,
     start_ts,
     end_ts,
-    sensed_mode: sensedMode(mode),
+    sensed_mode: sensedModeOf(mode),
     duration,
     distance: length,
     estimated: length,

@@ -1,8 +1,11 @@
 // Loads the user input about the trips and stays of a time range. Inputs are matched at each reading.
 
+import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
+import type { Trip } from '../../model/trip.ts';
 import type { TripSpan } from '../../store/store.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
+import { inLabelledMode } from '../corrections/stated-mode.ts';
 import type { Input } from './input-keys.ts';
 import { findSpan, type Span } from './match-inputs.ts';
 import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
@@ -14,12 +17,19 @@ export interface Labels {
   ofTrip(startTs: number): UserInput;
   /** Input about a stay; an open end is null. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
+  /** The trip in the mode that its label states: see `inLabelledMode`. */
+  stated<T extends Pick<Trip, 'start_ts' | 'sections'>>(trip: T): T;
   /** Number of trips with a label or a survey. */
   readonly labelledTrips: number;
 }
 
 /** The labels of a user without any input. */
-export const noLabels: Labels = { ofTrip: () => noInput, ofStay: () => noInput, labelledTrips: 0 };
+export const noLabels: Labels = {
+  ofTrip: () => noInput,
+  ofStay: () => noInput,
+  stated: (trip) => trip,
+  labelledTrips: 0,
+};
 
 /**
  * User input about trips and stays that touch the range. Nothing is stored, so labels depend neither on their order of
@@ -32,7 +42,10 @@ export async function readLabels(
   options: { isBounded?: boolean } = {},
 ): Promise<Labels> {
   const inputs = await readInputs(store, userId, range, options);
-  return inputs.length === 0 ? noLabels : matchInputs(inputs, await spansAround(store, userId, inputs));
+  if (inputs.length === 0) return noLabels;
+  const study = (await store.users?.byUuid(userId))?.study;
+  const record = study === undefined ? null : await store.studies?.byName(study);
+  return matchInputs(inputs, await spansAround(store, userId, inputs), labelModes(record?.config));
 }
 
 /** The trips that inputs may belong to: all trips that they touch, and one before and after. */
@@ -51,18 +64,23 @@ export async function spansAround(store: LabelStore, userId: string, inputs: rea
   return after === null ? spans : [...spans, { ...after, written_ts: 0 }];
 }
 
-/** Matches each input to one trip or stay. Pure. */
-export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]): Labels {
+/** Matches each input to one trip or stay. `modeOf`: the mode of a label. Pure. */
+export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[], modeOf = labelModes(null)): Labels {
   const tripSpans = trips.map((trip): Span => ({ start: trip.start_ts, end: trip.end_ts }));
   const stays = staysBetween(tripSpans);
   const ofTrips = assign(inputs, 'trip', tripSpans);
   const ofStay = assign(inputs, 'place', stays);
   const byStart = new Map(tripSpans.map((span) => [span.start, ofTrips.get(span) ?? []]));
+  const ofTrip = (startTs: number): UserInput => combineInputs(byStart.get(startTs) ?? []);
   return {
     get labelledTrips() {
       return [...ofTrips.values()].filter((own) => Object.keys(combineInputs(own).user_input).length > 0).length;
     },
-    ofTrip: (startTs) => combineInputs(byStart.get(startTs) ?? []),
+    ofTrip,
+    stated: (trip) => {
+      const { mode_confirm: label } = ofTrip(trip.start_ts).user_input;
+      return typeof label === 'string' ? inLabelledMode(trip, modeOf(label)) : trip;
+    },
     ofStay: (enterTs, exitTs) => {
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
       const stay = stays.find(({ start, end }) => own.start >= start && own.start <= end && own.end <= end);

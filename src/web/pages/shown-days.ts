@@ -43,7 +43,7 @@ export async function* shownDays(
     const before = reaches
       ? ((await correctedTrips(store).previous(user.uuid, earlier.start_ts))?.trip ?? null)
       : earlier;
-    const trips = reaches ? [earlier, ...began] : began;
+    const trips = reaches ? [labels.stated(earlier), ...began] : began;
     yield { observed, trips, began, before, after: later, completeUntil, labels, flagged, placeAt, now };
   }
 }

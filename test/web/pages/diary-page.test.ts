@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { noLabels } from '../../../src/diary/labels/load-labels.ts';
 import { observedDays, type UnobservedReason } from '../../../src/diary/observed-time.ts';
 import { groupPlaces, staysBetweenTrips } from '../../../src/diary/places.ts';
 import type { Trip } from '../../../src/model/trip.ts';
@@ -64,7 +65,7 @@ it('a name or label cannot act as HTML', () => {
   } as unknown as Trip;
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
   const said = { user_input: { mode_confirm: hostile }, additions: [] };
-  const labels = { ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
+  const labels = { ...noLabels, ofTrip: () => said, ofStay: () => said, labelledTrips: 1 };
   const t = textsFor();
   const day = {
     observed: observed!,
