@@ -60,7 +60,10 @@ function release(version, isDry) {
   run('git', 'tag', '--annotate', `v${version}`, '--message', `mobility ${version}`);
   mkdirSync('release', { recursive: true });
   run('npm', 'pack', '--pack-destination', 'release');
-  writeFileSync(`release/mobility-${version}.cdx.json`, read('npm', 'sbom', '--sbom-format', 'cyclonedx'));
+  writeFileSync(
+    `release/mobility-${version}.cdx.json`,
+    read('npm', 'sbom', '--package-lock-only', '--omit=dev', '--sbom-format', 'cyclonedx'),
+  );
   const builder = ['docker', 'podman'].find((name) => spawnSync(name, ['--version']).status === 0);
   if (builder === undefined) console.log('release: no image: neither docker nor podman is installed');
   else run(builder, 'build', '--file', 'examples/deploy/Dockerfile', '--tag', `mobility:${version}`, '.');
