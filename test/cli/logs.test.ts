@@ -204,7 +204,7 @@ describe('mobility logs', () => {
     await mobility(['users', 'add', 'renamed@example.org', '--uuid', ada]);
     const result = await mobility(['logs', '--user', 'renamed@example.org', '--json']);
     expect(records(result).map(({ thread }) => thread)).toEqual(['w1-1', 'w1-2']);
-    const unknown = await mobility(['logs', '--user', 'none']);
+    const unknown = await mobility(['logs', '--user', 'nobody']);
     expect(unknown.code).toBe(2);
     expect(unknown.err).toContain('MOBILITY_USER_UNKNOWN');
   });

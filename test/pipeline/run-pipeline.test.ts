@@ -113,7 +113,7 @@ describe('a run that fails', () => {
     const gone = withMethod('pipeline', 'withWork', async () => {
       throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
     });
-    expect(await runPipeline(gone, 'none', options())).toMatchObject({ status: 'failed', message: 'gone' });
+    expect(await runPipeline(gone, 'nobody', options())).toMatchObject({ status: 'failed', message: 'gone' });
   });
 });
 

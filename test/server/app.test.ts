@@ -265,7 +265,7 @@ describe('the caller', () => {
 
   it('every route for callers refuses calls without a token and with an unknown token', async () => {
     for (const path of paths) {
-      for (const body of [{}, { user: '' }, { user: null }, { user: 'none' }, { user: 'ADA' }, { user: ' ada' }]) {
+      for (const body of [{}, { user: '' }, { user: null }, { user: 'nobody' }, { user: 'ADA' }, { user: ' ada' }]) {
         const answer = await kit.post(path, body);
         expect(answer.json, path).toEqual(problem(403, { code: 'MOBILITY_FORBIDDEN' }));
       }

@@ -63,7 +63,7 @@ it('the log and the status of the user name a token that was revoked, replaced o
 });
 
 it('so do they for a wrong password beside the name of a user, and for no other name', async () => {
-  await pushOwnTracks('none', 'wrong');
+  await pushOwnTracks('nobody', 'wrong');
   expect(messages()).toContainEqual(
     expect.stringMatching(/^WARNING: Answered 503 POST \/pub MOBILITY_FORBIDDEN: this token is not known/),
   );

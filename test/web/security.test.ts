@@ -256,7 +256,7 @@ it('under a flood of sign-ins and behind a lock, a signed-in browser works, and 
   for (let i = 0; i < 60; i += 1) await from(`192.0.${i}.7`, 'of-windy', 'wrong'); // locks the name
   expect((await kit.store.managers.byName('of-windy'))!.locked_ts).toBeGreaterThan(clock);
   const flood = Array.from({ length: 100 }, (_, i) => from(`100.${i}.0.7`, `invented-${i}`, 'wrong'));
-  const unknown = Array.from({ length: 40 }, () => form('/sign-in/study', { name: 'none', password: 'x' }, nobody));
+  const unknown = Array.from({ length: 40 }, () => form('/sign-in/study', { name: 'nobody', password: 'x' }, nobody));
   expect((await kit.request('/study/windy', { headers: { Cookie: own.cookie } })).status).toBe(200);
   const again = await form('/sign-in/study', { name: 'of-windy', password }, own);
   expect(again.status).toBe(303);
@@ -410,7 +410,7 @@ it('tiles are shown to those who may see the map, kept by nobody between, and lo
     ['/me/tiles/14/8191/5460', 'sunny', shown],
     ['/study/sunny/tiles/14/8191/5460', 'of-sunny', shown],
     ['/study//sunny//tiles/14/8191/5460', 'of-windy', [404, ...kept]],
-    ['/me/tiles/14/8191/5460', 'none', [303, ...kept]],
+    ['/me/tiles/14/8191/5460', 'nobody', [303, ...kept]],
     ['/me/tiles/14/8191/5460', 'of-sunny', [303, ...kept]],
     ...['14/8191/99999', '19/8191/0', '14/-8191/1', '14/8191/1e0', '14/%30x8191/1', 'x/8191/x'].map(
       (tile) => [`/me/tiles/${tile}`, 'sunny', [404, ...kept]] as const,

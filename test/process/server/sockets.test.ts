@@ -159,7 +159,7 @@ describe('callers who use more than their share', () => {
 
   it('a stranger who announces a large body is refused after the first bytes', async () => {
     const byHeader = await rawConnection();
-    byHeader.socket.write(get('/usercache/put', 'none', 60_000_000));
+    byHeader.socket.write(get('/usercache/put', 'nobody', 60_000_000));
     await until(() => byHeader.received().includes('"status":403'));
     byHeader.socket.destroy();
     const byField = await rawConnection();

@@ -52,7 +52,7 @@ export function studyTests(use: Use): void {
     const [first, second] = [settings(), settings({ config: null, subgroups: [] })];
     for (const study of [first, second]) await studies.put(study);
     same(await studies.byName(first.name), { ...first, joins: 0 });
-    expect(await studies.byName('none')).toBeNull();
+    expect(await studies.byName('nobody')).toBeNull();
     await studies.enrol(enrolment(first.name));
     await studies.put({ ...first, open: false });
     expect(await studies.byName(first.name)).toMatchObject({ open: false, joins: 1 });
@@ -133,7 +133,7 @@ export function studyTests(use: Use): void {
     const joined = await studies.enrol(enrolment(next));
     expect('enrolled' in joined && joined.enrolled.study).toBe(study.name);
     for (const name of [study.name, next]) expect((await studies.byJoinName(name))?.name).toBe(study.name);
-    expect(await studies.byJoinName('none')).toBeNull();
+    expect(await studies.byJoinName('nobody')).toBeNull();
   });
 
   it('accounts without an entry are removed by the time of joining, and joining removes none', async () => {
