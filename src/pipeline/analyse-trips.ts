@@ -12,8 +12,8 @@ import { plainMode } from '../model/modes.ts';
 import type { Exclusion } from '../model/pipeline-state.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Carry, Trip, TripRecord } from '../model/trip.ts';
-import { everyEntry } from '../store/paging.ts';
-import type { PipelineState, Store, Trips } from '../store/store.ts';
+import { everyEntry, everyLink } from '../store/paging.ts';
+import type { PipelineState, Trips } from '../store/store.ts';
 import { coarseCell } from '../transit/network.ts';
 import { exclusionChange, exclusionsIn, withoutExcluded } from './excluded-entries.ts';
 import { readStretch, type StretchStore } from './read-stretch.ts';
@@ -178,7 +178,8 @@ class Analysis {
   ): Promise<boolean> {
     const { store, userId, lease } = this.work.context;
     const to = atEnd ? Number.MAX_VALUE : justAfter(Math.max(records.at(-1)!.chain_ts, records.at(-1)!.settled_ts!));
-    const stored = await storedLinks(store, userId, { from, to });
+    const stored: TripRecord[] = [];
+    for await (const link of everyLink(store, userId, { from, to, limit: linksAtOnce })) stored.push(link);
     const met = this.firstMeeting(records, stored);
     const links = met === null ? records : records.slice(0, met + 1);
     const end = met === null ? to : justAfter(records[met]!.chain_ts);
@@ -317,15 +318,4 @@ function byMode({ sections }: Trip): ByMode {
     modes[mode] = { distance_m: sum.distance_m + distance, duration_s: sum.duration_s + duration };
   }
   return modes;
-}
-
-/** The stored links of a range. */
-async function storedLinks(store: Store, userId: string, range: TimeRange): Promise<TripRecord[]> {
-  const links: TripRecord[] = [];
-  for (let from = range.from; ; ) {
-    const page = await store.trips.chain(userId, { from, to: range.to, limit: linksAtOnce });
-    links.push(...page);
-    if (page.length < linksAtOnce) return links;
-    from = justAfter(page.at(-1)!.chain_ts);
-  }
 }

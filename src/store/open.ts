@@ -1,23 +1,11 @@
 // Store address -> engine. The only file that names both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/mobility-error.ts';
-import type { Engine } from './rows/rows.ts';
+import type { Engine, OpenOptions } from './rows/rows.ts';
 import { storeOver } from './rules/build-store.ts';
 import type { Store } from './store.ts';
 
-/** Options for opening a store. An engine ignores options that it does not use. */
-export interface OpenOptions {
-  /** False: where there is no store, none is made: throws `MOBILITY_STORE_ADDRESS`. Default: it is made. */
-  make?: boolean;
-  /** The clock of the leases if the store has none, seconds since the epoch. */
-  now?: () => number;
-  /**
-   * Embedded store: s that a call waits for other processes before it fails with `MOBILITY_STORE_BUSY`; default: 10.
-   */
-  busySeconds?: number;
-  /** MongoDB: called at opening with a warning for each task that failed although the store works. */
-  onWarning?: (message: string) => void;
-}
+export type { OpenOptions } from './rows/rows.ts';
 
 /**
  * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for

@@ -2,20 +2,15 @@
 import { type Db, type Document, MongoClient, ReadConcern, type WriteConcernSettings } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
+import type { OpenOptions } from '../rows/rows.ts';
 import { initiation, toStoreError } from './mongodb-errors.ts';
 
-/** Options for opening a store on MongoDB. */
-export interface MongoOptions {
+/** Options for opening a store on MongoDB; `make: true` also creates what an existing store lacks. */
+export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
   /**
    * Seconds during which calls are retried after passing failures: lost connections, fail-over, conflicts. Default 20.
    */
   retrySeconds?: number;
-  /**
-   * False refuses a database without a store. True also creates what an existing store lacks. Default: create a store.
-   */
-  make?: boolean;
-  /** Called at opening with a warning for each task that failed although the store works. */
-  onWarning?: (message: string) => void;
   /** Called with every command that is sent, for tests. */
   onCommand?: (command: Document) => void;
 }

@@ -91,3 +91,17 @@ export interface Engine {
   version(): Promise<string>;
   close(): Promise<void>;
 }
+
+/** Options for opening a store. An engine ignores options that it does not use. */
+export interface OpenOptions {
+  /** False: where there is no store, none is made: throws `MOBILITY_STORE_ADDRESS`. Default: it is made. */
+  make?: boolean;
+  /** The clock of the leases if the store has none, seconds since the epoch. */
+  now?: () => number;
+  /**
+   * Embedded store: s that a call waits for other processes before it fails with `MOBILITY_STORE_BUSY`; default: 10.
+   */
+  busySeconds?: number;
+  /** MongoDB: called at opening with a warning for each task that failed although the store works. */
+  onWarning?: (message: string) => void;
+}

@@ -22,7 +22,6 @@ export const people = table('people', {
     { columns: ['study', 'joined_ts'] },
     { columns: ['study', 'sent_ts', 'joined_ts'] },
   ],
-  user: null,
 });
 
 /** A token, also one that was revoked, see `TokenRecord`. */
@@ -39,39 +38,30 @@ export const tokens = table('tokens', {
   },
   key: ['hash'],
   indexes: [{ columns: ['user', 'created_ts'] }],
-  user: null,
 });
 
 /** A study: its settings, JSON; and the number of joins, so that two joins at once write the same row. */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
-  indexes: [],
-  user: null,
 });
 
 /** A study token whose owner was erased: 64 bits of its SHA-256, as hex. It never joins again. */
 export const erasedTokens = table('erased_tokens', {
   columns: { study: 'text', token: 'text' },
   key: ['study', 'token'],
-  indexes: [],
-  user: null,
 });
 
 /** An account of a manager: JSON of the `ManagerRecord`. */
 export const managers = table('managers', {
   columns: { name: 'text', record: 'text' },
   key: ['name'],
-  indexes: [],
-  user: null,
 });
 
 /** A transit feed: JSON of its facts, and its packed index. The row comes last: a feed without it does not exist. */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],
-  indexes: [],
-  user: null,
 });
 
 /** A part of the zip of a feed. `part`: the id of the feed and a number, `ab12…/0003`. */
@@ -79,7 +69,6 @@ export const feedParts = table('feed_parts', {
   columns: { part: 'text', feed: 'text', bytes: 'bytes' },
   key: ['part'],
   indexes: [{ columns: ['feed', 'part'] }],
-  user: null,
 });
 
 /**
@@ -113,7 +102,6 @@ export const accounts = table('accounts', {
     state: 'text',
   },
   key: ['user'],
-  indexes: [],
   user: 'user',
 });
 
@@ -121,7 +109,6 @@ export const accounts = table('accounts', {
 export const arrivals = table('arrivals', {
   columns: { user: 'text', arrived_ts: 'number' },
   key: ['user'],
-  indexes: [],
   user: 'user',
 });
 
@@ -129,7 +116,6 @@ export const arrivals = table('arrivals', {
 export const profiles = table('profiles', {
   columns: { user: 'text', profile: 'text' },
   key: ['user'],
-  indexes: [],
   user: 'user',
 });
 
@@ -233,7 +219,6 @@ export const trips = table('trips', {
 export const documents = table('documents', {
   columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
   key: ['user', 'key'],
-  indexes: [],
   user: 'user',
 });
 
@@ -282,9 +267,13 @@ interface Values {
   bytes: Uint8Array;
 }
 
+type Made<Columns extends Record<string, ColumnKind>> = {
+  -readonly [Column in keyof Columns]: Values[Columns[Column]];
+};
+
 function table<const Columns extends Record<string, ColumnKind>>(
   name: string,
-  rest: Omit<Table<{ [Column in keyof Columns]: Values[Columns[Column]] }>, 'name' | 'columns'> & { columns: Columns },
-): Table<{ -readonly [Column in keyof Columns]: Values[Columns[Column]] }> {
-  return { name, ...rest } as never;
+  rest: Partial<Table<Made<Columns>>> & Pick<Table<Made<Columns>>, 'key'> & { columns: Columns },
+): Table<Made<Columns>> {
+  return { name, indexes: [], user: null, ...rest } as never;
 }

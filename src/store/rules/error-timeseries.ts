@@ -71,7 +71,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       await engine.write(userId, async (rows) => {
         await admitted(rows, userId);
         const known = await knownOf(rows, cache, userId, identities);
-        const wanted = made.filter(({ identity }) => identity === null || !known.get(identity)?.waits);
+        const wanted = made.filter(({ identity }) => identity === null || !known.get(identityText(identity))?.waits);
         await rows.put(
           errors,
           wanted.map(({ row }) => row),
@@ -104,14 +104,14 @@ async function recover(
     const error = found.get(id);
     if (error === undefined) continue;
     found.delete(id);
-    const before = known.get(entry.metadata);
+    const name = identityText(entry.metadata);
+    const before = known.get(name);
     if (error.write_ts === null && before !== undefined) {
       // It is unknown which is newer, unless the identity was first received after this one failed.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }
     gone.push(id);
-    const name = identityText(entry.metadata);
     if (before?.waits || waiting.has(name)) continue;
     const { first_ts, tries, received_ts } = error;
     waiting.set(name, { entry, received_ts, failed: { first_ts, tries } });

@@ -1,29 +1,10 @@
 // What the store has under identities: an identity is one entry, wherever the store keeps it.
-import type { Identity } from '../../model/entry.ts';
+import { type Identity, identityText } from '../../model/entry.ts';
 import { eachIdentity, readHeader, receiptAt } from '../chunks/batch.ts';
 import { chunkDay } from '../chunks/chunk.ts';
 import type { Rows } from '../rows/rows.ts';
 import { batches, chunks, errors } from '../rows/tables.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
-
-/** Values by identity. */
-export class IdentityMap<T> {
-  private readonly byKey = new Map<string, Map<number, T>>();
-
-  get({ key, write_ts }: Identity): T | undefined {
-    return this.byKey.get(key)?.get(write_ts);
-  }
-
-  set({ key, write_ts }: Identity, value: T): void {
-    const ofKey = this.byKey.get(key);
-    if (ofKey === undefined) this.byKey.set(key, new Map([[write_ts, value]]));
-    else ofKey.set(write_ts, value);
-  }
-
-  has(key: string): boolean {
-    return this.byKey.has(key);
-  }
-}
 
 /** What the store has under an identity. */
 export interface Known {
@@ -35,14 +16,14 @@ export interface Known {
   failed: { first_ts: number; tries: number } | null;
 }
 
-/** What usercache, timeseries and error timeseries have under identities; unknown identities are missing. */
+/** By `identityText` what usercache, timeseries and error timeseries have; unknown identities are missing. */
 export async function knownOf(
   rows: Rows,
   cache: ChunkCache,
   user: string,
   identities: readonly Identity[],
-): Promise<IdentityMap<Known>> {
-  const known = new IdentityMap<Known>();
+): Promise<Map<string, Known>> {
+  const known = new Map<string, Known>();
   if (identities.length === 0) return known;
   const times = Float64Array.from(identities, ({ write_ts }) => write_ts).sort();
   const [first, last] = [times[0]!, times.at(-1)!];
@@ -52,29 +33,29 @@ export async function knownOf(
   const overlapping = { user, first: { lte: last }, last: { gte: first } };
   const waiting = await rows.find(batches, { where: overlapping }, ['user', 'id', 'waiting']);
   if (setAside.length + around.length + waiting.length === 0) return known; // nearly always
-  const wanted = new IdentityMap<true>();
-  for (const identity of identities) wanted.set(identity, true);
+  const wanted = new Set(identities.map(identityText));
+  const keys = new Set(identities.map(({ key }) => key));
   for (const { key, write_ts, received_ts, first_ts, tries } of setAside) {
-    const identity = { key: key!, write_ts: write_ts! };
-    if (wanted.get(identity)) known.set(identity, { received_ts, waits: null, failed: { first_ts, tries } });
+    const name = identityText({ key: key!, write_ts: write_ts! });
+    if (wanted.has(name)) known.set(name, { received_ts, waits: null, failed: { first_ts, tries } });
   }
-  const failedBefore = (identity: Identity): Known['failed'] => known.get(identity)?.failed ?? null;
+  const failedBefore = (name: string): Known['failed'] => known.get(name)?.failed ?? null;
   for (const heads of around) {
-    const touched = heads.filter((head) => wanted.has(head.key));
+    const touched = heads.filter((head) => keys.has(head.key));
     for (const [i, { list }] of (await cache.open(rows, touched)).entries()) {
       for (const { write_ts, received_ts } of list) {
-        const identity = { key: touched[i]!.key, write_ts };
-        if (wanted.get(identity)) known.set(identity, { received_ts, waits: null, failed: failedBefore(identity) });
+        const name = identityText({ key: touched[i]!.key, write_ts });
+        if (wanted.has(name)) known.set(name, { received_ts, waits: null, failed: failedBefore(name) });
       }
     }
   }
   for (const row of waiting) {
     const batch = readHeader(row);
     eachIdentity(batch, (key, write_ts, place) => {
-      const identity = { key, write_ts };
-      if (!wanted.get(identity)) return;
-      const failed = batch.failed[place] ?? failedBefore(identity);
-      known.set(identity, { received_ts: receiptAt(batch, place), waits: { batch: row.id, place }, failed });
+      const name = identityText({ key, write_ts });
+      if (!wanted.has(name)) return;
+      const failed = batch.failed[place] ?? failedBefore(name);
+      known.set(name, { received_ts: receiptAt(batch, place), waits: { batch: row.id, place }, failed });
     });
   }
   return known;

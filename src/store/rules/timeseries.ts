@@ -36,8 +36,9 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
           if (before === undefined) byKey.set(head.key, { ...head });
           else {
             before.count += head.count;
-            before.first_ts = least(before.first_ts, head.first_ts);
-            before.last_ts = most(before.last_ts, head.last_ts);
+            if (head.first_ts === null || head.last_ts === null) continue;
+            before.first_ts = Math.min(before.first_ts ?? head.first_ts, head.first_ts);
+            before.last_ts = Math.max(before.last_ts ?? head.last_ts, head.last_ts);
           }
         }
         return [...byKey.values()].sort((a, b) => compareTexts(a.key, b.key));
@@ -56,11 +57,6 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
     },
   };
 }
-
-const least = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.min(a, b);
-const most = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.max(a, b);
 
 /** The columns of a chunk but its entries. */
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;

@@ -1,5 +1,5 @@
 // The usercache: entries that were pushed and wait for the pipeline.
-import { dataTime, type Identity } from '../../model/entry.ts';
+import { dataTime, type Identity, identityText } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { isMobilityError, type MobilityError } from '../../model/mobility-error.ts';
 import { compareTexts } from '../../model/text-order.ts';
@@ -13,7 +13,7 @@ import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { errorId, failedRow } from './error-rows.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
-import { type IdentityMap, type Known, knownOf } from './identities.ts';
+import { type Known, knownOf } from './identities.ts';
 import { move } from './move.ts';
 import { noteFirst } from './people.ts';
 import { mergeProfile } from './profiles.ts';
@@ -77,7 +77,7 @@ async function putEntries(
   const waiting: PendingEntry[] = [];
   for (const at of inOrder(identities)) {
     const entry = entries[at]!;
-    const before = known.get(entry.metadata);
+    const before = known.size === 0 ? undefined : known.get(identityText(entry.metadata));
     const again = waiting.length > 0 && isSame(waiting.at(-1)!.entry.metadata, entry.metadata) ? waiting.pop()! : null;
     const received = received_ts[at] ?? again?.received_ts ?? before?.received_ts ?? now;
     waiting.push({ entry, received_ts: received, failed: before?.failed ?? null });
@@ -109,12 +109,12 @@ export async function addPending(rows: WritableRows, user: string, waiting: read
 async function removePending(
   rows: WritableRows,
   user: string,
-  known: IdentityMap<Known>,
+  known: ReadonlyMap<string, Known>,
   identities: readonly Identity[],
 ): Promise<void> {
   const places = new Map<number, Set<number>>();
-  for (const identity of identities) {
-    const waits = known.get(identity)?.waits;
+  for (const identity of known.size === 0 ? [] : identities) {
+    const waits = known.get(identityText(identity))?.waits;
     if (!waits) continue;
     const leaving = places.get(waits.batch) ?? new Set();
     places.set(waits.batch, leaving.add(waits.place));
@@ -146,7 +146,7 @@ async function rejectEntries(
     const before = failed.get(id);
     const history = before
       ? { received_ts: before.received_ts, failed: before }
-      : one.identity && known.get(one.identity);
+      : one.identity && known.get(identityText(one.identity));
     failed.set(id, failedRow(user, one, history, now));
   }
   await removePending(rows, user, known, identities);

@@ -1,24 +1,17 @@
 // The engine on SQLite: one file in one folder, for several processes of one machine.
 import { closeSync, constants, openSync } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
-import type { Engine } from '../rows/rows.ts';
+import type { Engine, OpenOptions } from '../rows/rows.ts';
 import type { Connection } from './driver.ts';
 import { openFolder } from './folder.ts';
 import { missingParts } from './schema.ts';
 import { openTransactions, type Transactions } from './sqlite-transactions.ts';
 import { wipe } from './wipe.ts';
 
-/** How to open: see `OpenOptions`. */
-interface SqliteOptions {
-  make?: boolean;
-  now?: () => number;
-  busySeconds?: number;
-}
-
 /** Opens the store in `folder`. Throws what `openFolder` throws. */
 export async function openSqliteEngine(
   folder: string,
-  { make = true, now = () => Date.now() / 1000, busySeconds }: SqliteOptions = {},
+  { make = true, now = () => Date.now() / 1000, busySeconds }: OpenOptions = {},
 ): Promise<Engine> {
   const path = await openFolder(folder, { make });
   const file = await openTransactions(path, busySeconds);
