@@ -18,11 +18,11 @@ export interface Config {
   /** Server processes. */
   workers: number;
   auth: 'dev' | 'token';
-  /** Lets `/profile/create` register names that nobody preloaded. */
+  /** Lets `/profile/create` register names that are not preloaded. */
   openRegistration: boolean;
   /** Lets the method `dev` listen on other addresses than loopback. */
   devAnywhere: boolean;
-  /** Address at which phones reach the server; empty: not set. */
+  /** Address of the server for phones; empty: not set. */
   publicUrl: string;
   /** A file of raster tiles behind the maps of days, see `openTiles`; empty: none. */
   tiles: string;
@@ -151,7 +151,7 @@ export const settings: readonly Setting[] = [
     name: 'publicUrl',
     variable: 'MOBILITY_PUBLIC_URL',
     default: '',
-    meaning: 'address at which phones reach the server, for links and QR codes',
+    meaning: 'address of the server for phones, used in links and QR codes',
     parse: text,
   },
   {
@@ -179,7 +179,7 @@ export const settings: readonly Setting[] = [
     name: 'waitingEntries',
     variable: 'MOBILITY_WAITING_ENTRIES',
     default: '2000000',
-    meaning: 'entries per user that may wait for the pipeline or be set aside; 0: no limit',
+    meaning: 'entries per user that may be pending or rejected; 0: no limit',
     parse: integer(0, 1_000_000_000),
   },
   {

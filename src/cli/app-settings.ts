@@ -2,14 +2,14 @@
 import { usageError } from '../model/mobility-error.ts';
 
 /**
- * The address at which phones reach the server, without a slash at its end. Throws `MOBILITY_USAGE` for none and for
- * what is no address.
+ * The address of the server for phones, without a slash at its end. Throws `MOBILITY_USAGE` if it is missing or not an
+ * HTTP address.
  */
 export function phoneAddress(given: string | undefined, configured: string): string {
   const text = given ?? configured;
   if (text === '') {
     throw usageError(
-      'expected the address at which phones reach the server: give --server https://…, or set MOBILITY_PUBLIC_URL',
+      'expected the address of the server for phones, found none: give --server https://… or set MOBILITY_PUBLIC_URL',
     );
   }
   const url = URL.canParse(text) ? new URL(text) : null;

@@ -43,7 +43,7 @@ export const daysArgument =
 /** The date of the day in `zone`. */
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
-/** The date for a person: today is that of the zone of their last trip; without trips, of the host. */
+/** The date for a person: `today` in the zone of their last trip; without trips, in the zone of the host. */
 export async function dayMeant(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
   const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);

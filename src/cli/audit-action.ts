@@ -39,7 +39,7 @@ export const audited: ReadonlySet<string> = new Set([
 /** Flags that say how much a command did. Texts that people type freely are not among them. */
 const notedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
-/** Notes the command that ran, with its outcome. That it cannot be noted fails no command, and is said. */
+/** Notes the command that ran, with its outcome. If the audit log cannot be written, a note is printed. */
 export async function noteAct(context: CommandContext, command: Command, code: number): Promise<void> {
   const action = nameOf(command);
   const options = command.opts<Record<string, unknown>>();

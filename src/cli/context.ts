@@ -58,7 +58,7 @@ export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' |
   readonly writeErr: (text: string) => void;
   /** Aborted by Ctrl-C or SIGTERM, once a command has called `interruptible`. */
   readonly signal: AbortSignal;
-  /** The effective settings: the command's `flags` and those of every command, else variables, else defaults. */
+  /** The effective settings: the command's `flags` and the global flags, else variables, else defaults. */
   config(flags?: SettingFlags): Config;
   /** The settings given by flags that every command takes. */
   readonly flags: SettingFlags;
@@ -163,7 +163,7 @@ export function createContext(options: ContextOptions): CommandContext {
       },
     close: async () => {
       stopListening?.();
-      // Whoever waited for a failed opening has reported it: only open stores and logs matter here.
+      // A failed opening has been reported by its caller: only open stores and logs matter here.
       const opened = await Promise.allSettled([store, ...logs.values()]);
       const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
       for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;
@@ -174,7 +174,7 @@ export function createContext(options: ContextOptions): CommandContext {
 
 // Store engines and the log writer are loaded on demand: `--help` and `config` start in a third of the time.
 
-/** Opens any store, as `CommandContext.store` opens that of the settings. The caller closes it. */
+/** Opens any store, as `CommandContext.store` opens the configured one. The caller closes it. */
 export async function openStoreAt(address: string, { make = false, ...options }: StoreOptions): Promise<Store> {
   const { openStore } = await import('../store/open.ts');
   return openStore(address, { ...options, make });

@@ -64,7 +64,7 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
 const widest = 80; // columns
 
 function tripLines(
-  { trip, path: way, labels: said }: DayPart & { kind: 'trip' },
+  { trip, path: way, labels }: DayPart & { kind: 'trip' },
   ids: boolean,
   dim: DiaryMarks['dim'],
 ): string[] {
@@ -77,8 +77,8 @@ function tripLines(
       [estimated, line].filter((one) => one !== '').join('; '),
     ],
   ]);
-  const words = said.map((text) => {
-    const line = `         │ said: ${text}`;
+  const words = labels.map((text) => {
+    const line = `         │ user input: ${text}`;
     return line.length > widest ? `${line.slice(0, widest - 1)}…` : line;
   });
   const ways = table(rows, [2]).split('\n');

@@ -1,5 +1,6 @@
 // The flags that choose errors: `--key`, `--reason`, `--platform` and `--app-version`.
 import { type Command, InvalidArgumentError } from 'commander';
+import type { ErrorFilter } from '../upkeep/error-groups.ts';
 
 /** Adds the flags to a command. */
 export function withErrorFilter(command: Command): Command {
@@ -9,6 +10,12 @@ export function withErrorFilter(command: Command): Command {
     .option('--platform <name>', 'only errors of this platform, as the entry names it', filterArgument)
     .option('--app-version <version>', 'only errors of people whose app has this version', filterArgument);
 }
+
+/** The result when no error is selected. A mistyped value of a flag selects none. */
+export const noErrorsText = ({ key, reason, platform, appVersion }: ErrorFilter): string =>
+  (key ?? reason ?? platform ?? appVersion) === undefined
+    ? 'no errors'
+    : '0 entries matched: `mobility errors` without these flags lists the keys, reasons, platforms and versions there are';
 
 /** Refuses an empty text: an unset variable of a script would choose every error. */
 function filterArgument(text: string): string {

@@ -68,10 +68,10 @@ export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>
   };
 }
 
-/** The time at which a clock in `zone` shows what a clock in UTC shows at `time`. */
+/** The time when a clock in `zone` shows what a clock in UTC shows at `time`. */
 const inZone = (time: number, zone: string): number => time - zoneOffset(zone, time - zoneOffset(zone, time));
 
-/** The last time at which a clock in `zone` showed `clock`, such as `10:00`. */
+/** The last time when a clock in `zone` showed `clock`, such as `10:00`. */
 function lastTime(clock: string, now: number, zone: string): number {
   const at = (day: string): number => inZone(Date.parse(`${day}T${clock}Z`) / 1000, zone);
   const today = localDay(now, zone);

@@ -88,7 +88,7 @@ const commandGroups: Readonly<Record<string, Partial<Record<keyof typeof loaders
   Repair: {
     'debug-bundle':
       'write a day as a case for a report of a fault: moved in place and time, without anything of the person',
-    errors: 'show what was set aside, by reason, key, platform and version of the app; faults of the program first',
+    errors: 'show the rejected entries by reason, key, platform and version of the app; faults of the program first',
     'purge-keys': 'remove documents with obsolete keys',
     rebuild: 'derive trips again and report what changed',
     'recover-errors': 'retry the entries that could not be converted',
@@ -101,7 +101,7 @@ const commandGroups: Readonly<Record<string, Partial<Record<keyof typeof loaders
 
 /**
  * Runs one command line and resolves with its exit code: 0 ok, 1 failed, 2 wrong usage, 3 partly done, 130 interrupted.
- * Never rejects. `surroundings`: those of the process, unless a test passes others.
+ * Never rejects. `surroundings`: the process, unless a test passes its own.
  */
 export async function main(
   argv: readonly string[],
@@ -187,7 +187,7 @@ export async function buildProgram(
     command
       .exitOverride()
       .showHelpAfterError(json ? false : '(add --help for how to use it)')
-      .addHelpText('before', ({ error }) => (error ? 'mobility: MOBILITY_USAGE: expected one of these commands' : ''))
+      .addHelpText('before', ({ error }) => (error ? 'mobility: MOBILITY_USAGE: expected one of the commands' : ''))
       .configureHelp({
         sortSubcommands: command !== program,
         helpWidth: context.output.columns,
@@ -195,9 +195,9 @@ export async function buildProgram(
       .configureOutput({
         writeOut: (text) => streams.stdout.write(text),
         writeErr: (text) => streams.stderr.write(text),
-        outputError: (said, write) => {
-          const isDay = hasDay && said.startsWith('error: too many arguments');
-          const text = isDay ? said.replace(/\n/, ' A day stands behind --day.\n') : said;
+        outputError: (message, write) => {
+          const isDay = hasDay && message.startsWith('error: too many arguments');
+          const text = isDay ? message.replace(/\n/, ' Give a day with --day.\n') : message;
           write(
             json
               ? errorLine('MOBILITY_USAGE', text.replace(/^error: /, '').trim(), json)

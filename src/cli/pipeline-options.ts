@@ -15,8 +15,8 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
 }
 
 /**
- * On Ctrl-C the user in work is given back at once, so that the next run need not wait: this run's next write is
- * refused. Returns the function that says which user is in work.
+ * Releases the lease of the user in work on Ctrl-C, so that the next run need not wait: this run's next write is
+ * refused. Returns the function that sets the user in work.
  */
 export function giveBackWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
   let current: string | null = null;

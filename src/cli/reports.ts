@@ -60,7 +60,7 @@ export function allReportText(report: NamedReport, { quiet }: { quiet: boolean }
 const countOf = ({ stages }: { stages: readonly StageReport[] }, name: string): number =>
   stages.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0);
 
-/** Entries that a converter set aside by failing. */
+/** Entries that were rejected because a converter failed. */
 export const faultsIn = (stages: readonly StageReport[]): number => countOf({ stages }, 'faults');
 
 /** The first line of a summary if a converter failed; else none. */
@@ -68,7 +68,7 @@ function faultLines(stages: readonly StageReport[]): string[] {
   const faults = faultsIn(stages);
   if (faults === 0) return [];
   const entries = counted(faults, 'entry', 'entries');
-  return [`PROGRAM FAULT: a converter failed, ${entries} set aside, nothing is lost: mobility errors`];
+  return [`PROGRAM FAULT: a converter failed, ${entries} rejected, nothing is lost: mobility errors`];
 }
 
 /** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`; plain words if all is as before. */
@@ -83,7 +83,7 @@ export function summaryText(report: AllReport): string {
   if (faultsIn(stages) > 0) parts.push(`PROGRAM FAULT in ${counted(faultsIn(stages), 'entry', 'entries')}`);
   parts.push(counted(countOf(report, 'moved'), 'entry', 'entries'));
   const [aside, days] = [countOf(report, 'set_aside'), countOf(report, 'days_changed')];
-  if (aside > 0) parts.push(`${aside.toLocaleString('en-US')} set aside`);
+  if (aside > 0) parts.push(`${aside.toLocaleString('en-US')} rejected`);
   parts.push(`${counted(days, 'day')} changed`);
   return `${counted(users, 'user')}: ${parts.join(', ')}, ${took}`;
 }
@@ -99,7 +99,6 @@ function stageLines(stages: readonly StageReport[]): string[] {
 /** `moved 12, failed 1`; counts of 0 are left out. */
 function countsText(counts: Record<string, number>): string {
   const shown = Object.entries(counts).filter(([, count]) => count !== 0);
-  return (
-    shown.map(([name, count]) => `${name.replaceAll('_', ' ')} ${count.toLocaleString('en-US')}`).join(', ') || '-'
-  );
+  const word = (name: string): string => (name === 'set_aside' ? 'rejected' : name.replaceAll('_', ' '));
+  return shown.map(([name, count]) => `${word(name)} ${count.toLocaleString('en-US')}`).join(', ') || '-';
 }

@@ -12,7 +12,7 @@ export async function showTokens(context: CommandContext, made: Made, show: () =
     const { tokens } = await context.store();
     const revocation = { ts: context.now(), why: 'revoked' } as const;
     for (const { uuid, token } of made) await tokens.revoke(uuid, tokenHash(token), revocation);
-    const text = `${errorText(error)}; ${counted(made.length, 'token')} revoked that nobody has seen: repeat the command`;
+    const text = `${errorText(error)}; ${counted(made.length, 'token')} revoked, since they were not shown: repeat the command`;
     throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
   });
 }

@@ -54,7 +54,7 @@ export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGen
   if (found || study === undefined) return;
   await refuseUnknownStudy(context, whom);
   const part = subgroup === undefined ? '' : `, subgroup ${subgroup}`;
-  throw usageError(`nobody has joined the study ${study}${part}`);
+  throw usageError(`the study ${study}${part} has no members`);
 }
 
 /** True for a member of the study and the subgroup, where they are given. */

@@ -19,9 +19,9 @@ import {
 /** One derived key. */
 export interface DerivedKey {
   key: string;
-  /** What it stands for. */
+  /** What each entry describes. */
   from: 'trip' | 'untracked time' | 'trip or untracked time' | 'stay' | 'section' | 'stop' | 'vertex of a line';
-  /** True when what the user said shows in it. */
+  /** True if it contains user inputs. */
   labels?: true;
   /** True when labels are suggested in it. */
   suggests?: true;

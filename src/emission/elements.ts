@@ -1,5 +1,4 @@
-// A user's life in order: trips, stretches in which nobody saw them, and the stays between them, from the stored chain
-// of trips.
+// The timeline of a user: trips, untracked time and the stays between them, from the stored chain of trips.
 import { type ChainStore, correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';

@@ -29,7 +29,7 @@ export interface Making {
   labels: Labels;
   /** What the user is likely to say about trips; null: nothing is suggested. */
   suggestions: Suggestions | null;
-  /** For an entry within another one, which tells when it was written. */
+  /** True for an entry within another one, which has the time of writing. */
   nested?: true;
 }
 
@@ -56,7 +56,7 @@ function nested({ id, metadata, data }: DerivedEntry): JsonObject {
 }
 
 /**
- * Tells the content of a trip's line: apps keep lines by the id of the trip. Two sums of 32 bits over the numbers,
+ * A hash of a trip's line: apps keep lines by the id of the trip. Two sums of 32 bits over the numbers,
  * which takes a tenth of the time of a cryptographic hash: what differs here are versions of one trip of one user.
  */
 function shapeOf({ sections }: Trip): string {
@@ -130,7 +130,7 @@ function tripFields(element: Element, making: Making): JsonObject {
 const zonesOf = (element: Element): [start: string, end: string] =>
   element.kind === 'trip' ? [element.trip.start_zone, element.trip.end_zone] : element.zones;
 
-/** Straight: nobody knows the way. */
+/** A straight line: the path is unknown. */
 function metresUnseen({ untracked: { start_loc, end_loc } }: Element & { kind: 'untracked' }): number {
   const [from, to] = [start_loc, end_loc].map(([longitude, latitude]) => ({ longitude, latitude }));
   return distance(from!, to!);
@@ -150,9 +150,9 @@ function summaryOf(sections: readonly Section[], modeOf: (sensedMode: string) =>
   return summary;
 }
 
-/** What a trip has once the user may confirm it: how it went, what they said, and what they are asked. */
+/** The fields of a trip that the user can confirm: its sections, user inputs and suggested labels. */
 function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Making): JsonObject {
-  const said = labels.ofTrip(trip.start_ts);
+  const inputs = labels.ofTrip(trip.start_ts);
   const id = oid(ids.confirmed(userId, trip));
   return {
     raw_trip: oid(trip.raw_trip),
@@ -162,8 +162,8 @@ function confirmedFields({ trip }: OfTrip, { userId, labels, suggestions }: Maki
     confirmed_trip: id,
     inferred_section_summary: summaryOf(trip.sections, inferredMode),
     cleaned_section_summary: summaryOf(trip.sections, motionMode),
-    ...inputFields(userId, said),
-    ...suggestionFields(suggestions?.of(trip, said) ?? [], suggestions?.settings ?? null),
+    ...inputFields(userId, inputs),
+    ...suggestionFields(suggestions?.of(trip, inputs) ?? [], suggestions?.settings ?? null),
   };
 }
 
@@ -211,15 +211,15 @@ export function confirmedTrip(element: OfTrip, making: Making): DerivedEntry {
 
 /** `analysis/confirmed_untracked`, `analysis/cleaned_untracked`. */
 export function untrackedTime(key: string, element: Element & { kind: 'untracked' }, making: Making): DerivedEntry {
-  const said = key === 'analysis/confirmed_untracked' ? { user_input: {}, additions: [] } : {};
+  const inputs = key === 'analysis/confirmed_untracked' ? { user_input: {}, additions: [] } : {};
   return {
     id: ids.untracked(making.userId, key.slice(key.indexOf('/') + 1), element),
     metadata: metadataOf(key, making, element.zones[0]),
-    data: { ...tripFields(element, making), ...said },
+    data: { ...tripFields(element, making), ...inputs },
   };
 }
 
-/** `analysis/cleaned_trip` and `segmentation/raw_trip`: the same trip before anybody said anything about it. */
+/** `analysis/cleaned_trip` and `segmentation/raw_trip`: the same trip without user inputs. */
 export function plainTrip(key: string, element: OfTrip, making: Making): DerivedEntry {
   const { trip } = element;
   const isRaw = key === 'segmentation/raw_trip';
@@ -339,7 +339,7 @@ function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: PlaceSta
   };
 }
 
-/** `analysis/confirmed_place`: a stay with what was said about it. Its trips are confirmed ones. */
+/** `analysis/confirmed_place`: a stay with its user inputs. Its trips are confirmed ones. */
 export function confirmedPlace(stay: PlaceStay, making: Making): DerivedEntry {
   const { userId, labels } = making;
   const confirmed = (id: string | null, name: string): JsonObject =>

@@ -5,9 +5,9 @@ import { MobilityError } from '../model/mobility-error.ts';
 import { isDay } from '../model/time.ts';
 
 /**
- * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day stands for the whole month, a
- * missing month for the whole year. A year beyond 1 to 9999 is moved to the nearest of them. Other fields are ignored.
- * Throws `MOBILITY_BAD_REQUEST` for an invalid date.
+ * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day means the whole month, a missing
+ * month the whole year. A year beyond 1 to 9999 is moved to the nearest of them. Other fields are ignored. Throws
+ * `MOBILITY_BAD_REQUEST` for an invalid date.
  */
 export function daysBetween(
   from: JsonValue | undefined,

@@ -92,7 +92,7 @@ async function writingTimes(
   return new Map(spans.map(({ chain_ts, written_ts }) => [chain_ts, written_ts]));
 }
 
-/** By when they were written: a trip that was written again stands where that was. */
+/** In order of writing: a trip that was written again has the later time. */
 async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
   const spans = (await correctedTrips(store).spans(userId, everything))
@@ -116,7 +116,7 @@ async function* batches(source: AsyncIterable<Written>): AsyncGenerator<Written[
   if (batch.length > 0) yield batch;
 }
 
-/** What was said about the trips of a batch and the stays around them. */
+/** User inputs for the trips of a batch and the stays around them. */
 async function labelsAround(store: DerivedStore, userId: string, batch: readonly Written[]): Promise<Labels> {
   const from = Math.min(...batch.map(({ element }) => element.before.enter_ts ?? element.start_ts));
   const to = Math.max(...batch.map(({ element }) => element.after.exit_ts ?? Number.POSITIVE_INFINITY));

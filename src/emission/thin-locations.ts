@@ -13,7 +13,7 @@ export interface Vertex {
 /** As many as the app has memory for, and the original sends. */
 const mostLocations = 100;
 
-/** Every vertex of the trip; one that two sections share stands there once. */
+/** Every vertex of the trip; a vertex that two sections share appears once. */
 export function verticesOf(sections: readonly Section[]): Vertex[] {
   const vertices: Vertex[] = [];
   for (const section of sections) {

@@ -1,4 +1,4 @@
-// Figures of trips by local day and by what the user said about them: what the dashboard of today's app shows.
+// Figures of trips by local day and by user input: what the dashboard of today's app shows.
 
 /** What the figures need to know of one trip. */
 export interface DayTrip {
@@ -8,8 +8,8 @@ export interface DayTrip {
   distance: number;
   /** s */
   duration: number;
-  /** What was said about it, by the name of the key. */
-  said: Readonly<Record<string, unknown>>;
+  /** User inputs by the name of their key. */
+  userInput: Readonly<Record<string, unknown>>;
 }
 
 /** Figures by day: sums over trips; each trip counts as one. */
@@ -28,7 +28,7 @@ const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'rep
  */
 export interface DayFigures {
   date: string;
-  /** Always 1: the figures are those of the caller. */
+  /** Always 1: the figures are about the caller alone. */
   nUsers: number;
   [label: string]: string | number;
 }
@@ -61,7 +61,7 @@ function sumByDay(
     const sums = days.get(trip.day) ?? new Map<string, number>();
     days.set(trip.day, sums);
     for (const grouping of groupings) {
-      const label = trip.said[grouping];
+      const label = trip.userInput[grouping];
       const name = `${grouping}_${typeof label === 'string' ? label : 'UNLABELED'}`;
       sums.set(name, (sums.get(name) ?? 0) + measure(trip));
     }

@@ -39,7 +39,7 @@ interface Cell {
 
 /**
  * What to publish. `everybody`: each person's figures as a whole, if they are not the sum of the cells. `observed`: the
- * observed s of each person, also of those who made no trip.
+ * observed s of each person, also of people without trips.
  */
 export interface Question {
   by: Dimension;
@@ -49,7 +49,7 @@ export interface Question {
   observed?: ReadonlyMap<string, number>;
 }
 
-/** The least number of people, unless somebody asks for more. */
+/** The default of the least number of people. */
 export const usualLeast = 5;
 
 /** One person may make up at most this share of a figure. */

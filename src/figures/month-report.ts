@@ -18,7 +18,7 @@ export interface MonthReport extends Disclosed {
 /** Days after the end of a month in which phones may still push what belongs to it. */
 export const daysToSettle = 7;
 
-/** Whether a month may be reported: while it fills, two reports would differ by those who travelled in between. */
+/** Whether a month may be reported: while it fills, two reports would differ by the people who travelled in between. */
 export const isSettled = (month: string, today: string): boolean =>
   addDays(`${addDays(`${month}-01`, 31).slice(0, 7)}-01`, daysToSettle) <= today;
 
@@ -26,14 +26,14 @@ export const isSettled = (month: string, today: string): boolean =>
 export interface MonthFigures {
   month: string;
   by: Dimension;
-  /** By UUID, without those who made no trip. */
+  /** By UUID, without people who made no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
   everybody: ReadonlyMap<string, Figures>;
-  /** s in which each person was observed, by UUID, without those who were not. */
+  /** s in which each person was observed, by UUID; people who were not observed are left out. */
   observed: ReadonlyMap<string, number>;
 }
 
-/** Reads the figures of a month, of all people or of those of one study. */
+/** Reads the figures of a month, of all people or of one study. */
 export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
@@ -63,8 +63,8 @@ export async function readMonth(store: Store, month: string, by: Dimension, stud
 }
 
 /**
- * The part of a month that can be published. Months are whole and never overlap, and nobody can be left out: two
- * reports have no difference that stands for a person.
+ * The part of a month that can be published. Months are whole and never overlap, and no person can be left out: the
+ * difference of two reports reveals no person.
  */
 export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
   month,
@@ -72,7 +72,7 @@ export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, leas
   ...disclose(tallies, { by, least, occasion: month, ...whole }),
 });
 
-/** Exact figures of a cell; whoever sees them can tell what single people did. */
+/** Exact figures of a cell; they can reveal what single people did. */
 export interface ExactCell extends Figures {
   cell: string;
   people: number;

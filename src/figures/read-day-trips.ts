@@ -1,4 +1,4 @@
-// Reads the trips of a user that start on some local days, with what was said about them.
+// Reads the trips of a user that start on some local days, with their user inputs.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import type { LabelStore } from '../diary/labels/read-inputs.ts';
@@ -22,6 +22,6 @@ export async function readDayTrips(
     day,
     distance,
     duration,
-    said: labels.ofTrip(start_ts).user_input,
+    userInput: labels.ofTrip(start_ts).user_input,
   }));
 }

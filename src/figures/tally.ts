@@ -52,7 +52,7 @@ function cellOf(ts: number, zone: string, [longitude, latitude]: Position, by: E
 
 const southWest = (degrees: number): string => (Math.floor(degrees / gridStep) * gridStep).toFixed(2);
 
-/** Adds figures to those of a cell. */
+/** Adds figures to a cell. */
 export function add(tally: PersonTally, cell: string, { trips, metres, seconds }: Figures): void {
   const known = tally.get(cell) ?? { trips: 0, metres: 0, seconds: 0 };
   tally.set(cell, {

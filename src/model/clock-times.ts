@@ -4,7 +4,7 @@ import { day, localDay, startOfDay, type TimeRange, zoneOffset } from './time.ts
 /** Offsets change by less than this. No day is without a clock time but where clocks skip it, so three days do. */
 const daysTried = 3;
 
-/** The first time in `[from, to)` at which clocks of the zone show `HH:mm`; null: they never do. */
+/** The first time in `[from, to)` when clocks of the zone show `HH:mm`; null: they never do. */
 export function firstTimeShowing(clock: string, { from, to }: TimeRange, zone: string): number | null {
   const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(clock) ?? [];
   if (hours === undefined) return null;

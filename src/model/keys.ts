@@ -1,5 +1,5 @@
-// The table of keys: whether phones push a key, the server writes it, or it is made when asked. `payloads.ts` has what
-// stands in pushed entries.
+// The table of keys: whether phones push a key, the server writes it, or it is made when asked. `payloads.ts` has the
+// payloads of pushed entries.
 
 /** The derived data that a change of such an entry affects: trips, only the documents that show it, or nothing. */
 export type Affects = 'trips' | 'documents' | 'nothing';
@@ -39,7 +39,7 @@ const pushed = (key: string, affects: Affects = 'nothing'): KeyRow => ({ key, ki
 
 const derived = (key: string): KeyRow => ({ key, kind: 'derived', affects: 'nothing' });
 
-/** Every key, sorted. `diary/trips-<YYYY-MM-DD>` stands for one key a day. */
+/** Every key, sorted. `diary/trips-<YYYY-MM-DD>` is one key for each day. */
 export const keyTable: readonly KeyRow[] = [
   derived('analysis/cleaned_place'),
   derived('analysis/cleaned_section'),

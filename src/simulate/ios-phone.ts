@@ -16,7 +16,7 @@ const quiet = 600; // s without a fix after which a trip can end
 
 /**
  * What an iPhone pushes of `plan`: everything up to the end of the last trip, ascending by `write_ts`, and behind it
- * the motion activities, whose `write_ts` is the time at which each began.
+ * the motion activities, whose `write_ts` is the time when each began.
  */
 export function senseIos(plan: DayPlan, seed: string | number): Entry[] {
   const phone = new Iphone(plan, seededRandom('ios', seed, plan.day));

@@ -12,7 +12,7 @@ export interface SimulateOptions extends DayOptions {
 
 /**
  * The entries that a phone pushes of one day, in the order in which it pushes them: invented, but in shape, rhythm and
- * error like those of real phones. The same options give the same entries. A working day has some five trips in three
+ * error like real phones. The same options give the same entries. A working day has some five trips in three
  * or four modes.
  */
 export function simulateDay(options: SimulateOptions): Entry[] {

@@ -248,7 +248,7 @@ describe('status', () => {
       const user = (await store.users.byEmail('ada'))!;
       await store.usercache.put(user.uuid, { entries: [refusedEntry(1e300) as never], unusable: [] }, 1.7e9);
     });
-    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/moved .*waiting 1, 1 of them for a later time/);
+    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/moved .*pending 1, 1 of them for a later time/);
     expect((await run(['users', 'list', '--counts'])).stdout).toMatch(/ +1 +0 +0\n/);
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });
@@ -291,7 +291,7 @@ describe('status', () => {
       set_aside: [],
       run: { waiting: 0, with_work: 0, at_work: [] },
     });
-    expect((await shared.run(['status'])).stdout).toMatch(/^people +2: 2 in order\nset aside +nothing\n/);
+    expect((await shared.run(['status'])).stdout).toMatch(/^people +2: 2 in order\nrejected +nothing\n/);
   });
 });
 
@@ -321,7 +321,7 @@ describe('recover-errors', () => {
       3,
       { users: [expect.objectContaining({ user_email: 'ada', tried: 1, recovered: 0 })] },
     ]);
-    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/converted .*set aside 1/);
+    expect((await run(['doctor', '--user', 'ada'])).stdout).toMatch(/converted .*rejected 1/);
   });
 
   it('retries no error if none has the key or reason asked for, and lists the errors that there are', async () => {
@@ -337,6 +337,24 @@ describe('recover-errors', () => {
       'ada: 0 errors retried, 0 recovered; these remain:\n  1  (no key)  shape\n',
     ]);
     expect((await run(['recover-errors', '--reason', 'shape'])).stdout).toMatch(/^ada: 1 error retried/m);
+  });
+
+  it('says how to list what is there if a mistyped flag selects no entry, as errors and export do', async () => {
+    const { run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    const shown = async (...args: string[]) => {
+      const { stdout, stderr } = await run(args);
+      return stdout + stderr;
+    };
+    const listed = /^0 entries matched: `mobility errors` without these flags lists /;
+    expect(await shown('recover-errors', '--reason', 'shap')).toMatch(listed);
+    expect(
+      await shown('recover-errors', '--key', 'manual/survay', '--remove-before', 'today', '--user', 'ada'),
+    ).toMatch(listed);
+    expect(await shown('errors', '--key', 'manual/survay')).toMatch(listed);
+    expect(await shown('export', '--user', 'ada', '--entries', '--key', 'manual/survay')).toBe(
+      '0 entries matched: docs/keys.md lists the keys\n',
+    );
   });
 
   it('removes errors before a day if asked to, of named users only', async () => {

@@ -29,7 +29,7 @@ describe('exit codes', () => {
   it('2 for a group of commands without one of them, with the help on standard error', async () => {
     const { code, stdout, stderr } = await run(['users']);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^mobility: MOBILITY_USAGE: expected one of these commands\nUsage: mobility/);
+    expect(stderr).toMatch(/^mobility: MOBILITY_USAGE: expected one of the commands\nUsage: mobility/);
   });
 
   it('2 for an unknown command, with the name of a similar one', async () => {
@@ -99,7 +99,7 @@ describe('exit codes', () => {
     expect((await run(['diary', '--usr', 'ada'])).stderr).toMatch(/unknown option '--usr'.*\n.*Did you mean --user\?/);
     expect((await run(['diary'])).stderr).toContain("required option '--user <name>' not specified");
     const { code, stderr } = await run(['diary', '--user', 'ada', '2024-03-12']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('A day stands behind --day.\n')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('Give a day with --day.\n')]);
   });
 
   it('2 for unknown subgroups, with the nearest name', async () => {

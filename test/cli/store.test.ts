@@ -32,7 +32,7 @@ it('check names the user, the row and the cure of damage, and ends with 3', asyn
   expect(findings[0]).toMatchObject({ user_id: uuid, table: 'trips', problem: expect.stringContaining('checksum') });
   const leaveOut = ['store', 'check', '--user', uuid, '--leave-out'];
   expect((await run(['store', 'check'])).stdout).toMatch(
-    new RegExp(`^table trips, row user .*chain_ts \\d+.*\\n {2}cure: .*${leaveOut.join(' ')}`),
+    new RegExp(`^table trips, row user .*chain_ts \\d+.*\\n {2}remedy: .*${leaveOut.join(' ')}`),
   );
   expect((await run(leaveOut)).stdout).toContain(`${findings.length} rows left out`);
   expect((await run(['store', 'check'])).code).toBe(0);

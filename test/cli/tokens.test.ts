@@ -204,7 +204,7 @@ describe('studies', () => {
     const empty = await run(['export', '--study', 'sunny', '--subgroup', 'west', '--out', join(folder, 'out')]);
     expect([empty.code, empty.stderr]).toEqual([
       2,
-      expect.stringContaining('nobody has joined the study sunny, subgroup west'),
+      expect.stringContaining('the study sunny, subgroup west has no members'),
     ]);
     expect((await run(['users', 'list', '--study', 'sunny'])).code).toBe(0);
   });

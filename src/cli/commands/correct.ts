@@ -54,7 +54,7 @@ export function correctCommand(context: CommandContext): Command {
     .addArgument(new Argument('<what>', 'what to do').choices(kinds))
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <day>', 'local day', dayArgument)
-    .option('--at <time>', 'local time within the trip, section or stay that is meant, such as 14:20', clockArgument)
+    .option('--at <time>', 'local time within the trip, section or stay, such as 14:20', clockArgument)
     .option('--from <time>', 'first local time of the stretch; default: begin of the day', clockArgument)
     .option('--to <time>', 'last local time of the stretch; default: end of the day, or now', clockArgument)
     .option('--mode <mode>', 'with mode and add: such as tram or bicycling')
@@ -125,8 +125,8 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
     const { bold, dim } = context.output;
     const command = `mobility correct undo --user ${user.user_email} --id ${id.slice(0, 8)}`;
     const undo = options.dryRun ? 'nothing was changed' : `undo: ${command}`;
-    const would = effect === 'applied' ? 'would apply' : `would be ${effect ?? 'waiting'}`;
-    const end = `${options.dryRun ? would : (effect ?? 'waiting')}  ${dim(undo)}`;
+    const would = effect === 'applied' ? 'would apply' : `would be ${effect ?? 'pending'}`;
+    const end = `${options.dryRun ? would : (effect ?? 'pending')}  ${dim(undo)}`;
     return [bold('before'), before.text, '', bold('after'), after.text, '', end].join('\n');
   });
 }
@@ -152,7 +152,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const day = await dayMeant(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
-  /** What is to come cannot be known, and setting it aside would lose it. */
+  /** The future is not known, and excluding it would lose the data. */
   const passed = (clock: string): number => {
     const ts = clockTs(day, clock, zone);
     if (ts <= now) return ts;
@@ -199,7 +199,7 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
   return { correction: { kind: 'undo', of: correction.write_ts }, day, zone: await readZoneOn(store, uuid, day) };
 }
 
-/** The instant at which clocks of the zone show this time on the day. */
+/** The instant when clocks of the zone show this time on the day. */
 function clockTs(day: string, clock: string, zone: string): number {
   const [hours, minutes] = clock.split(':').map(Number) as [number, number];
   const shown = startOfDay(day, 'UTC') + hours * 3600 + minutes * 60;
@@ -215,7 +215,7 @@ async function list({ store, output }: CommandContext, { uuid, user_email }: Use
   }));
   await output.result({ user_id: uuid, corrections: shown }, () => {
     if (shown.length === 0) return `${user_email}: no corrections`;
-    const head = ['ID', 'DAY', 'WHAT', 'STANDING', 'STATED', 'BY, AS STATED', 'REASON'];
+    const head = ['ID', 'DAY', 'WHAT', 'EFFECT', 'STATED', 'BY, AS STATED', 'REASON'];
     return table([head, ...standings.map((one) => toRow(uuid, one))]);
   });
 }

@@ -27,7 +27,7 @@ export function debugBundleCommand(context: CommandContext): Command {
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day', dayArgument)
     .requiredOption('--out <folder>', 'folder to write the case into')
-    .option('--verify', 'show how near the trips of the case are to those of the diary')
+    .option('--verify', 'compare the trips of the case with the trips of the diary')
     .addHelpText(
       'after',
       `

@@ -26,7 +26,7 @@ export function doctorCommand(context: CommandContext): Command {
   return new Command('doctor')
     .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
     .option('--day <day>', 'with --user: also what is not known of this local day', dayArgument)
-    .option('--url <address>', 'the address at which phones reach the server: also what a proxy does')
+    .option('--url <address>', 'address of the server for phones: also checks the proxy')
     .addHelpText(
       'after',
       `

@@ -106,7 +106,7 @@ async function membersOf(context: CommandContext, store: Store, whom: Whom): Pro
   }
   if (members.length > 0) return members;
   await refuseUnknownStudy(context, whom);
-  context.output.note(`nobody is in the study ${whom.study}: nothing is left to erase`);
+  context.output.note(`the study ${whom.study} has no members: nothing is left to erase`);
   return [];
 }
 

@@ -1,4 +1,4 @@
-// `mobility errors`: what was set aside, by reason, key, platform and version, with how many people; faults first.
+// `mobility errors`: rejected entries by reason, key, platform and version, with how many people; faults first.
 import { Command } from 'commander';
 import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
@@ -16,7 +16,7 @@ import {
   withoutValues,
 } from '../../upkeep/error-groups.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { withErrorFilter } from '../error-filter.ts';
+import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { errorKeyText, withZone } from '../wording.ts';
@@ -28,10 +28,10 @@ export function errorsCommand(context: CommandContext): Command {
   const show = new Command('show')
     .description('show one error: what was expected and found, and the fields of the entry without their values')
     .argument('<id>', 'id of the error, from `mobility errors`')
-    .option('--coordinates', 'also the values: they may tell where somebody was')
+    .option('--coordinates', 'also the values: they may reveal where the user was')
     .action(context.run((id: string, options: { coordinates?: true }) => showOne(context, id, options)));
   const list = withErrorFilter(withWhom(new Command('list')))
-    .description('sum up what was set aside (the default)')
+    .description('sum up the rejected entries (the default)')
     .action(context.run((options: Options) => showAll(context, options)));
   return new Command('errors')
     .usage('[list|show] [options]')
@@ -63,7 +63,7 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
   const total = sorted.reduce((sum, { entries }) => sum + entries, 0);
   const next =
     'see one: mobility errors show ID; after a fix or an update: mobility recover-errors, with the same flags';
-  context.output.note(total === 0 ? 'no errors' : `${counted(total, 'entry', 'entries')}; ${next}`);
+  context.output.note(total === 0 ? noErrorsText(options) : `${counted(total, 'entry', 'entries')}; ${next}`);
   return faults.length > 0 ? { exitCode: 3 } : {};
 }
 

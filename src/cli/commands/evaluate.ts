@@ -1,4 +1,4 @@
-// `mobility evaluate`: scores the analysis on recorded days with known truth, or by what people said of their trips.
+// `mobility evaluate`: scores the analysis on recorded days with known truth, or by the labels of users.
 import { Command, Option } from 'commander';
 import { readModel } from '../../analysis/states/boosted-trees.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate-cases.ts';
@@ -54,7 +54,7 @@ function labelsText({ people, all, modes, not_compared, without_trip }: LabelsRe
   const rows = [...Object.entries(modes), ['all', all] as const].map(([name, score]) => labelRow(name, score));
   const words = Object.entries(not_compared).map(([text, count]) => `${oneLine(text) || '(empty)'} ${count}`);
   return [
-    table([['label', 'labels', 'right', 'share', '95 %', 'said', 'instead'], ...rows], [1, 2, 3, 5]),
+    table([['label', 'labels', 'right', 'share', '95 %', 'claimed', 'instead'], ...rows], [1, 2, 3, 5]),
     `${counted(people, 'person', 'people')}; labels of a time without a trip: ${without_trip}`,
     ...(words.length > 0 ? [`labels that name no mode of the diary: ${words.join(', ')}`] : []),
   ].join('\n');

@@ -98,7 +98,7 @@ function readingsText(readings: readonly PhoneReading[], zone: string): string {
   if (readings.length === 0) return '';
   const counts = new Map<string, number>();
   for (const { kind, word } of readings) if (kind !== 'phone') counts.set(word, (counts.get(word) ?? 0) + 1);
-  const said = readings
+  const events = readings
     .filter(({ kind }) => kind === 'phone')
     .map(({ ts, word }) => `${formatForPeople(ts, zone, 'HH:mm:ss')} ${word}`);
   const { location = 0, ...motions } = Object.fromEntries(counts);
@@ -106,7 +106,7 @@ function readingsText(readings: readonly PhoneReading[], zone: string): string {
     ...(location > 0 ? [counted(location, 'location')] : []),
     ...Object.entries(motions).map(([word, count]) => `${word} ${count}`),
   ];
-  return `within 5 min the phone sent: ${[...said, ...times].join(', ')}`;
+  return `within 5 min the phone sent: ${[...events, ...times].join(', ')}`;
 }
 
 /** The text in lines of at most `width` columns, cut at blanks; none for an empty text. */

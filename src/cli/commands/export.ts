@@ -84,8 +84,8 @@ Examples:
 With --format the folder gets one file per kind, and datapackage.json, which describes every column.
 The kind locations has a guess at the home of each person: it is written only if --kind names it.
 The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
-Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (set aside,
-with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
+Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (rejected
+entries, with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
 Exit code 3: some of several users are left out, because their rows are damaged.`,
     )
     .action(context.run((options: Options) => run(context, options)));
@@ -125,7 +125,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const count = entries
     ? await writeLines(context.output, entryRows(store, single.uuid, await days(single), options.key))
     : await writeTrips(context.output, store, single.uuid, await days(single));
-  context.output.note(entries ? counted(count, 'entry', 'entries') : counted(count, 'trip'));
+  const matched = count === 0 && options.key ? '0 entries matched: docs/keys.md lists the keys' : null;
+  context.output.note(matched ?? (entries ? counted(count, 'entry', 'entries') : counted(count, 'trip')));
   return {};
 }
 

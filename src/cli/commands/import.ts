@@ -32,7 +32,7 @@ export function importCommand(context: CommandContext): Command {
       '--user <name>',
       'owner of the data, if the source does not name one; for an e-mission database: import only this user',
     )
-    .option('--create', 'register the owner if nobody has this name')
+    .option('--create', 'register the owner if no user has this name')
     .addOption(new Option('--format <name>', `read every file in this format: ${formats}`))
     .option('--zone <zone>', 'time zone of times that have no offset, such as Europe/Berlin', zoneArgument)
     .option(
@@ -54,7 +54,7 @@ Examples:
 
 The format is recognised by the content. Entries that the store already has stay as they are, so an interrupted
 import can simply be repeated. Then run mobility pipeline --all. All formats: docs/import.md.
-Exit code 3: entries were set aside, or a source could not be read to its end; the rest is stored.`,
+Exit code 3: entries were rejected, or a source could not be read to its end; the rest is stored.`,
     )
     .action(context.run((sources: string[], options: Options) => run(context, sources, options)));
 }
@@ -175,7 +175,7 @@ function shownBy(progress: Progress, parts: readonly Part[]) {
 function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): string {
   const verb = (done: string, planned: string): string => (dryRun ? planned : done);
   const stored = verb('STORED', 'TO STORE');
-  const header = ['SOURCE', 'FORMAT', 'READ', stored, 'KNOWN', 'DOUBLED', 'SET ASIDE', 'LEFT BEHIND'];
+  const header = ['SOURCE', 'FORMAT', 'READ', stored, 'KNOWN', 'DOUBLED', 'REJECTED', 'LEFT BEHIND'];
   const row = (name: string, format: string, of: ImportCounts): string[] => [
     ...[name, format],
     ...[of.read, of.stored, of.known, of.doubled, of.set_aside, of.left_behind].map((count) =>
@@ -204,7 +204,7 @@ function outcomeOf(report: ImportReport, parts: readonly Part[], options: Option
   if (options.user !== undefined && namePeople && report.users.length === 0 && !report.parts.some(hasTrouble)) {
     throw new MobilityError(
       'MOBILITY_USER_UNKNOWN',
-      `nobody named ${JSON.stringify(options.user)} is in the data that was read`,
+      `expected data of ${JSON.stringify(options.user)}, found none in the data that was read`,
     );
   }
   if (!report.parts.some(hasTrouble)) return {};
@@ -212,6 +212,6 @@ function outcomeOf(report: ImportReport, parts: readonly Part[], options: Option
   const first = report.parts.find(hasTrouble)!;
   throw new MobilityError(
     'MOBILITY_SOURCE',
-    `nothing could be imported from ${first.source}: ${first.problems[0] ?? 'everything in it was set aside; see `mobility doctor --user NAME`'}`,
+    `nothing could be imported from ${first.source}: ${first.problems[0] ?? 'all of its entries were rejected; see `mobility doctor --user NAME`'}`,
   );
 }

@@ -1,4 +1,4 @@
-// `mobility label`: says something about a trip in the place of its user, as their app would.
+// `mobility label`: labels a trip on behalf of its user, as their app would.
 import { Command } from 'commander';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';
@@ -56,8 +56,8 @@ async function label(context: CommandContext, options: Options): Promise<void> {
   const origin = { program: 'mobility label', version: packageVersion() };
   const entries = labelEntries(trip, words, { origin, now: context.now() });
   await putBatch(user.uuid, entries, { store, now: context.now });
-  const said = (await readLabels(store, user.uuid, { from: start_ts, to: end_ts })).ofTrip(start_ts);
-  const texts = inputTexts(said);
+  const input = (await readLabels(store, user.uuid, { from: start_ts, to: end_ts })).ofTrip(start_ts);
+  const texts = inputTexts(input);
   await context.output.result({ user_email: user.user_email, trip: trip.id, start_ts, end_ts, said: texts }, () => {
     const when = formatForPeople(start_ts, zone, 'dddd D MMMM YYYY HH:mm');
     return `${user.user_email}, ${when}: ${Object.entries(texts)

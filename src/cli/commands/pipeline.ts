@@ -94,7 +94,7 @@ async function runAllUsers(context: CommandContext, { every, workers }: Options)
   }
 }
 
-/** Says before the run what a new version of the analysis derives again; of a damaged store the run itself tells. */
+/** Prints what a new version of the analysis derives again. A damaged store is reported by the run itself. */
 async function noteOutdated(context: CommandContext, userId?: string): Promise<void> {
   const store = await context.store();
   const { people, days } = await store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {

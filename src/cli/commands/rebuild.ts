@@ -44,7 +44,7 @@ const farthestEast = 50_400; // s that the first zone is ahead of UTC
 export function rebuildCommand(context: CommandContext): Command {
   return withWhom(new Command('rebuild'))
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
-    .option('--sample <n>', 'only so many of these users', wholeNumber(1, 1_000_000))
+    .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
     .option('--csv <file>', 'write a row for each changed day and mode')
     .addHelpText(
@@ -110,7 +110,7 @@ async function deriveAll(
       await onRows(days.flatMap((day) => csvRows(user, day)));
     } catch (error) {
       report.interrupted = signal.aborted;
-      if (signal.aborted) break; // the lease was given back
+      if (signal.aborted) break; // the lease was released
       report.failures.push({ user_email: user.user_email, message: errorText(error) });
       if (whom.user?.length === 1) throw error;
     }

@@ -6,7 +6,7 @@ import { type ErrorFilter, figuresWithErrors } from '../../upkeep/error-groups.t
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
 import { type DayAsked, dayArgument, dayIn } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { withErrorFilter } from '../error-filter.ts';
+import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
@@ -73,7 +73,9 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
     }));
     reports.push({ user_email, ...report });
   }
-  await context.output.result({ users: reports }, () => reportsText(reports, dryRun === true));
+  await context.output.result({ users: reports }, () =>
+    reports.length === 0 ? noErrorsText(options) : reportsText(reports, dryRun === true),
+  );
   if (!dryRun && reports.some(({ recovered }) => recovered > 0)) context.output.note('next: mobility pipeline --all');
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
   if (left && dryRun !== true) return { exitCode: 3 };
@@ -101,12 +103,11 @@ async function remove(
   }
   const verb = dryRun ? 'would be removed' : 'removed';
   const lines = reports.map(({ user_email, removed }) => `${user_email}: ${counted(removed, 'error')} ${verb}`);
-  await context.output.result({ users: reports }, () => (lines.length === 0 ? 'no errors' : lines.join('\n')));
+  await context.output.result({ users: reports }, () => lines.join('\n') || noErrorsText(options));
   return {};
 }
 
 function reportsText(reports: readonly UserRecovery[], dryRun: boolean): string {
-  if (reports.length === 0) return 'no errors';
   const sum = (count: (one: UserRecovery) => number): number => reports.reduce((all, one) => all + count(one), 0);
   const [tried, recovered] = [sum((one) => one.tried), sum((one) => one.recovered)];
   const { failure: _, ...first } = reports[0]!;

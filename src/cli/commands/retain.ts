@@ -66,7 +66,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
         : retain(store, uuid, retention);
       users.push({ user_id: uuid, user_email, ...(await work) });
     } catch (error) {
-      if (signal.aborted) break; // the lease was given back
+      if (signal.aborted) break; // the lease was released
       failed.push({ user_email, message: errorText(error) });
     }
   }

@@ -66,7 +66,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
     ...(erasure_asked > 0 ? [['', `${erasure_asked} asked to be erased: mobility users list --asked-erasure`]] : []),
     ...troubles.flatMap((state) => troubledRows(state, troubled[state], context)),
     ...unfinished.map(({ user_id, stage }) => [`  ${stage}`, `${user_id}: repeat the ${unfinishedWork[stage]}`]),
-    ['set aside', setAsideText(set_aside)],
+    ['rejected', rejectedText(set_aside)],
     ...set_aside.slice(0, listed).map(({ reason, fault, entries, people: some }) => {
       return [
         '',
@@ -85,7 +85,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
     ['last run', run.last_ts === null ? 'none yet that had work' : when(run.last_ts)],
     [
       'next run',
-      `${counted(run.waiting, 'entry waits', 'entries wait')}; ${counted(run.with_work, 'person', 'people')} with work`,
+      `${counted(run.waiting, 'pending entry', 'pending entries')}; ${counted(run.with_work, 'person', 'people')} with work`,
     ],
     ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days, 'next')]] : []),
     ...run.at_work.map(({ user_email, owner, expires_ts }) => {
@@ -112,7 +112,7 @@ function troubledRows(state: PersonState, people: readonly TroubledPerson[], con
   return rows;
 }
 
-function setAsideText(list: readonly RejectedSum[]): string {
+function rejectedText(list: readonly RejectedSum[]): string {
   if (list.length === 0) return 'nothing';
   const entries = list.reduce((sum, one) => sum + one.entries, 0);
   return `${counted(entries, 'entry', 'entries')}, ${counted(list.length, 'reason')}: mobility errors`;

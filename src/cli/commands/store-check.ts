@@ -55,11 +55,11 @@ function checkedText({ findings, rows, complete }: CheckReport, seconds: number)
   return [...findings.map(findingText), `${verdict}; ${read}`].join('\n');
 }
 
-function findingText({ user_id, table, row, problem, cure }: Finding): string {
+function findingText({ user_id, table, row, problem, cure: remedy }: Finding): string {
   const where = [
     ...(table === '' ? ['the file'] : [`table ${table}`]),
     ...(row === '' ? [] : [`row ${row}`]),
     ...(user_id === null ? [] : [`user ${user_id}`]),
   ];
-  return `${where.join(', ')}: ${problem}\n  cure: ${cure}`;
+  return `${where.join(', ')}: ${problem}\n  remedy: ${remedy}`;
 }

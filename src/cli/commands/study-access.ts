@@ -57,8 +57,8 @@ async function printLink(context: CommandContext, name: string, options: LinkOpt
     { study: name, subgroup, link },
     options.qr ? `${link}\n${context.output.code(qrText(link))}` : link,
   );
-  if (study.joining === 'list') context.output.note('this study is by list: nobody can join with the link alone');
-  if (!study.open) context.output.note('this study is closed: nobody can join');
+  if (study.joining === 'list') context.output.note('this study is by list: people cannot join with the link alone');
+  if (!study.open) context.output.note('this study is closed: people cannot join');
 }
 
 function linkOf(context: CommandContext, study: StudyRecord, subgroup: string, options: LinkOptions): string {
@@ -78,7 +78,7 @@ const pageOf = (address: string, study: StudyRecord, subgroup: string): string =
 /** Gives a study another name for joining. */
 export function newLinkCommand(context: CommandContext): Command {
   return new Command('new-link')
-    .description('replace the link of a study: the one before admits nobody new, members stay')
+    .description('replace the link of a study: the old link admits no new people, members stay')
     .argument('<name>', 'name of the study')
     .option('--as <name>', 'name in the new link; default: the name of the study and 8 random characters')
     .addHelpText('after', '\nExample:\n  mobility study new-link sunny')
@@ -96,7 +96,7 @@ async function replaceLink(context: CommandContext, name: string, asked: string 
   await (await context.store()).studies.put({ ...study, join_names: [...study.join_names, join_name] });
   await context.output.result({ name, join_name, before: joinNameOf(study) }, join_name);
   context.output.note(
-    `the link by the name ${joinNameOf(study)} admits nobody any more; next: mobility study config, link`,
+    `the link by the name ${joinNameOf(study)} admits no new people; next: mobility study config, link`,
   );
 }
 
@@ -106,7 +106,9 @@ async function replaceLink(context: CommandContext, name: string, asked: string 
 export async function refuseTakenName(context: CommandContext, name: string): Promise<void> {
   const taken = await (await context.store()).studies.byJoinName(name);
   if (taken === null) return;
-  throw usageError(`expected a name by which nobody joined yet, found ${name}, of the study ${taken.name}`);
+  throw usageError(
+    `expected a name that is new, found ${name}, by which people join or joined the study ${taken.name}`,
+  );
 }
 
 async function subgroupOf(study: StudyRecord, asked: string | undefined): Promise<string> {
@@ -170,7 +172,7 @@ export function inviteCommand(context: CommandContext): Command {
         .default('e-mission'),
     )
     .requiredOption('--out <folder>', 'folder for invitations.html and people.csv')
-    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--days <n>', "days until the links to people's pages expire", wholeNumber(1, 365), 60)
     .addHelpText(
       'after',

@@ -71,7 +71,7 @@ function createCommand(context: CommandContext): Command {
   return new Command('create')
     .description('create an open study, or replace the settings of an existing one')
     .argument('<name>', 'name of the study: lower case letters, digits, hyphens')
-    .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for everybody', repeated)
+    .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for all people', repeated)
     .option('--list', 'only people with a token made here can join, see `mobility study tokens`')
     .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), 200)
     .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), 10_000)
@@ -249,7 +249,7 @@ function configCommand(context: CommandContext): Command {
       '--file <file>',
       'JSON with texts, surveys and labels for the configuration; fields that it leaves out keep their values',
     )
-    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--out <folder>', 'folder for the file <name for joining>.nrel-op.json; default: standard output')
     .addHelpText(
       'after',

@@ -51,7 +51,7 @@ export function tokenCommand(context: CommandContext): Command {
         .choices(appIds)
         .conflicts('import'),
     )
-    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--qr', 'also print a QR code: of the token, or with --app of the link')
     .addHelpText(
       'after',
@@ -122,7 +122,7 @@ export function userLinkCommand(context: CommandContext): Command {
     .description('create a link that opens the days of a user in a browser, once')
     .argument('<name>', 'name or UUID of the user')
     .option('--days <n>', `days until the link expires; default: ${linkDays}`, wholeNumber(1, 365))
-    .option('--server <url>', 'address at which phones reach the server; default: MOBILITY_PUBLIC_URL')
+    .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
     .option('--qr', 'also print the link as a QR code')
     .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr')
     .action(

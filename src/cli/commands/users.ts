@@ -98,16 +98,14 @@ interface ListOptions {
 function listCommand(context: CommandContext): Command {
   const since = timeArgument(context, 'from');
   return new Command('list')
-    .description('list the registered users with their state, those who need somebody first')
+    .description('list the registered users with their state; users who need attention come first')
     .option('--counts', 'add waiting entries, errors and trips of each user (slower)')
     .option(
       '--silent <days>',
       'only users without a call, or without a location, in the last <days> days',
       wholeNumber(1, 100_000),
     )
-    .addOption(
-      new Option('--state <state...>', 'only users in this state, or one of these').choices(Object.keys(personStates)),
-    )
+    .addOption(new Option('--state <state...>', 'only users in the named states').choices(Object.keys(personStates)))
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
     .option('--joined-since <time>', 'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30', since)

@@ -50,7 +50,7 @@ it('a converter that fails is a fault of the program: first in the summary, exit
   expect([said.code, said.stdout]).toEqual([
     3,
     expect.stringMatching(
-      /^PROGRAM FAULT: a converter failed, 60 entries set aside, nothing is lost: mobility errors\n/,
+      /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost: mobility errors\n/,
     ),
   ]);
   const folder = join(address, 'logs');

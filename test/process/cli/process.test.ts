@@ -90,7 +90,10 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
       ['study', 'tokens', 'sunny', '--count', '2'],
     ]) {
       const { code, stderr } = await on(made, redirected('>/dev/full'));
-      expect([code, stderr]).toEqual([1, expect.stringMatching(/^mobility: MOBILITY_OUTPUT: .* revoked that nobody/)]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/^mobility: MOBILITY_OUTPUT: .* revoked, since they were not shown/),
+      ]);
     }
     const members = JSON.parse((await on(['users', 'list', '--study', 'sunny', '--json'])).stdout).users as {
       user_id: string;
