@@ -1,10 +1,12 @@
 // The whole service in some seconds: two made-up phones push a day to a server, the pipeline runs, the diary comes out.
 //
 //   npm run demo
+//   npm run demo -- --pages   makes a study of 12 people, and serves its pages until Ctrl-C
 //
 // Everything is kept in ./demo-out: the store, its logs, and a GeoJSON file per person to open in a map. Run it again
 // as you like.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,7 +27,14 @@ const colours = { walking: '#2b8a3e', on_foot: '#2b8a3e', bicycling: '#e8590c', 
 try {
   await mkdir(out, { recursive: true });
   await rm(folder, { recursive: true, force: true });
+  if (process.argv.includes('--pages')) await showPages();
+  else await showDiary();
+} catch (error) {
+  console.error(`demo: ${error.message}`);
+  process.exitCode = 1;
+}
 
+async function showDiary() {
   step('Register two people');
   const list = join(out, 'people.csv');
   await writeFile(list, `user_email,uuid\n${people.map(({ name, uuid }) => `${name},${uuid}\n`).join('')}`);
@@ -63,9 +72,23 @@ try {
     await store.close();
   }
   console.log(`\nNext: node bin/mobility.js doctor --user ada@example.org --store ${folder}, and README.md`);
-} catch (error) {
-  console.error(`demo: ${error.message}`);
-  process.exitCode = 1;
+}
+
+/** Two links: the days of a person, and the study with its password. */
+async function showPages() {
+  step('Simulate a study of 12 people and 14 days');
+  await mobility('simulate', '--study', 'sunny', '--users', '12', '--days', '14');
+  step('Run the pipeline');
+  await mobility('pipeline', '--all', '--quiet');
+  const server = await startServer();
+  const { link } = await answer('users', 'link', 'sim-demo-1@example.org', '--server', server.url);
+  const { name, password } = await answer('managers', 'add', 'mira', '--study', 'sunny');
+  step('Open the pages');
+  console.log(`My days (works once):  ${link}`);
+  console.log(`The study:             ${server.url}/study   name ${name}, password ${password}`);
+  console.log('\nCtrl-C ends the server.');
+  await once(process, 'SIGINT');
+  await server.stop();
 }
 
 // ---------------------------------------------------------------- helpers
@@ -82,9 +105,23 @@ function colourOf(mode = '') {
 
 /** Runs `mobility ...args` on the demo's store and shows what it says. */
 async function mobility(...args) {
-  const child = spawn(process.execPath, [program, ...args, '--store', folder], { stdio: 'inherit' });
-  const code = await new Promise((resolve) => child.once('close', resolve));
+  await run(args, 'inherit');
+}
+
+/** Runs `mobility ...args --json` and returns its answer. */
+async function answer(...args) {
+  return JSON.parse(await run([...args, '--json'], ['ignore', 'pipe', 'ignore']));
+}
+
+async function run(args, stdio) {
+  const child = spawn(process.execPath, [program, ...args, '--store', folder], { stdio });
+  let written = '';
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    written += text;
+  });
+  const [code] = await once(child, 'close');
   if (code !== 0) throw new Error(`mobility ${args[0]} ended with ${code}`);
+  return written;
 }
 
 /** Starts `mobility serve` on a free port and waits until it listens. */

@@ -15,6 +15,8 @@ export interface DayOptions {
   home?: Position;
   /** IANA zone of the phone; default: the town's zone. */
   zone?: string;
+  /** Where people without `home` live; default: one of `towns`, by seed. */
+  town?: Town;
 }
 
 /** Time at one spot. Times are seconds since the epoch, half-open. */
@@ -81,12 +83,9 @@ export function whereAt(plan: DayPlan, ts: number): Instant & { mode: TravelMode
   return { ...instant, mode: step.mode };
 }
 
-function townOf({ seed, home, zone }: DayOptions): Town {
+function townOf({ seed, home, zone, town = seededRandom('town', seed).pick(towns) }: DayOptions): Town {
   if (zone !== undefined && !isTimeZone(zone)) throw new TypeError(`expected an IANA time zone, found ${zone}`);
-  if (home === undefined) {
-    const town = seededRandom('town', seed).pick(towns);
-    return { ...town, zone: zone ?? town.zone };
-  }
+  if (home === undefined) return { ...town, zone: zone ?? town.zone };
   if (zone === undefined) throw new TypeError('expected the time zone of `home`, found none: give `zone` with `home`');
   return { name: 'home', zone, origin: home };
 }

@@ -1,5 +1,6 @@
 // Every example runs as its header says, on the build of the present sources.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { run, startServer } from '../faults/program.ts';
 import { buildProgram } from '../support/build.ts';
+import { until } from '../support/until.ts';
 
 const sources = fileURLToPath(new URL('../../examples', import.meta.url));
 let examples: string;
@@ -48,6 +50,25 @@ it('demo.js shows the diary of both phones, one of them as in the README, and wr
     expect(map.type).toBe('FeatureCollection');
     expect(map.features.length).toBeGreaterThan(8);
   }
+});
+
+it('demo.js --pages serves the days of a person and a study with its password', async () => {
+  const child = spawn(process.execPath, [join(examples, 'demo.js'), '--pages'], {
+    cwd: await mkdtemp(join(folder, 'pages-')),
+  });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    shown += text;
+  });
+  await until(() => shown.includes('Ctrl-C'));
+  const [, link] = /My days.*(http\S+)/.exec(shown)!;
+  const [, address, name, password] = /The study: +(\S+)\/study +name (\w+), password (\S+)/.exec(shown)!;
+  expect(await (await fetch(link!)).text()).toContain('<form method="post"');
+  const form = new URLSearchParams({ name: name!, password: password! });
+  const answer = await fetch(`${address}/sign-in/study`, { method: 'POST', body: form, redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, '/study']);
+  child.kill('SIGINT');
+  expect((await once(child, 'close'))[0]).toBe(0);
 });
 
 it('daily-distance.js sums up the demo', async () => {

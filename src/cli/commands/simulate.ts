@@ -1,15 +1,19 @@
 // `mobility simulate`: pushes the data of simulated people into the store or through a server.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { putBatch } from '../../intake/put-batch.ts';
+import type { Entry } from '../../model/entry.ts';
 import { usageError } from '../../model/mobility-error.ts';
+import type { StudyRecord } from '../../model/study.ts';
 import { addDays, localDay } from '../../model/time.ts';
 import { type Push, pushThroughServer } from '../../simulate/push-through-server.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
+import { simulateMember } from '../../simulate/simulate-study.ts';
 import { everyUser } from '../../store/paging.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
 import { type DayAsked, dayArgument, dayIn, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
+import { newStudy } from './study.ts';
 
 interface Options {
   users: number;
@@ -17,6 +21,7 @@ interface Options {
   from?: DayAsked;
   seed: string;
   platform: 'android' | 'ios' | 'both';
+  study?: string;
   server?: string;
   amongOthers?: true;
   remove?: true;
@@ -32,6 +37,13 @@ export function simulateCommand(context: CommandContext): Command {
     .addOption(
       new Option('--platform <name>', 'platform of the phones').choices(['android', 'ios', 'both']).default('both'),
     )
+    .addOption(
+      new Option(
+        '--study <name>',
+        'as members of a study, in one town, with labels and corrections; creates the study if there is none. ' +
+          'The last four people never began, are silent, are refused, and are without locations',
+      ).conflicts('server'),
+    )
     .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
     .option('--among-others', 'also into a store that has people who are not simulated')
     .addOption(new Option('--remove', 'remove all simulated people of the seed from the store').conflicts('server'))
@@ -40,6 +52,7 @@ export function simulateCommand(context: CommandContext): Command {
       `
 Examples:
   mobility simulate --users 10 --days 7
+  mobility simulate --study sunny --users 20 --days 30
   mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
 
 People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`,
@@ -58,6 +71,7 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   const [now, zone] = [context.now(), context.zone];
   const from = options.from ? dayIn(options.from, now, zone) : addDays(localDay(now, zone), -days);
   const push = server === undefined ? await intoStore(context, options.amongOthers) : pushThroughServer(server);
+  const study = options.study === undefined ? null : await studyOf(context, options.study);
   const signal = context.interruptible();
   const progress = context.output.progress('starting');
   const rows: { user_email: string; platform: string; days: number; entries: number; new: number }[] = [];
@@ -65,13 +79,23 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
     const user_email = `sim-${seed}-${i}@example.org`;
     const platform = options.platform === 'both' ? (i % 2 === 1 ? 'android' : 'ios') : options.platform;
     const row = { user_email, platform, days: 0, entries: 0, new: 0 };
-    for (const entries of simulateDays({ platform, day: from, seed: `${seed}-${i}` }, days)) {
-      if (signal.aborted) break;
-      row.new += await push(user_email, entries);
+    const person = { seed: `${seed}-${i}`, platform } as const;
+    const pushes =
+      study === null
+        ? pushDays(simulateDays({ ...person, day: from }, days), (entries) => push(user_email, entries))
+        : simulateMember(
+            await context.store(),
+            study,
+            { ...person, number: i, of: users, name: user_email },
+            { from, days, now },
+          );
+    for await (const { entries, inserted } of pushes) {
+      row.new += inserted;
       if (row.days === 0) rows.push(row);
       row.days += 1;
-      row.entries += entries.length;
+      row.entries += entries;
       progress.update(`${i} of ${users}: ${user_email}`);
+      if (signal.aborted) break;
     }
   }
   const cells = rows.map((row) => [row.user_email, row.platform, String(row.entries), String(row.new)]);
@@ -89,6 +113,20 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   }
   context.output.note(`${counted(days, 'day')} from ${from} on; next: mobility pipeline --all`);
   return { exitCode: 0 };
+}
+
+async function* pushDays(days: Iterable<Entry[]>, push: (entries: Entry[]) => Promise<number>) {
+  for (const entries of days) yield { entries: entries.length, inserted: await push(entries) };
+}
+
+/** The study by this name, which is created if there is none. */
+async function studyOf(context: CommandContext, name: string): Promise<StudyRecord> {
+  const { studies } = await context.store();
+  const found = await studies.byName(name);
+  if (found !== null) return found;
+  const study = await newStudy(context, name);
+  await studies.put(study);
+  return { ...study, joins: 0 };
 }
 
 const isSimulated = (name: string, seed?: string): boolean => {

@@ -67,14 +67,16 @@ interface CreateOptions {
   language?: string;
 }
 
+const defaults = { hourLimit: 200, totalLimit: 10_000 };
+
 function createCommand(context: CommandContext): Command {
   return new Command('create')
     .description('create an open study, or replace the settings of an existing one')
     .argument('<name>', 'name of the study: lower case letters, digits, hyphens')
     .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for all people', repeated)
     .option('--list', 'only people with a token made here can join, see `mobility study tokens`')
-    .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), 200)
-    .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), 10_000)
+    .option('--hour-limit <n>', 'most new people per hour', wholeNumber(1, 1_000_000), defaults.hourLimit)
+    .option('--total-limit <n>', 'most people in total', wholeNumber(1, 10_000_000), defaults.totalLimit)
     .option('--listed', 'name the study on the first page of the server')
     .addOption(
       new Option(
@@ -88,34 +90,43 @@ function createCommand(context: CommandContext): Command {
 }
 
 async function create(context: CommandContext, name: string, options: CreateOptions): Promise<void> {
+  const { studies } = await context.store({ make: true });
+  const before = await studies.byName(name);
+  const settings = await newStudy(context, name, options, before);
+  if (before !== null) await refuseLosses(context, before, settings);
+  await studies.put(settings);
+  await context.output.result({ ...settings, created: before === null }, name);
+  for (const note of createdNotes(before, settings)) context.output.note(note);
+}
+
+/** The settings of a study by a name that is free, or of `before` with new options. Throws `MOBILITY_USAGE`. */
+export async function newStudy(
+  context: CommandContext,
+  name: string,
+  options: CreateOptions = defaults,
+  before: StudyRecord | null = null,
+): Promise<StudySettings> {
   if (!isStudyName(name)) throw nameError('a name of up to 40 lower case letters, digits and hyphens', name);
   const asked = options.subgroup;
   const wrong = asked?.find((subgroup) => !isSubgroupName(subgroup));
   if (wrong !== undefined)
     throw nameError('a subgroup of up to 40 letters, digits and hyphens other than "test"', wrong);
-  const { studies } = await context.store({ make: true });
-  const before = await studies.byName(name);
   if (before === null) await refuseTakenName(context, name);
-  const subgroups = asked === undefined ? (before?.subgroups ?? []) : [...new Set(asked)];
   const language = options.language ?? before?.language;
-  const settings: StudySettings = {
-    ...{
-      name,
-      join_names: before?.join_names ?? [name],
-      subgroups,
-      joining: options.list ? 'list' : 'open',
-      open: true,
-    },
-    ...{ hour_limit: options.hourLimit, total_limit: options.totalLimit },
+  return {
+    name,
+    join_names: before?.join_names ?? [name],
+    subgroups: asked === undefined ? (before?.subgroups ?? []) : [...new Set(asked)],
+    joining: options.list ? 'list' : 'open',
+    open: true,
+    hour_limit: options.hourLimit,
+    total_limit: options.totalLimit,
     ...(options.listed && { listed: true }),
     ...(options.showNames && { show_names: true }),
     ...(language !== undefined && { language }),
-    ...{ created_ts: before?.created_ts ?? context.now(), config: before?.config ?? null },
+    created_ts: before?.created_ts ?? context.now(),
+    config: before?.config ?? null,
   };
-  if (before !== null) await refuseLosses(context, before, settings);
-  await studies.put(settings);
-  await context.output.result({ ...settings, created: before === null }, name);
-  for (const note of createdNotes(before, settings)) context.output.note(note);
 }
 
 function nameError(expected: string, found: string): MobilityError {

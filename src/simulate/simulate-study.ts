@@ -1,0 +1,161 @@
+// The people of a study to try: most use it as intended, some have each one of the problems that managers meet.
+//
+//   20 people, 30 days, ● pushed in the evening, ○ pushed without locations
+//   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label trips and name places
+//   17        ●●●●●●●●●●●●●●●●●●●●●●●●○○○○○○   without locations
+//   18        ●●●●●●●●●●●●●●●●●●●●●●●●          refused: the token was revoked
+//   19        ●●●●●●●●●●●●●●●●●●●●●●●●          silent
+//   20                                          never began
+import { putBatch } from '../intake/put-batch.ts';
+import type { Correction } from '../model/correction.ts';
+import type { Entry } from '../model/entry.ts';
+import type { JsonObject } from '../model/json.ts';
+import { keys } from '../model/keys.ts';
+import { newToken } from '../model/new-token.ts';
+import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
+import { addDays, startOfDay } from '../model/time.ts';
+import { tokenHash, type UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import type { DayPlan, PlannedLeg, PlannedStay } from './plan-day.ts';
+import { planDay } from './plan-day.ts';
+import { seededRandom } from './random.ts';
+import type { TravelMode } from './ride.ts';
+import { simulateDay } from './simulate-day.ts';
+import { towns } from './town.ts';
+
+/** What goes wrong with the last people of a study, from the last one up. */
+const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
+/** Days that a problem lasts: twice as long as a person may be silent. */
+const problemDays = 6;
+/** s after midnight: the hour of the push that brings the day before. */
+const pushedAfter = 1200;
+/** Stays shorter than this are waits within a trip, s. */
+const shortStay = 300;
+
+/** A person of the study. */
+export interface Member {
+  /** From 1 to `of`. */
+  number: number;
+  of: number;
+  name: string;
+  platform: 'android' | 'ios';
+  seed: string;
+}
+
+/** The days to simulate. */
+export interface StudyDays {
+  from: string;
+  days: number;
+  /** Seconds since the epoch. */
+  now: number;
+}
+
+/** Enrols a person and pushes their days, one at a time. Each step is what the next day pushed, none of a silent one. */
+export async function* simulateMember(
+  store: Store,
+  study: StudyRecord,
+  member: Member,
+  { from, days, now }: StudyDays,
+): AsyncGenerator<{ entries: number; inserted: number }> {
+  const { number, of, platform, seed } = member;
+  const town = towns[0]!;
+  const problem = number === 1 ? undefined : problems[of - number];
+  const { user, hash } = await enrol(store, study, member, startOfDay(from, town.zone));
+  const lastGood = problem === undefined ? days : days - problemDays;
+  for (let i = 0; i < days; i++) {
+    const day = addDays(from, i);
+    const at = Math.min(now, startOfDay(addDays(day, 1), town.zone) + pushedAfter);
+    const isPushed = problem === undefined || problem === 'no_locations' || (i < lastGood && problem !== 'never_began');
+    if (!isPushed) {
+      yield { entries: 0, inserted: 0 };
+      continue;
+    }
+    const options = { day, seed, town };
+    const sensed = simulateDay({ ...options, platform });
+    const kept = i < lastGood ? [...sensed, ...statements(planDay(options), member, i)] : sensed.filter(isNoLocation);
+    const { inserted } = await putBatch(user.uuid, kept, { store, now: () => at });
+    if (hash !== null) await store.tokens.touch(hash, at - (at % 3600));
+    yield { entries: kept.length, inserted };
+  }
+  if (problem !== 'refused' || hash === null) return;
+  await store.tokens.revoke(user.uuid, hash, { ts: now - problemDays * 86_400, why: 'revoked' });
+  await store.profiles.merge(user.uuid, { last_refusal_ts: now - 3600, last_refusal_why: 'revoked' });
+}
+
+const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.location && key !== keys.filteredLocation;
+
+/** The account of a member; `hash`: of their new token, null if they had enrolled before. */
+async function enrol(
+  { users, studies }: Store,
+  study: StudyRecord,
+  { name, number }: Member,
+  now: number,
+): Promise<{ user: UserRecord; hash: string | null }> {
+  const { subgroups } = study;
+  const subgroup = subgroups.length === 0 ? defaultSubgroup : subgroups[number % subgroups.length]!;
+  const hash = tokenHash(newToken());
+  const token = { hash, created_ts: now, expires_ts: null, kind: 'study' } as const;
+  const person = { study: joinNameOf(study), subgroup, email: name };
+  const result = await studies.enrol({ ...person, token, now, byOperator: true });
+  if ('enrolled' in result) return { user: result.enrolled, hash };
+  return { user: (await users.byEmail(name))!, hash: null };
+}
+
+/** The answers of trips, by how the simulated person travelled and why. */
+const labelOf: Record<TravelMode, string> = {
+  walk: 'walk',
+  bike: 'bike',
+  bus: 'bus',
+  train: 'train',
+  car: 'drove_alone',
+};
+const purposeOf: Readonly<Record<string, string>> = {
+  home: 'home',
+  work: 'work',
+  lunch: 'meal',
+  shop: 'shopping',
+  park: 'exercise',
+  friend: 'entertainment',
+};
+
+/** What a person says about a day: labels of some trips, names of places on the first day, a mode now and then. */
+function statements(plan: DayPlan, { number, seed }: Member, index: number): Entry[] {
+  if (number % 3 === 0) return [];
+  const random = seededRandom('statements', seed, plan.day);
+  const correct = (correction: Correction, at: number): Entry =>
+    stated(keys.correction, correction as unknown as JsonObject, plan, at);
+  const made: Entry[] = [];
+  for (const { legs, to } of tripsOf(plan)) {
+    const [longest] = [...legs].sort((a, b) => b.distance - a.distance);
+    const [start_ts, end_ts, at] = [legs[0]!.from, legs.at(-1)!.to, legs.at(-1)!.to + 600];
+    if (random.chance(0.3)) {
+      made.push(stated(keys.modeConfirm, { start_ts, end_ts, label: labelOf[longest!.mode] }, plan, at));
+      made.push(stated(keys.purposeConfirm, { start_ts, end_ts, label: purposeOf[to.name] ?? 'other' }, plan, at));
+    } else if (random.chance(0.05) && (longest!.mode === 'bus' || longest!.mode === 'car')) {
+      made.push(correct({ kind: 'mode', ts: (longest!.from + longest!.to) / 2, mode: longest!.mode }, at));
+    }
+    const isNamed = index === 0 && (to.name === 'home' || to.name === 'work');
+    const name = to.name === 'home' ? 'Home' : 'Work';
+    if (isNamed) made.push(correct({ kind: 'place_name', ts: to.from + 120, name }, at + 1));
+  }
+  return made;
+}
+
+const stated = (key: string, data: JsonObject, { zone }: DayPlan, write_ts: number): Entry => ({
+  metadata: { key, type: 'message', platform: 'other', write_ts, time_zone: zone },
+  data,
+});
+
+/** The trips of a day: legs between stays that are more than waits. */
+function tripsOf({ steps }: DayPlan): { legs: PlannedLeg[]; to: PlannedStay }[] {
+  const trips: { legs: PlannedLeg[]; to: PlannedStay }[] = [];
+  let legs: PlannedLeg[] = [];
+  for (const step of steps) {
+    if (step.kind === 'leg') legs.push(step);
+    else if (step.to - step.from >= shortStay && legs.length > 0) {
+      trips.push({ legs, to: step });
+      legs = [];
+    }
+  }
+  return trips;
+}

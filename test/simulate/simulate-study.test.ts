@@ -1,0 +1,45 @@
+// `mobility simulate --study`: a study to try, with the problems that its managers should find.
+import { expect, it } from 'vitest';
+import { keys } from '../../src/model/keys.ts';
+import { everyUser } from '../../src/store/paging.ts';
+import { freshProgram } from '../cli/kit.ts';
+
+interface Person {
+  user_email: string;
+  state: string;
+}
+
+const args = ['simulate', '--study', 'sunny', '--users', '5', '--days', '7'];
+
+it('makes a study of one town, whose last four people have one problem each, and which the same command completes', async () => {
+  const now = 1_720_000_000;
+  const { run, withStore } = await freshProgram();
+  const { json: made, code } = await run([...args, '--json'], { now });
+  expect(code).toBe(0);
+  expect(made<{ users: { new: number }[] }>().users.map((one) => one.new > 0)).toEqual([true, true, true, true, false]);
+  expect((await run(['pipeline', '--all'], { now })).code).toBe(0);
+  const { users } = (await run(['users', 'list', '--study', 'sunny', '--json'], { now })).json<{ users: Person[] }>();
+  const states = Object.fromEntries(users.map((one) => [one.user_email.replace(/\D/g, ''), one.state]));
+  expect(states).toEqual({
+    1: 'in_order',
+    2: 'without_locations',
+    3: 'refused',
+    4: 'silent',
+    5: 'never_began',
+  });
+
+  await withStore(async (store) => {
+    const keysOf = new Set<string>();
+    for await (const { uuid } of everyUser(store)) {
+      const page = await store.timeseries.find(uuid, { time: 'write_ts', limit: 100_000 });
+      for (const { metadata, data } of page.entries) {
+        keysOf.add(metadata.key);
+        if (metadata.key === keys.filteredLocation) expect(Math.abs(Number(data.latitude) - 38.571)).toBeLessThan(0.2);
+      }
+    }
+    expect([...keysOf]).toEqual(expect.arrayContaining([keys.modeConfirm, keys.purposeConfirm, keys.correction]));
+  });
+
+  const again = (await run([...args, '--json'], { now })).json<{ users: { new: number }[] }>();
+  expect(again.users.every((one) => one.new === 0)).toBe(true);
+});
