@@ -50,7 +50,7 @@ export interface StudyDays {
   now: number;
 }
 
-/** Enrols a person and pushes their days, one at a time. Each step is what the next day pushed, none of a silent one. */
+/** Enrols a person and pushes their days, one at a time. Yields what each day pushed. */
 export async function* simulateMember(
   store: Store,
   study: StudyRecord,
