@@ -5,8 +5,8 @@ import type { Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import { refusalOf, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { correctedTrips } from './corrections/corrected-trips.ts';
-import { concernedTime } from './corrections/read-corrections.ts';
+import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
+import { concernedTime, readCorrections } from './corrections/read-corrections.ts';
 import { type Flagged, type FlaggedStay, flagDay, flagStay, flagTrip, type Mark } from './flags.ts';
 import { type Labels, noLabels, readLabels } from './labels/load-labels.ts';
 import type { LabelStore } from './labels/read-inputs.ts';
@@ -27,7 +27,7 @@ export interface Day {
 type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
 /** The part of the store that days are made of. */
-export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'tokens'>;
+export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'tokens'> & Pick<ChainStore, 'corrections'>;
 
 /** Days whose trips are in memory at the same time. */
 const daysAtOnce = 31;
@@ -46,12 +46,13 @@ export interface DayBounds {
  * `beyond`: also the days up to both bounds.
  */
 export async function* everyDay(
-  store: DayStore,
+  source: DayStore,
   user: Owner,
   bounds: DayBounds,
   now: number,
   beyond = false,
 ): AsyncGenerator<Day, undefined> {
+  const store = { ...source, corrections: await readCorrections(source, user.uuid) };
   const known = await readKnownRange(store, user.uuid, now);
   const within = known && {
     from: [known.from, bounds.from ?? known.from].sort()[1]!,
@@ -140,12 +141,10 @@ async function readKnownRange(
   const { observed } = await store.pipeline.get(userId);
   if (observed === null) return null;
   const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];
-  const [first, last, zones] = await Promise.all([
-    correctedTrips(store).next(userId, Number.NEGATIVE_INFINITY),
-    correctedTrips(store).previous(userId, Number.POSITIVE_INFINITY),
-    store.timeseries.zonesAround(userId, begin),
-  ]);
-  const zone = first?.trip?.start_zone ?? (zones.before ?? zones.after)?.zone ?? 'UTC';
+  const first = await correctedTrips(store).next(userId, Number.NEGATIVE_INFINITY);
+  const last = await correctedTrips(store).previous(userId, Number.POSITIVE_INFINITY);
+  const zones = first === null ? await store.timeseries.zonesAround(userId, begin) : null;
+  const zone = first?.trip?.start_zone ?? (zones?.before ?? zones?.after)?.zone ?? 'UTC';
   const from = localDay(Math.min(begin, first?.start_ts ?? begin), zone);
   const to = localDay(Math.max(end, last?.end_ts ?? end), last?.trip?.end_zone ?? zone);
   return { from, to, zone };

@@ -1,13 +1,14 @@
 // My days: a participant looks at a day or a month and labels trips.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { labelEntries, labelWord } from '../diary/labels/label-entries.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
+import type { DayStore } from '../diary/read-days.ts';
 import { writeTime } from '../intake/write-time.ts';
 import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
-import type { Store } from '../store/store.ts';
 import { correctionList, flagAnswers, placeNameForm, tripCorrections, undoButton } from './me-corrections.ts';
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
 import { barPatterns, type DayActions, dayView } from './pages/day-view.ts';
@@ -71,16 +72,14 @@ interface KnownDays {
   last: string;
 }
 
-async function readKnownDays(store: Store, userId: string, now: number): Promise<KnownDays> {
-  const [last, { observed }, { start_ts }] = await Promise.all([
-    correctedTrips(store).previous(userId, Number.MAX_VALUE),
-    store.pipeline.get(userId),
-    correctedTrips(store).summary(userId),
-  ]);
+async function readKnownDays(store: DayStore, userId: string, now: number): Promise<KnownDays> {
+  const earliest = await correctedTrips(store).next(userId, -Number.MAX_VALUE);
+  const last = await correctedTrips(store).previous(userId, Number.MAX_VALUE);
+  const { observed } = await store.pipeline.get(userId);
   const zone = last?.trip?.end_zone ?? 'UTC';
   const today = localDay(now, zone);
   const known = Math.min(now, Math.max(last?.end_ts ?? 0, observed?.seen.ts ?? 0));
-  const first = start_ts === null ? null : localDay(start_ts, zone);
+  const first = earliest && localDay(earliest.start_ts, zone);
   return { zone, today, first, last: known > 0 ? localDay(known, zone) : today };
 }
 
@@ -104,10 +103,11 @@ export interface WhichDay {
 
 /** Reads a day and its week. */
 export async function readDay(
-  { store, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
+  { store: source, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
   user: UserRecord,
   { day: asked, isOwn, href }: WhichDay,
 ): Promise<ReadDay> {
+  const store = { ...source, corrections: await readCorrections(source, user.uuid) };
   const { zone, today, first, last } = await readKnownDays(store, user.uuid, now);
   const day = asked ?? last;
   const monday = addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);

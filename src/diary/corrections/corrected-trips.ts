@@ -6,7 +6,7 @@ import { outlineOf } from '../../model/trip-fields.ts';
 import { everyLink } from '../../store/paging.ts';
 import type { Store, Trips } from '../../store/store.ts';
 import { applyCorrections } from './apply.ts';
-import { concernedTime, holding, readCorrections, undoneTimes } from './read-corrections.ts';
+import { type CorrectionStore, concernedTime, holding, readCorrections, undoneTimes } from './read-corrections.ts';
 
 /** The readers of `Trips`, with the corrections that hold applied. */
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'apply'> {
@@ -15,10 +15,10 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'apply
 }
 
 /** What corrected trips are read from. Without `usercache` pending corrections do not count. */
-export interface ChainStore extends Pick<Store, 'trips' | 'timeseries'>, Partial<Pick<Store, 'usercache'>> {
-  /** The corrections of the one user who is read, if the caller has them already. */
-  corrections?: readonly Stated[];
-}
+export interface ChainStore
+  extends Pick<Store, 'trips' | 'timeseries'>,
+    Partial<Pick<Store, 'usercache'>>,
+    Pick<CorrectionStore, 'corrections'> {}
 
 const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
@@ -34,7 +34,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     read: Promise<T>,
     correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay>) => Promise<T>,
   ): Promise<T> => {
-    const [all, found] = await Promise.all([store.corrections ?? readCorrections(store, userId), read]);
+    const [all, found] = await Promise.all([readCorrections(store, userId), read]);
     const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
     return stated.length === 0 ? found : correct(found, (range) => readOverlay(raw, userId, stated, range));
   };
@@ -45,7 +45,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     });
   const trips: CorrectedTrips = {
     corrections: async (userId, range = everything) =>
-      readStandings(raw, userId, store.corrections ?? (await readCorrections(store, userId)), range),
+      readStandings(raw, userId, await readCorrections(store, userId), range),
     chain: (userId, range) =>
       corrected(userId, raw.chain(userId, range), async (page, overlay) => {
         const { from = everything.from, to = everything.to, limit } = range;

@@ -17,13 +17,19 @@ const mostRead = mostCorrections.inAll + mostCorrections.holding;
 export interface CorrectionStore {
   timeseries: EntryPart;
   usercache?: EntryPart;
+  /** The corrections of the one user who is read, if the caller has them already. */
+  corrections?: readonly Stated[];
 }
 
 /**
  * Every correction of a user by `write_ts`, including pending ones, undone ones and the undoing ones. Reads no more
  * than a user may have: corrections that were imported or recovered beyond this limit have no effect.
  */
-export async function readCorrections({ timeseries, usercache }: CorrectionStore, userId: string): Promise<Stated[]> {
+export async function readCorrections(
+  { timeseries, usercache, corrections }: CorrectionStore,
+  userId: string,
+): Promise<readonly Stated[]> {
+  if (corrections !== undefined) return corrections;
   // The usercache first: a run of the pipeline may move entries between the two reads.
   const pending = usercache === undefined ? [] : await correctionsIn(usercache, userId);
   const moved = await correctionsIn(timeseries, userId);
