@@ -19,20 +19,20 @@ const leastCpu = 1;
 /** Ticks of a second in /proc, the same on every Linux. */
 const ticks = 100;
 
-/** What is watched of a worker. */
-export interface Watched {
-  /** s of CPU that it has used; null: not known on this system. */
-  cpu(): number | null;
-}
-
 /** Decides which worker has to be replaced. Times in ms of a clock that never goes back. */
-export class WorkerWatch<W extends Watched> {
+export class WorkerWatch<W> {
   private readonly heard = new Map<W, { at: number; cpu: number | null }>();
+  private readonly cpu: (worker: W) => number | null;
   private checked: number | null = null;
+
+  /** `cpu`: s of CPU that a worker has used; null: not known on this system. */
+  constructor(cpu: (worker: W) => number | null) {
+    this.cpu = cpu;
+  }
 
   /** Notes a sign of life, or the start of a worker. */
   hear(worker: W, now: number): void {
-    this.heard.set(worker, { at: now, cpu: worker.cpu() });
+    this.heard.set(worker, { at: now, cpu: this.cpu(worker) });
   }
 
   forget(worker: W): void {
@@ -45,7 +45,7 @@ export class WorkerWatch<W extends Watched> {
     this.checked = now;
     if (isLate) for (const worker of this.heard.keys()) this.hear(worker, now);
     const silent = [...this.heard].filter(([worker, { at, cpu }]) => {
-      const used = now - at < patience || cpu === null ? null : worker.cpu();
+      const used = now - at < patience || cpu === null ? null : this.cpu(worker);
       return used !== null && used - cpu! >= leastCpu;
     });
     return silent.sort(([, a], [, b]) => a.at - b.at)[0]?.[0] ?? null;
@@ -53,7 +53,7 @@ export class WorkerWatch<W extends Watched> {
 }
 
 /** s of CPU of a process, as Linux counts them; null elsewhere. */
-export function cpuOf(pid: number | undefined): number | null {
+function cpuOf(pid: number | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
     return (Number(fields[11]) + Number(fields[12])) / ticks;
@@ -71,28 +71,18 @@ export function sendSigns(): void {
 
 /** In the primary: kills workers that compute without end, one at a time. Returns the function that ends it. */
 export function watchWorkers(onKill: (text: string) => void): () => void {
-  const watch = new WorkerWatch<Worker & Watched>();
-  const known = new Map<number, Worker & Watched>();
+  const watch = new WorkerWatch<Worker>(({ process }) => cpuOf(process.pid));
   let killed: Worker | null = null;
-  const hear = (worker: Worker): void => {
-    if (!known.has(worker.id)) {
-      const about = { cpu: () => cpuOf(worker.process.pid) };
-      known.set(worker.id, Object.assign(worker, about));
-      worker.once('exit', () => {
-        watch.forget(known.get(worker.id)!);
-        known.delete(worker.id);
-      });
-    }
-    watch.hear(known.get(worker.id)!, performance.now());
-  };
   const onMessage = (worker: Worker, message: unknown): void => {
-    if ((message as typeof alive | null)?.mobility === alive.mobility) hear(worker);
+    const isSign = (message as typeof alive | null)?.mobility === alive.mobility;
+    if (isSign && !worker.isDead()) watch.hear(worker, performance.now());
   };
   const onListening = (worker: Worker): void => {
     killed = null;
-    hear(worker);
+    watch.hear(worker, performance.now());
   };
-  cluster.on('message', onMessage).on('listening', onListening);
+  const onExit = (worker: Worker): void => watch.forget(worker);
+  cluster.on('message', onMessage).on('listening', onListening).on('exit', onExit);
   const timer = setInterval(() => {
     const found = watch.check(performance.now());
     if (found === null || killed !== null) return; // one at a time: the others answer meanwhile
@@ -102,6 +92,6 @@ export function watchWorkers(onKill: (text: string) => void): () => void {
   }, interval);
   return () => {
     clearInterval(timer);
-    cluster.off('message', onMessage).off('listening', onListening);
+    cluster.off('message', onMessage).off('listening', onListening).off('exit', onExit);
   };
 }

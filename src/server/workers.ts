@@ -28,67 +28,52 @@ export interface Workers {
 }
 
 /** Starts workers and resolves when all listen. Throws `MOBILITY_CONFIG` if one ends before that. */
-export async function startWorkers(options: WorkersOptions): Promise<Workers> {
-  const workers = new WorkerGroup(options);
-  try {
-    return { port: await workers.start(), stop: () => workers.stop() };
-  } catch (error) {
-    await workers.stop();
-    throw error;
-  }
-}
+export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions): Promise<Workers> {
+  const living = new Map<number, Worker>();
+  const restarts = new Set<NodeJS.Timeout>();
+  let isReplacing = false;
+  let deaths = 0;
 
-class WorkerGroup {
-  readonly #options: WorkersOptions;
-  readonly #living = new Map<number, Worker>();
-  readonly #restarts = new Set<NodeJS.Timeout>();
-  #isReplacing = false;
-  #deaths = 0;
-
-  constructor(options: WorkersOptions) {
-    this.#options = options;
-  }
-
-  /** Resolves with the port when all workers listen. */
-  async start(): Promise<number> {
-    for (let number = 1; number <= this.#options.count; number += 1) this.#fork(number);
-    const [port] = await Promise.all([...this.#living.values()].map(listening));
-    this.#isReplacing = true;
-    return port!;
-  }
-
-  async stop(): Promise<void> {
-    this.#isReplacing = false;
-    for (const timer of this.#restarts) clearTimeout(timer);
-    await Promise.all([...this.#living.values()].map((worker) => endWorker(worker, this.#options.drainSeconds)));
-  }
-
-  #fork(number: number): void {
+  const fork = (number: number): void => {
     const born = performance.now();
     let worker: Worker;
     try {
       worker = cluster.fork({ [numberVariable]: String(number) });
     } catch (error) {
-      if (!this.#isReplacing) throw new MobilityError('MOBILITY_CONFIG', `cannot start a worker: ${errorText(error)}`);
-      this.#replace(number, errorText(error), born);
+      if (!isReplacing) throw new MobilityError('MOBILITY_CONFIG', `cannot start a worker: ${errorText(error)}`);
+      replace(number, errorText(error), born);
       return;
     }
-    this.#living.set(number, worker);
+    living.set(number, worker);
     onEnd(worker, (reason) => {
-      this.#living.delete(number);
-      if (this.#isReplacing) this.#replace(number, reason, born);
+      living.delete(number);
+      if (isReplacing) replace(number, reason, born);
     });
-  }
-
-  #replace(number: number, reason: string | number, born: number): void {
-    this.#deaths = performance.now() - born > healthyLife ? 0 : this.#deaths + 1;
-    const wait = Math.min(firstBackoff * 2 ** this.#deaths, longestBackoff);
-    this.#options.onDeath(`worker ${number} ended with ${reason}; the next one starts in ${wait} ms`);
+  };
+  const replace = (number: number, reason: string | number, born: number): void => {
+    deaths = performance.now() - born > healthyLife ? 0 : deaths + 1;
+    const wait = Math.min(firstBackoff * 2 ** deaths, longestBackoff);
+    onDeath(`worker ${number} ended with ${reason}; the next one starts in ${wait} ms`);
     const timer = setTimeout(() => {
-      this.#restarts.delete(timer);
-      this.#fork(number);
+      restarts.delete(timer);
+      fork(number);
     }, wait);
-    this.#restarts.add(timer);
+    restarts.add(timer);
+  };
+  const stop = async (): Promise<void> => {
+    isReplacing = false;
+    for (const timer of restarts) clearTimeout(timer);
+    await Promise.all([...living.values()].map((worker) => endWorker(worker, drainSeconds)));
+  };
+
+  try {
+    for (let number = 1; number <= count; number += 1) fork(number);
+    const [port] = await Promise.all([...living.values()].map(listening));
+    isReplacing = true;
+    return { port: port!, stop };
+  } catch (error) {
+    await stop();
+    throw error;
   }
 }
 

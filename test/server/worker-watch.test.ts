@@ -1,16 +1,17 @@
 // Which worker the primary process replaces.
 import { expect, it } from 'vitest';
-import { type Watched, WorkerWatch } from '../../src/server/worker-watch.ts';
+import { WorkerWatch } from '../../src/server/worker-watch.ts';
 
-/** A worker that has used `used` s of CPU. */
-const workerOf = (used: number | null) => {
-  const worker = { used, cpu: () => worker.used };
-  return worker;
-};
+/** s of CPU that a worker has used. */
+interface Watched {
+  used: number | null;
+}
+
+const workerOf = (used: number | null): Watched => ({ used });
 
 /** Checks every second, `change` after each; the second at which a worker is found, and which. */
 function watched(workers: readonly Watched[], seconds: number, each: (second: number) => void, step = 1000) {
-  const watch = new WorkerWatch<Watched>();
+  const watch = new WorkerWatch<Watched>(({ used }) => used);
   for (const worker of workers) watch.hear(worker, 0);
   for (let now = 0; now <= seconds * 1000; now += step) {
     each(now / 1000);
