@@ -78,6 +78,7 @@ const homes: Record<string, RegExp> = {
   pmtiles: /^web\/pmtiles\.ts$/,
   winston: /^log\/writer\.ts$/,
   'winston-daily-rotate-file': /^log\/writer\.ts$/,
+  'modern-tar': /^import\/tar\.ts$/,
   yauzl: /^import\/zip\.ts$/,
 };
 /** Types cost nothing at run time: the server types its calls by what its adapter hands over. */

@@ -32,7 +32,9 @@ export type Found =
   /** Left behind, because it is derived and the pipeline derives it again. */
   | { left: string }
   /** Rejected without an owner, or unreadable: the reason. */
-  | { unread: string };
+  | { unread: string }
+  /** What is doubtful of the whole source. Counts as nothing. */
+  | { warning: string };
 
 /** How files are read, where they do not say it themselves. */
 export interface FileReading {

@@ -11,14 +11,17 @@ import { exportFolder } from './entries/export-folder.ts';
 import { google } from './google.ts';
 import type { FileFormat, FileReading, FolderFormat, Part } from './import-format.ts';
 import { withEnd } from './recording-end.ts';
-import { openSource, openSourceFile, type SourceFile, type SourceFolder, zippedFile } from './source.ts';
+import { keptFile, openSource, openSourceFile, type SourceFile, type SourceFolder, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
+import { Spool } from './spool.ts';
+import { withSpeedCheck } from './stated-speeds.ts';
+import { isTar, tarEntries } from './tar.ts';
 import { csv } from './tracks/csv-tracks.ts';
 import { geojson } from './tracks/geojson-tracks.ts';
 import { geolife } from './tracks/geolife.ts';
 import { kml } from './tracks/kml.ts';
 import { gpx, tcx } from './tracks/xml-points.ts';
-import { isZip, zipEntries } from './zip.ts';
+import { isZip, type ZipPlace, zipEntries } from './zip.ts';
 
 /** Formats of folders that are one whole; of two that fit, the first. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
@@ -46,8 +49,8 @@ export const formatNames: readonly string[] = [...folderFormats, ...fileFormats]
 /** What was found at the sources of one import. */
 export interface FoundParts {
   parts: Part[];
-  /** Files in folders of unknown format, which are skipped. */
-  passedOver: string[];
+  /** Files in folders and archives that are skipped, and what they seem to be. */
+  passedOver: { path: string; found: string }[];
 }
 
 /**
@@ -66,7 +69,7 @@ export async function findParts(
       continue;
     }
     const before = found.parts.length;
-    await lookInto(source, { format, reading, found, folders: new Set() });
+    await lookInto(source, { format, reading, found, folders: new Set(), spool: new Spool() });
     checkOnePerson(found.parts.slice(before));
     if (found.parts.length > before) continue;
     const text =
@@ -100,23 +103,16 @@ interface Look {
   found: FoundParts;
   /** Folders looked into: links may lead in a circle. */
   folders: Set<string>;
+  spool: Spool;
 }
 
 async function lookInto(path: string, look: Look): Promise<void> {
   const { format, found, folders } = look;
   const source = await openSource(path);
   if ('size' in source) {
-    if (!isZip(source.head)) return lookAt(source, () => openSourceFile(path), look);
-    const { files, rejected } = await zipEntries(path).catch((error: unknown) => {
-      if (!(error instanceof SourceBroken)) throw error;
-      return { files: [], rejected: [error.message] }; // the other sources are read
-    });
-    for (const reason of rejected) found.parts.push(brokenPart(path, new SourceBroken(reason)));
-    for (const entry of files) {
-      if (/(^|\/)(\.|__MACOSX\/)/.test(entry.fileName)) continue;
-      const again = () => zippedFile(path, entry);
-      await lookAt(await again(), again, look);
-    }
+    if (isZip(source.head)) await lookIntoZip(source.path, path, look);
+    else if (isTar(source.head)) await lookIntoTar(source, look);
+    else await lookAt(source, () => openSourceFile(path), look);
     return;
   }
   const real = await realpath(path);
@@ -132,9 +128,51 @@ async function lookInto(path: string, look: Look): Promise<void> {
   for (const name of source.names) if (!name.startsWith('.')) await lookInto(join(path, name), look);
 }
 
+/** Copies of macOS and hidden files of archives. */
+const isHidden = (name: string): boolean => /(^|\/)(\.|__MACOSX\/)/.test(name);
+/** Pictures, films and pages of a whole account, which are many: they are not unpacked. */
+const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mov|avi|html|pdf)$/i.test(name);
+
+/** The files of the archive with this path. An archive in it is read too, but none in that. */
+async function lookIntoZip(path: string, place: ZipPlace, look: Look): Promise<void> {
+  const { files, rejected } = await zipEntries(place).catch((error: unknown) => {
+    if (!(error instanceof SourceBroken)) throw error;
+    return { files: [], rejected: [error.message] }; // the other sources are read
+  });
+  for (const reason of rejected) look.found.parts.push(brokenPart(path, new SourceBroken(reason)));
+  for (const entry of files) {
+    if (isHidden(entry.fileName)) continue;
+    const again = () => zippedFile(path, entry, place);
+    const file = await again();
+    if (typeof place === 'string' && isZip(file.head) && /\.(zip|kmz)$/i.test(file.name))
+      await lookIntoZip(file.path, await look.spool.keep(file.bytes()), look);
+    else await lookAt(file, again, look);
+  }
+}
+
+async function lookIntoTar(archive: SourceFile, look: Look): Promise<void> {
+  try {
+    for await (const { name, bytes } of tarEntries(archive.bytes(), archive.size)) {
+      if (isHidden(name)) continue;
+      if (isOther(name)) {
+        look.found.passedOver.push({ path: `${archive.path}/${name}`, found: 'a picture, film or page' });
+        continue;
+      }
+      const part = await look.spool.keep(bytes);
+      const again = () => keptFile(`${archive.path}/${name}`, part);
+      const file = await again();
+      if (isZip(file.head) && /\.(zip|kmz)$/i.test(file.name)) await lookIntoZip(file.path, part, look);
+      else await lookAt(file, again, look);
+    }
+  } catch (error) {
+    if (!(error instanceof SourceBroken)) throw error;
+    look.found.parts.push(brokenPart(archive.path, error));
+  }
+}
+
 const brokenPart = (name: string, error: SourceBroken): Part => ({
   name,
-  format: 'zip',
+  format: 'archive',
   size: 0,
   names: 'none',
   read: () => {
@@ -156,12 +194,12 @@ async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: 
       // Opens the file again: the bytes read to recognise thousands of files are not kept until the last file is read.
       read: async function* read(options) {
         const things = one.read(await again(), { ...options, ...reading });
-        yield* recordings.includes(one) ? withEnd(things) : things;
+        yield* recordings.includes(one) ? withSpeedCheck(withEnd(things)) : things;
       },
     });
     return;
   }
-  found.passedOver.push(file.path);
+  found.passedOver.push({ path: file.path, found: descriptionOf(file) });
 }
 
 async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<Part> {
@@ -176,19 +214,28 @@ async function folderPart(folder: SourceFolder, format: FolderFormat): Promise<P
   };
 }
 
-/** What something in no known format looks like, and what to do with it. */
 async function foundAt(path: string): Promise<string> {
   const source = await openSource(path);
   if (!('size' in source)) return source.names.length === 0 ? 'an empty folder' : 'a folder without any';
-  const { head, size } = source;
+  if (isTar(source.head) || isZip(source.head)) return 'an archive without any';
+  return descriptionOf(source);
+}
+
+/** What a file in no known format looks like, and what to do with it. */
+function descriptionOf({ head, size }: SourceFile): string {
   if (size === 0) return 'an empty file';
-  if (isZip(head)) return 'a ZIP archive without any';
+  if (isZip(head)) return 'an archive in an archive (unpack it first)';
   if (head.length > 4 && head.readUInt32LE(0) === 0x8199e26d)
     return 'an archive of mongodump (load it with mongorestore and import the database, or dump with --out FOLDER)';
-  if (head.toString('latin1', 8, 12) === '.FIT') return 'a FIT file (convert it to GPX first)';
+  if (head.toString('latin1', 8, 12) === '.FIT')
+    return 'a FIT file (convert it: gpsbabel -i garmin_fit -f ride.fit -o gpx -F ride.gpx)';
   const text = head.toString('utf8');
-  if (/"Feature/.test(text)) return 'GeoJSON without a point or line that has a time (name it with --columns time=…)';
+  const naming = 'name them: --columns time=…,lat=…,lon=…';
+  if (/"Feature/.test(text)) return `GeoJSON without a point or line that has a time (${naming})`;
+  const names = [...new Set([...text.slice(0, 2000).matchAll(/"([^"]{1,40})"\s*:/g)].map(([, name]) => name))];
+  if (/^\s*[[{]/.test(text) && names.length > 0)
+    return `JSON with the names ${names.slice(0, 12).join(', ')}, in which time, latitude or longitude is missing (${naming})`;
   if (/^[^\s[{<][^\n]*[,;\t|][^\n]*[,;\t|]/.test(text))
-    return 'a table whose columns for time, latitude and longitude are not known (name them: --columns time=…,lat=…,lon=…)';
+    return `a table whose columns for time, latitude and longitude are not known (${naming})`;
   return 'something else';
 }

@@ -115,6 +115,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
   };
   let bytes = 0;
   let told = 0;
+  let left: string | undefined;
   let owner: string | undefined; // of a source that names UUIDs
   const tell = (): void => {
     const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
@@ -133,6 +134,9 @@ async function importPart(part: Part, report: PartReport, people: People, option
       } else if ('left' in found) {
         report.read += 1;
         report.left_behind += 1;
+        left ??= found.left;
+      } else if ('warning' in found) {
+        problem(found.warning);
       } else {
         const person = await people.find(found.of, part);
         owner ??= found.of?.uuid;
@@ -157,8 +161,13 @@ async function importPart(part: Part, report: PartReport, people: People, option
     problem(isOfPart ? error.message : `the program failed on it: ${errorText(error)}`);
   }
   await people.flush(report);
+  if (isEmpty(report) && part.names === 'nobody' && report.problems.length === 0)
+    problem(left === undefined ? 'expected recorded points, found none' : `found only what is not imported: ${left}`);
   tell();
 }
+
+/** True for a source that gave no entry. */
+const isEmpty = ({ stored, known, doubled }: ImportCounts): boolean => stored + known + doubled === 0;
 
 /** The users of one import, each with pending things. */
 class People {

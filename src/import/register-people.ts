@@ -51,8 +51,10 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
 function rowsOf(csv: string, report: UsersReport): Row[] {
   let mistake: (Error & { records?: number }) | undefined;
   const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
+  const delimiter = /^[^\n,]*;/.test(csv) ? ';' : ','; // as Excel writes it in many countries
   const parsed = parse(csv, {
     ...options,
+    delimiter,
     skip_records_with_error: true,
     on_skip: (error) => {
       mistake ??= error;

@@ -6,7 +6,8 @@ import type { Entry } from 'yauzl';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { chunkBytes, fileBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
-import { zipBytes } from './zip.ts';
+import { type FilePart, partBytes } from './spool.ts';
+import { type ZipPlace, zipBytes } from './zip.ts';
 
 /** A file that is read from its beginning to its end. */
 export interface SourceFile {
@@ -65,9 +66,13 @@ const reasons: Record<string, string> = {
 const fileAt = (path: string, size: number): Promise<SourceFile> =>
   sourceFile(path, size, (onBytes) => fileBytes(path, onBytes));
 
-/** A file of an archive. */
-export const zippedFile = (archive: string, entry: Entry): Promise<SourceFile> =>
-  sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(archive, entry, onBytes));
+/** A file of a ZIP archive with this path, which is at `place`. */
+export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = archive): Promise<SourceFile> =>
+  sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(place, entry, onBytes));
+
+/** A file with this path whose bytes were kept. */
+export const keptFile = (path: string, part: FilePart): Promise<SourceFile> =>
+  sourceFile(path, part.size, (onBytes) => partBytes(part, onBytes));
 
 /** A file whose bytes `read` gives; what is gzip is unpacked. */
 async function sourceFile(
@@ -77,9 +82,11 @@ async function sourceFile(
 ): Promise<SourceFile> {
   const first = await headOf(read(() => {}));
   const isGzip = first[0] === 0x1f && first[1] === 0x8b;
+  const encoding = path.endsWith('.bson') ? null : (utf16[first.toString('hex', 0, 2)] ?? null);
   const bytes = async function* (onBytes: (count: number) => void = () => {}): AsyncGenerator<Uint8Array> {
     try {
       if (isGzip) yield* unpacked(read(onBytes), createGunzip({ chunkSize: chunkBytes }));
+      else if (encoding !== null) yield* recoded(read(onBytes), encoding);
       else yield* read(onBytes);
     } catch (error) {
       if (error instanceof SourceBroken) throw error;
@@ -88,8 +95,17 @@ async function sourceFile(
       throw new SourceBroken(`cannot be read to its end: ${reason}: everything before it was read`, { cause: error });
     }
   };
-  const head = isGzip ? await headOf(bytes()) : first;
+  const head = isGzip || encoding !== null ? await headOf(bytes()) : first;
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
+}
+
+/** The marks with which texts in UTF-16 begin. */
+const utf16: Record<string, string> = { fffe: 'utf-16le', feff: 'utf-16be' };
+
+/** A text as UTF-8. */
+async function* recoded(chunks: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder(encoding);
+  for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
 }
 
 /** The head of a file; of a damaged one, what can be unpacked. */

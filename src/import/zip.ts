@@ -1,25 +1,29 @@
 // ZIP archives: the files in them, each as a stream. Nothing is unpacked to disk, and no name of an archive is a path.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 import {
   type Entry,
   fromRandomAccessReaderPromise,
   getFileNameLowLevel,
-  openPromise,
   RandomAccessReader,
   validateFileName,
   type ZipFile,
 } from 'yauzl';
 import { chunkBytes, countBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
+import { type FilePart, partBytes } from './spool.ts';
+
+/** Where an archive is: the path of its file, or a part of an open file. */
+export type ZipPlace = string | FilePart;
 
 /** Limits on the work and memory that a hostile archive can cause. Contents are streams; the directory is in memory. */
-const maxEntries = 100_000;
+export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
 /** Greatest ratio of unpacked to packed bytes of a file beyond its first `freeBytes`; tracks pack 10 to 40 to 1. */
-const maxRatio = 200;
-const freeBytes = 16 * 1024 * 1024;
+export const maxRatio = 200;
+export const freeBytes = 16 * 1024 * 1024;
 
 /** True if a file begins as an archive. */
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
@@ -28,8 +32,8 @@ export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].include
  * The files of an archive, without folders; `rejected`: the reasons why other files are not read. Throws `SourceBroken`
  * if the archive is damaged or exceeds a limit.
  */
-export async function zipEntries(path: string): Promise<{ files: Entry[]; rejected: string[] }> {
-  const zip = await openDirectory(path);
+export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rejected: string[] }> {
+  const zip = await openZip(place);
   try {
     if (zip.entryCount > maxEntries)
       throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found ${zip.entryCount}`);
@@ -64,11 +68,11 @@ export async function zipEntries(path: string): Promise<{ files: Entry[]; reject
  * archive. Throws `SourceBroken`.
  */
 export async function* zipBytes(
-  path: string,
+  place: ZipPlace,
   entry: Entry,
   onBytes: (count: number) => void,
 ): AsyncGenerator<Uint8Array> {
-  const zip = await openZip(path);
+  const zip = await openZip(place);
   const { compressedSize: packed, uncompressedSize: size } = entry;
   let length = 0;
   let sum = 0;
@@ -97,36 +101,40 @@ const damaged = (cause?: unknown): SourceBroken =>
 const asBroken = (error: unknown): unknown =>
   error instanceof SourceBroken || (error as NodeJS.ErrnoException).syscall !== undefined ? error : damaged(error);
 
-async function openZip(path: string): Promise<ZipFile> {
+/** Names are bytes: a bad one must not end the directory. */
+async function openZip(place: ZipPlace): Promise<ZipFile> {
+  const isOwn = typeof place === 'string';
+  const reader = new WindowReader(isOwn ? wholeFile(place) : place, isOwn);
+  const options = { autoClose: false, decodeStrings: false, lazyEntries: true };
   try {
-    return await openPromise(path, { autoClose: false });
+    return await fromRandomAccessReaderPromise(reader, reader.size, options);
   } catch (error) {
+    reader.close(() => {});
     throw asBroken(error);
   }
 }
 
-/** Opens an archive to read its directory. Names are bytes: a bad one must not end the directory. */
-async function openDirectory(path: string): Promise<ZipFile> {
+function wholeFile(path: string): FilePart {
   const file = openSync(path, 'r');
-  try {
-    const reader = new WindowReader(file);
-    const options = { autoClose: false, decodeStrings: false, lazyEntries: true };
-    return await fromRandomAccessReaderPromise(reader, fstatSync(file).size, options);
-  } catch (error) {
-    closeSync(file);
-    throw asBroken(error);
-  }
+  return { file, start: 0, size: fstatSync(file).size };
 }
 
 /** Reads a file by windows: the library reads twice for each entry, and single reads cost 50 times the CPU. */
 class WindowReader extends RandomAccessReader {
-  readonly #file: number;
+  readonly #place: FilePart;
+  readonly #isOwn: boolean;
   #window = Buffer.alloc(0);
   #start = 0;
 
-  constructor(file: number) {
+  /** `isOwn`: the file is closed with the archive. */
+  constructor(place: FilePart, isOwn: boolean) {
     super();
-    this.#file = file;
+    this.#place = place;
+    this.#isOwn = isOwn;
+  }
+
+  get size(): number {
+    return this.#place.size;
   }
 
   override read(
@@ -139,7 +147,8 @@ class WindowReader extends RandomAccessReader {
     try {
       if (position < this.#start || position + length > this.#start + this.#window.length) {
         const window = Buffer.allocUnsafe(Math.max(length, chunkBytes));
-        this.#window = window.subarray(0, readSync(this.#file, window, 0, window.length, position));
+        const { file, start } = this.#place;
+        this.#window = window.subarray(0, readSync(file, window, 0, window.length, start + position));
         this.#start = position;
       }
       const from = position - this.#start;
@@ -149,8 +158,12 @@ class WindowReader extends RandomAccessReader {
     }
   }
 
+  override _readStreamForRange(start: number, end: number): Readable {
+    return Readable.from(partBytes({ file: this.#place.file, start: this.#place.start + start, size: end - start }));
+  }
+
   override close(callback: (error: Error | null) => void): void {
-    closeSync(this.#file);
+    if (this.#isOwn) closeSync(this.#place.file);
     callback(null);
   }
 }

@@ -135,6 +135,11 @@ describe('users import', () => {
     expect((await imported('user_email,uuid\nada,1\n')).said.code).toBe(2);
   });
 
+  it('reads semicolons between columns, as Excel writes them in many countries', async () => {
+    const { said, names } = await imported(`user_email;uuid\r\nada;${uuid}\r\n"ben, jr";\r\n`);
+    expect([said.json().failed, names]).toEqual([[], ['ada', 'ben, jr']]);
+  });
+
   it('refuses files that are not a list of people', async () => {
     for (const csv of ['', '\n\n', 'name,uuid\nada,\n', 'user_email\n"ada\n']) {
       const { said, names } = await imported(csv);

@@ -140,7 +140,10 @@ describe('whose it is', () => {
     await run(['users', 'add', 'ada']);
     for (const person of ['000', '001']) {
       await mkdir(join(folder, 'Data', person, 'Trajectory'), { recursive: true });
-      await writeFile(join(folder, 'Data', person, 'Trajectory', '1.plt'), 'Geolife trajectory\r\n');
+      await writeFile(
+        join(folder, 'Data', person, 'Trajectory', '1.plt'),
+        `Geolife trajectory\r\n${'.\r\n'.repeat(5)}38.57,-7.91,0,492,40000,2009-07-06,12:00:00\r\n`,
+      );
     }
     const { code, stderr } = await run(['import', join(folder, 'Data'), '--user', 'ada']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/expected trajectories of one person, found 2/)]);
@@ -213,6 +216,67 @@ it('folders are read once, whatever links are in them, and unknown files are nam
   const { code, stderr, json } = await run(['import', join(folder, 'in'), '--user', 'ada', '--json']);
   expect([code, json()]).toMatchObject([0, { read: 1, stored: 1 }]);
   expect(stderr).toMatch(/notes.txt: unknown format, skipped/);
+});
+
+describe('a source', () => {
+  const importFile = async (name: string, content: string | Buffer, ...flags: string[]) => {
+    const { folder, run } = await freshProgram();
+    await run(['users', 'add', 'ada']);
+    await writeFile(join(folder, name), content);
+    return run(['import', join(folder, name), '--user', 'ada', '--json', ...flags]);
+  };
+  /** A ride of 10 m/s to the north, a point every 10 s. */
+  const ride = (speed: number): string =>
+    `timestamp,latitude,longitude,speed\n${Array.from({ length: 30 }, (_, i) =>
+      [1_710_230_400 + 10 * i, 52.5 + (100 * i) / 111_195, 13.4, speed].join(),
+    ).join('\n')}\n`;
+
+  it.each([
+    [36, /3\.6 times as large as distance over time.*km\/h.*speed_kmh/],
+    [10 / (1852 / 3600), /1\.9 times as large.*knots.*speed_knots/],
+  ])('whose speeds are %d where it moves with 10 m/s is reported', async (speed, warning) => {
+    const { code, stderr } = await importFile('ride.csv', ride(speed));
+    expect([code, stderr]).toEqual([3, expect.stringMatching(warning)]);
+  });
+
+  it.each([
+    [10, []],
+    [36, ['--columns', 'speed_kmh=speed']],
+  ])('whose speeds are %d is not reported if the unit fits: %s', async (speed, flags) => {
+    const { code, stderr } = await importFile('ride.csv', ride(speed), ...flags);
+    expect([code, stderr]).toEqual([0, expect.not.stringMatching(/distance over time/)]);
+  });
+
+  it.each([
+    ['places.gpx', '<gpx><wpt lat="1" lon="2"><time>2024-03-12T08:00:00Z</time></wpt></gpx>', /waypoints only/],
+    [
+      'indoors.tcx',
+      '<TrainingCenterDatabase><Trackpoint/></TrainingCenterDatabase>',
+      /a trackpoint without a position/,
+    ],
+    ['empty.gpx', '<gpx><trk/></gpx>', /expected points of a track, found none/],
+    ['other.json', '[{"when_":1,"north":2}]', /JSON with the names when_, north.*--columns/],
+  ])('that stores nothing fails and says why: %s', async (name, content, reason) => {
+    const { code, stderr } = await importFile(name, content);
+    expect([code === 0, stderr]).toEqual([false, expect.stringMatching(reason)]);
+  });
+
+  it('in a tar archive that unpacks to more than 200 times its size is refused', async () => {
+    const head = Buffer.alloc(512);
+    head.write('a.gpx\0');
+    head.write('0000644\x000000000\x000000000\0', 100);
+    head.write('00400000000\x0000000000000\0        0', 124); // 64 MiB
+    head.write('ustar\u000000', 257);
+    head.write(
+      `${head
+        .reduce((sum, byte) => sum + byte, 0)
+        .toString(8)
+        .padStart(6, '0')}\0 `,
+      148,
+    );
+    const { code, stderr } = await importFile('a.tgz', gzipSync(Buffer.concat([head, Buffer.alloc(64 * 1024 ** 2)])));
+    expect([code === 0, stderr]).toEqual([false, expect.stringMatching(/packs at most 200 to 1/)]);
+  });
 });
 
 it('--help and an unknown --format name every format of the table', async () => {

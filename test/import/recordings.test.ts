@@ -19,6 +19,7 @@ async function found(name: string, reading: FileReading = {}): Promise<string[]>
     try {
       for await (const one of part.read({ onBytes: () => {} })) {
         if ('entry' in one) lines.push(entryLine(one.entry as Entry));
+        else if ('warning' in one) lines.push(`warning: ${one.warning}`);
         else lines.push('unread' in one ? `unread: ${one.unread}` : 'left' in one ? `left: ${one.left}` : 'else');
       }
     } catch (error) {
@@ -26,7 +27,10 @@ async function found(name: string, reading: FileReading = {}): Promise<string[]>
       lines.push(`broken: ${error.message}`);
     }
   }
-  return [...lines.filter((line) => line !== ''), ...passedOver.map((path) => `skipped: ${path.slice(folder.length)}`)];
+  return [
+    ...lines.filter((line) => line !== ''),
+    ...passedOver.map(({ path }) => `skipped: ${path.slice(folder.length)}`),
+  ];
 }
 
 /** Seconds after 08:00 UTC, where, and the rest; every entry must be one that the converters take. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Part } from '../../import/import-format.ts';
+import type { FoundParts } from '../../import/import-formats.ts';
 import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import-source.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { isTimeZone } from '../../model/time.ts';
@@ -119,7 +120,7 @@ async function importAll(
   context: CommandContext,
   store: Store,
   parts: readonly Part[],
-  passedOver: readonly string[],
+  passedOver: FoundParts['passedOver'],
   options: Options,
 ): Promise<Outcome> {
   const { importParts } = await import('../../import/import-source.ts');
@@ -135,12 +136,14 @@ async function importAll(
     signal,
     onProgress: shownBy(progress, parts),
   });
-  for (const path of passedOver.slice(0, maxRows)) context.output.note(`${path}: unknown format, skipped`);
+  for (const { path, found } of passedOver.slice(0, maxRows))
+    context.output.note(`${path}: unknown format, skipped: ${found}`);
   if (passedOver.length > maxRows) context.output.note(`and ${passedOver.length - maxRows} more of unknown format`);
   for (const { source, problems } of report.parts)
     for (const problem of problems) context.output.note(`${source}: ${problem}`);
   const dry_run = options.dryRun === true;
-  await context.output.result({ store: store.address, dry_run, passed_over: passedOver, ...report }, () =>
+  const passed_over = passedOver.map(({ path }) => path);
+  await context.output.result({ store: store.address, dry_run, passed_over, ...report }, () =>
     reportText(report, dry_run),
   );
   if (report.interrupted) {
@@ -208,7 +211,7 @@ function outcomeOf(report: ImportReport, parts: readonly Part[], options: Option
     );
   }
   if (!report.parts.some(hasTrouble)) return {};
-  if (report.read > report.set_aside) return { exitCode: 3 };
+  if (report.stored + report.known + report.doubled > 0) return { exitCode: 3 };
   const first = report.parts.find(hasTrouble)!;
   throw new MobilityError(
     'MOBILITY_SOURCE',

@@ -64,7 +64,7 @@ export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: strin
   };
   let decoder: InstanceType<typeof TextDecoder> | null = null;
   for await (const chunk of chunks) {
-    decoder ??= new TextDecoder(encodingOf(chunk));
+    decoder ??= new TextDecoder();
     const error = attempt(() => parser.write(decoder!.decode(chunk, { stream: true })));
     yield* events;
     events = [];
@@ -90,16 +90,11 @@ function broken(parser: sax.SAXParser, found: string): SourceBroken {
   return new SourceBroken(`expected XML on line ${parser.line + 1}, found ${found}: everything before it was read`);
 }
 
-function encodingOf(first: Uint8Array): string {
-  if (first[0] === 0xff && first[1] === 0xfe) return 'utf-16le';
-  return first[0] === 0xfe && first[1] === 0xff ? 'utf-16be' : 'utf-8';
-}
-
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /** The name of the outermost element of a file that begins so, without prefix; null where it is no XML. */
 export function rootName(head: Buffer): string | null {
-  const text = new TextDecoder(encodingOf(head)).decode(head);
+  const text = head.toString('utf8');
   if (!/^\ufeff?\s*</.test(text)) return null;
   const [, name] =
     /<([A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)[\s>/]/.exec(text.replace(/<!--[\s\S]*?-->/g, ''))?.slice(1) ?? [];

@@ -5,51 +5,51 @@ import type { FileFormat, FileReading, Found, SourceReadOptions } from '../impor
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
-import { type Fields, fieldsIn, fixFound, isFix } from './fields.ts';
+import { type Fields, fieldsIn, fixFound, isFix, personChecker } from './fields.ts';
 
 /** The import format `csv`. */
 export const csv: FileFormat = {
   name: 'csv',
-  recognises: (file, reading) => delimiterOf(file.head, reading) !== null && readsHead(readCsv, file, reading),
+  recognises: (file, reading) => headerIn(file.head, reading) !== null && readsHead(readCsv, file, reading),
   read: readCsv,
 };
 
 const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
 
-/** The delimiter with which the first line names time and place; null if none does. */
-function delimiterOf(head: Buffer, { columns }: FileReading): string | null {
-  const line = /^\ufeff?\s*([^\r\n]*)/.exec(head.toString('utf8'))![1]!;
-  const names = (delimiter: string): string[] => line.split(delimiter).map((name) => name.replace(/^\s*"|"\s*$/g, ''));
-  return delimiters.find((one) => isFix(fieldsIn(names(one), columns))) ?? null;
+/** Lines in which the header is searched: programs write `sep=;` and titles before it. */
+const headerLines = 20;
+
+/** The first line that names time and place, and its delimiter; null if none does. */
+function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
+  const lines = head.toString('utf8').split(/\r\n|\n|\r/, headerLines);
+  const names = (line: string, delimiter: string): string[] =>
+    line.split(delimiter).map((name) => name.replace(/^[\ufeff\s]*"?|"?\s*$/g, ''));
+  for (const [i, line] of lines.entries())
+    for (const delimiter of delimiters)
+      if (isFix(fieldsIn(names(line, delimiter), columns))) return { line: i + 1, delimiter };
+  return null;
 }
 
 async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceReadOptions): AsyncGenerator<Found> {
-  const delimiter = delimiterOf(file.head, { columns });
-  if (delimiter === null) {
+  const place = headerIn(file.head, { columns });
+  if (place === null) {
     throw new SourceBroken(
-      'expected columns for time, latitude and longitude in the first line, found others: ' +
+      `expected columns for time, latitude and longitude in the first ${headerLines} lines, found others: ` +
         'name them, such as --columns time=when,lat=north,lon=east',
     );
   }
   let header: string[] | null = null;
   let fields: Fields = {};
-  let person: string | null = null;
-  for await (const { record, line } of recordsOf(file.bytes(onBytes), delimiter)) {
+  const checkPerson = personChecker();
+  for await (const { record, line } of recordsOf(file.bytes(onBytes), place)) {
     if (header === null) {
       header = record;
       fields = fieldsIn(header, columns);
       continue;
     }
     const row = Object.fromEntries(header.map((name, i) => [name, record[i] ?? '']));
-    const whose = fields.person === undefined ? '' : row[fields.person.name]!;
-    person ??= whose;
-    if (whose !== person) {
-      throw new SourceBroken(
-        `expected fixes of one person, found another in column ${JSON.stringify(fields.person!.name)} at line ${line}: ` +
-          'cut the table by person, and import each part with its own --user',
-      );
-    }
+    checkPerson(row, fields, `line ${line}`);
     yield fixFound(row, fields, { origin, where: `line ${line}`, zone });
   }
 }
@@ -57,7 +57,7 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
 /** The records of a table; after a mistake, those before it are given first. */
 async function* recordsOf(
   chunks: AsyncIterable<Uint8Array>,
-  delimiter: string,
+  { line, delimiter }: { line: number; delimiter: string },
 ): AsyncGenerator<{ record: string[]; line: number }> {
   let records: { record: string[]; line: number }[] = [];
   const parser = parse({
@@ -67,6 +67,7 @@ async function* recordsOf(
     skip_empty_lines: true,
     trim: true,
     delimiter,
+    from_line: line,
     max_record_size: 1024 * 1024,
     on_record: (record: string[], { lines }) => {
       records.push({ record, line: lines });

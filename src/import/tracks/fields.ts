@@ -2,65 +2,116 @@
 import { locationEntry, type OtherFix } from '../../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { zoneAt } from '../../model/geo/zone.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { timeOnClocks } from '../../model/time.ts';
 import type { FileReading, Found } from '../import-format.ts';
 import { SourceBroken } from '../source-error.ts';
 
-/** Parts of a fix, as `--columns` names them. */
-export const columnNames = ['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const;
-type Field = (typeof columnNames)[number] | 'vaccuracy' | 'person';
-
 const knot = 1852 / 3600; // m/s
 
-/** Names in small letters and digits alone, the most telling first, and what their values are multiplied with. */
-const table: readonly [field: Field, factor: number, names: string][] = [
-  ['time', 1, 'timestamp time datetime timeutc utctime utc recordedat trackedat capturedat when tst ts t timelong'],
-  ['time', 1, 'timestampms timems timestamputc unixtime unixtimestamp epoch gpstime locationtime localtime'],
-  ['time', 1, 'starttime startedat starttimestamp begin start createdat date day'],
-  ['date', 1, 'date day'],
-  ['end', 1, 'endtime endedat finishedat endtimestamp stoptime end'],
-  ['lat', 1, 'latitude lat latitudedeg latitudedegrees latdeg latitudens latns gpslatitude'],
-  ['lat', 1e-7, 'latitudee7 late7'],
-  ['lon', 1, 'longitude lon lng long longitudedeg longitudedegrees londeg lngdeg longitudeew lonew gpslongitude'],
-  ['lon', 1e-7, 'longitudee7 lnge7 lone7'],
-  ['accuracy', 1, 'horizontalaccuracy accuracy acc hacc accuracym accuracymeters precision'],
-  ['accuracy', 1e-3, 'accuracymm'],
-  ['altitude', 1, 'altitude alt elevation ele height altitudem altitudemeters elevationm heightm'],
-  ['speed', 1, 'speed velocity sensedspeed speedms speedmps speedmeterspersecond'],
-  ['speed', 1 / 3.6, 'speedkmh speedkph kmh velocitykmh vel'],
-  ['speed', knot, 'speedknots speedkn speedkt'],
-  ['bearing', 1, 'bearing heading course cog direction'],
-  ['vaccuracy', 1, 'verticalaccuracy vaccuracy vacc vac'],
-  ['person', 1, 'userid uid user useremail username person personid participant participantid subjectid'],
+/** Parts of a fix, as `--columns` names them, and speeds in another unit than m/s. */
+export const columnNames = [
+  ...(['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const),
+  ...(['speed_kmh', 'speed_knots', 'speed_mph'] as const),
 ];
-const byName = new Map(
-  table.flatMap(([field, factor, names], row) =>
-    names.split(' ').map((name, at) => [`${field} ${name}`, { factor, rank: row * 100 + at }] as const),
-  ),
-);
+type Field =
+  | 'time'
+  | 'date'
+  | 'end'
+  | 'lat'
+  | 'lon'
+  | 'accuracy'
+  | 'vaccuracy'
+  | 'altitude'
+  | 'speed'
+  | 'bearing'
+  | 'person';
+
+/** Units that end a name, such as `speed_kmh` or `hAcc (m)`, and what their values are multiplied with. */
+const lengths = { m: 1, meter: 1, meters: 1, metre: 1, metres: 1, mm: 1e-3, ft: 0.3048, feet: 0.3048 };
+const degrees = { deg: 1, degree: 1, degrees: 1, e7: 1e-7 };
+const kmh = 1 / 3.6;
+const mph = 0.44704;
+const speeds: Readonly<Record<string, number>> = {
+  ...{ ms: 1, mps: 1, meterspersecond: 1, metrespersecond: 1 },
+  ...{ kmh, kph: kmh, kmph: kmh, kmhr: kmh, kilometersperhour: kmh },
+  ...{ kn: knot, kt: knot, kts: knot, knot, knots: knot, mph, milesperhour: mph },
+};
+
+/** Names in small letters and digits alone, the most telling first, and the units that they may end with. */
+const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
+  [
+    'time',
+    'fixtime timestamp time datetime timeutc utctime utc recordedat trackedat capturedat when tst ts t timelong',
+  ],
+  ['time', 'timestampms timems timestamputc unixtime unixtimestamp epoch locationtime localtime coordtimes'],
+  ['time', 'linestringtimestamps devicetime lastupdated lastchanged'],
+  ['time', 'starttime startedat starttimestamp begin start createdat date day'],
+  ['date', 'date day'],
+  ['end', 'endtime endedat finishedat endtimestamp stoptime end'],
+  ['lat', 'latitude lat latitudens latns', degrees],
+  ['lon', 'longitude lon lng long longitudeew lonew', degrees],
+  ['accuracy', 'horizontalaccuracy accuracy acc hacc haccuracy horizaccuracy locationaccuracy precision', lengths],
+  ['altitude', 'altitude alt elevation ele height', lengths],
+  ['speed', 'speed velocity sensedspeed', speeds],
+  ['speed', 'vel kmh', { '': kmh }],
+  ['bearing', 'bearing heading course cog direction', degrees],
+  ['vaccuracy', 'verticalaccuracy vaccuracy vertaccuracy vacc vac', lengths],
+  ['person', 'userid uid user useremail username person personid participant participantid subjectid entityid'],
+];
+const byName = new Map<string, { factor: number; rank: number }>();
+for (const [row, [field, names, units = {}]] of table.entries())
+  for (const [at, name] of names.split(' ').entries())
+    for (const [unit, factor] of Object.entries({ '': 1, ...units })) {
+      const key = `${field} ${name}${unit}`;
+      if (!byName.has(key)) byName.set(key, { factor, rank: row * 100 + at });
+    }
 const allFields = [...new Set(table.map(([field]) => field))];
 
-/** Where each part of a fix is, by name, and what its numbers are multiplied with. */
-export type Fields = Readonly<Partial<Record<Field, { name: string; factor: number }>>>;
+/** Programs by names that only their tables have together: the unit of speeds that nothing says, who is a person. */
+const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
+  { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
+  { names: ['sourcetype', 'velocity'], speed: kmh }, // GeoPulse
+  { names: ['doublelatitude', 'doublelongitude'], person: 'deviceid' }, // AWARE
+];
+
+/** A column with a part of a fix, and what its numbers are multiplied with. */
+interface FieldColumn {
+  name: string;
+  factor: number;
+}
+
+/** Where each part of a fix is: columns, the most telling first. */
+export type Fields = Readonly<Partial<Record<Field, readonly FieldColumn[]>>>;
 
 /** The parts that are among `names`; `columns` say more than the table. */
 export function fieldsIn(names: readonly string[], columns: FileReading['columns'] = {}): Fields {
   const plain = names.map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ''));
-  const fields: Partial<Record<Field, { name: string; factor: number }>> = {};
+  const program = programs.find(({ names: some }) => some.every((name) => plain.includes(name)));
+  const fields: Partial<Record<Field, FieldColumn[]>> = {};
   for (const field of allFields) {
-    let best = Number.POSITIVE_INFINITY;
-    for (const [i, one] of plain.entries()) {
-      const { factor, rank } = byName.get(`${field} ${one}`) ?? { factor: 1, rank: best };
-      if (rank >= best) continue;
-      best = rank;
-      fields[field] = { name: names[i]!, factor };
-    }
-    const told = columns[field];
-    if (told !== undefined && names.includes(told)) fields[field] = { name: told, factor: 1 };
+    const found = plain.flatMap((one, i) => {
+      const forms = field === 'person' && one === program?.person ? ['person'] : formsOf(one);
+      const known = forms.flatMap((form) => byName.get(`${field} ${form}`) ?? [])[0];
+      return known === undefined ? [] : [{ name: names[i]!, ...known }];
+    });
+    if (found.length === 0) continue;
+    found.sort((a, b) => a.rank - b.rank);
+    const scale = (field === 'speed' && program?.speed) || 1;
+    fields[field] = found.map(({ name, factor }) => ({ name, factor: factor === 1 ? scale : factor }));
+  }
+  for (const [given, name] of Object.entries(columns)) {
+    const [field, unit = ''] = given.split('_') as [Field, string?];
+    if (names.includes(name)) fields[field] = [{ name, factor: speeds[unit] ?? 1 }];
   }
   return fields;
 }
+
+/** A name, in the singular, and without what AWARE and others put before it: `double_latitude`, `gps_accuracy`. */
+const formsOf = (name: string): string[] => {
+  const one = name.replace(/ies$/, 'y').replace(/s$/, '');
+  return [name, one, name.replace(/^(double|gps)/, '')];
+};
 
 /** True where time and place are known. */
 export const isFix = ({ time, lat, lon }: Fields): boolean =>
@@ -92,11 +143,12 @@ export function fixFound(
   { origin, where, zone, reported }: FixOf,
   spot?: Spot,
 ): Found {
-  const number = (field: Field, min?: number): number | undefined => {
-    const found = fields[field];
-    const value = numberIn(found && record[found.name]);
-    if (value === undefined || (min !== undefined && value < min)) return undefined;
-    return found!.factor === 1 ? value : found!.factor < 1e-6 ? value / 1e7 : value * found!.factor;
+  const number = (field: Field, min = Number.NEGATIVE_INFINITY): number | undefined => {
+    for (const { name, factor } of fields[field] ?? []) {
+      const value = numberIn(record[name]);
+      if (value !== undefined && value >= min) return factor < 1e-6 ? value / 1e7 : value * factor;
+    }
+    return undefined;
   };
   const latitude = spot === undefined ? number('lat') : numberIn(spot.latitude);
   const longitude = spot === undefined ? number('lon') : numberIn(spot.longitude);
@@ -124,10 +176,34 @@ export function zoned(entry: Entry, { latitude, longitude }: Pick<OtherFix, 'lat
 }
 
 /** The time of a record: where date and time of day are apart, both. */
-function timeOf(record: JsonObject, { time, date }: Fields): JsonValue | undefined {
-  const value = time && record[time.name];
+function timeOf(record: JsonObject, { time = [], date: [date] = [] }: Fields): JsonValue | undefined {
+  const value = time.map(({ name }) => record[name]).find((one) => (one ?? '') !== '');
   const isOfDay = typeof value === 'string' && /^\s*\d{1,2}:\d\d/.test(value);
   return isOfDay && date ? `${record[date.name]} ${value.trim()}` : value;
+}
+
+/** Throws `SourceBroken` at the first row of a second person. */
+export function personChecker(): (row: JsonObject, fields: Fields, where: string) => void {
+  let first: JsonValue | undefined;
+  return (row, { person: [column] = [] }, where) => {
+    const person = column && row[column.name];
+    first ??= person;
+    if (person === first) return;
+    throw new SourceBroken(
+      `expected fixes of one person, found another in ${JSON.stringify(column?.name)} at ${where}: ` +
+        'cut the file by person, and import each part with its own --user',
+    );
+  };
+}
+
+/** How many objects within objects are read. */
+const deepest = 4;
+
+/** A record with the fields of the objects within it beside its own: programs nest a position in many ways. */
+export function flattened(record: JsonObject, depth = deepest): JsonObject {
+  const inner = Object.values(record).filter(isJsonObject);
+  if (inner.length === 0 || depth === 0) return record;
+  return Object.assign({}, ...inner.map((one) => flattened(one, depth - 1)), record) as JsonObject;
 }
 
 /** A source whose times lack an offset and whose zone was not named. */

@@ -1,10 +1,10 @@
-// GeoJSON of points and lines with times, and JSON lists of points: whichever program wrote them.
+// GeoJSON of points and lines with times, and JSON of points in lists within lists: whichever program wrote them.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
-import { fieldsIn, fixFound, isFix, type Spot } from './fields.ts';
+import { fieldsIn, fixFound, flattened, isFix, personChecker, type Spot } from './fields.ts';
 
 /** The import format `geojson`. */
 export const geojson: FileFormat = {
@@ -16,47 +16,86 @@ export const geojson: FileFormat = {
 
 const origin = { program: 'geojson' };
 
+const isFeature = ({ type }: JsonObject): boolean => type === 'Feature';
+
+/** How deep lists and objects within a record are searched for points. */
+const deepest = 6;
+
 async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: SourceReadOptions): AsyncGenerator<Found> {
-  const isFeature = ({ type }: JsonObject): boolean => type === 'Feature';
-  const isRecord = (value: JsonObject): boolean => isFeature(value) || isFix(fieldsIn(Object.keys(value), columns));
+  const isRecord = (value: JsonObject): boolean =>
+    isFeature(value) || isFix(fieldsIn(Object.keys(flattened(value)), columns));
+  const checkPerson = personChecker();
   for await (const record of jsonRecords(file, onBytes, isRecord)) {
     if ('unread' in record) {
       yield record;
       continue;
     }
     const { value, of, where } = record;
-    if (!isJsonObject(value) || !isRecord(value)) {
-      // Lists of other things lie beside lists of points.
-      if (of === null || of === 'features') yield { unread: `expected a feature or a point with a time at ${where}` };
-      continue;
+    const points = pointsIn(value, isRecord);
+    // Lists of other things lie beside lists of points.
+    if (points.length === 0 && (of === null || of === 'features'))
+      yield { unread: `expected a feature or a point with a time at ${where}` };
+    for (const point of points) {
+      const rows = isFeature(point) ? featureRows(point, columns) : [{ row: flattened(point) }];
+      if (rows.length === 0) yield { left: 'a feature that is neither a point nor a line' };
+      const fields = fieldsIn(Object.keys(rows[0]?.row ?? {}), columns);
+      for (const { row, spot } of rows) {
+        checkPerson(row, fields, where);
+        yield fixFound(row, fields, { origin, where, zone }, spot);
+      }
     }
-    const properties = isFeature(value) ? (isJsonObject(value.properties) ? value.properties : {}) : value;
-    const spots = isFeature(value) ? spotsOf(value, properties) : [undefined];
-    if (spots.length === 0) yield { left: 'a feature that is neither a point nor a line' };
-    const fields = fieldsIn(Object.keys(properties), columns);
-    for (const spot of spots) yield fixFound(properties, fields, { origin, where, zone }, spot);
   }
 }
 
+/** The points in lists within a value, as Arc and Home Assistant write them; else the value, if it is a point. */
+function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = deepest): JsonObject[] {
+  if (depth === 0 || typeof value !== 'object' || value === null) return [];
+  if (isJsonObject(value) && isFeature(value)) return [value];
+  const search = (one: JsonValue | undefined): JsonObject[] => pointsIn(one ?? null, isRecord, depth - 1);
+  if (Array.isArray(value)) return value.flatMap(search);
+  // An object within that is a point itself is read with the value around it.
+  const within = Object.values(value).flatMap((one) => (isJsonObject(one) && isRecord(one) ? [] : search(one)));
+  return within.length > 0 ? within : isRecord(value) ? [value] : [];
+}
+
+/** A place of a feature with its properties. */
+interface PlaceRow {
+  row: JsonObject;
+  spot?: Spot;
+}
+
 /**
- * The places of a feature: each of a line with a time for each of its points; else its first at the begin and, if an
- * end is given, its last at the end. Empty for a geometry that is no path.
+ * The places of a feature. Lists of properties that are as long as its path are columns:
+ *
+ *     coordinates [[7, 50], [8, 51]], time [t1, t2], speed [3, 4], trip 1  ->  (7, 50, t1, 3, 1), (8, 51, t2, 4, 1)
+ *
+ * A path without a time for each point has its first point at the begin and, if it has an end, its last at the end.
+ * Empty for a geometry that is no path.
  */
-function spotsOf({ geometry, temporalGeometry }: JsonObject, properties: JsonObject): (Spot | undefined)[] {
+function featureRows(feature: JsonObject, columns: SourceReadOptions['columns']): PlaceRow[] {
+  const { geometry, temporalGeometry } = feature;
+  const properties = flattened(isJsonObject(feature.properties) ? feature.properties : {});
   const shape = isJsonObject(geometry) ? geometry : temporalGeometry;
   const { type, coordinates, datetimes } = isJsonObject(shape) ? shape : {};
-  if (type === undefined && isFix(fieldsIn(Object.keys(properties)))) return [undefined]; // the properties say where
+  if (type === undefined && isFix(fieldsIn(Object.keys(properties), columns))) return [{ row: properties }];
   if (!Array.isArray(coordinates) || !/^(Moving|Multi)?(Point|LineString)$/.test(String(type))) return [];
   const places = type === 'Point' ? [coordinates] : type === 'MultiLineString' ? coordinates.flat() : coordinates;
-  const ofPoints = isJsonObject(properties.coordinateProperties) ? properties.coordinateProperties : {};
-  const { coordTimes, times, linestringTimestamps } = properties;
-  const given = [datetimes, ofPoints.times, coordTimes, times, linestringTimestamps].find(Array.isArray)?.flat();
-  const spots = places.map((place: JsonValue, i: number): Spot => {
+  const lists = Object.entries({ ...properties, ...(datetimes !== undefined && { datetimes }) })
+    .map(([name, list]) => [name, Array.isArray(list) ? list.flat() : []] as const)
+    .filter(([, list]) => list.length === places.length);
+  const rows = places.map((place: JsonValue, i: number): Required<PlaceRow> => {
     const [longitude, latitude, altitude, time] = Array.isArray(place) ? place : [];
-    return { longitude, latitude, altitude, time: given?.[i] ?? time };
+    const row = { ...properties, ...Object.fromEntries(lists.map(([name, list]) => [name, list[i]!])) };
+    return { row, spot: { longitude, latitude, altitude, time } };
   });
-  if (spots.some(({ time }) => time !== undefined)) return spots;
-  const { end } = fieldsIn(Object.keys(properties));
+  const names = lists.map(([name]) => name);
+  if (fieldsIn(names, columns).time !== undefined)
+    return rows.map(({ row, spot }) => ({ row, spot: withoutTime(spot) }));
+  if (rows.length <= 1 || rows.some(({ spot }) => spot.time !== undefined)) return rows;
+  const { end: [end] = [] } = fieldsIn(Object.keys(properties), columns);
   const ending = end && (properties[end.name] ?? undefined);
-  return [spots[0], ...(ending === undefined ? [] : [{ ...spots.at(-1)!, time: ending }])];
+  const last = rows.at(-1)!;
+  return [rows[0]!, ...(ending === undefined ? [] : [{ ...last, spot: { ...last.spot, time: ending } }])];
 }
+
+const withoutTime = ({ longitude, latitude, altitude }: Spot): Spot => ({ longitude, latitude, altitude });

@@ -19,21 +19,22 @@ export const tcx: FileFormat = {
   read: readTcx,
 };
 
-/** Elements of a point that are read: its own, and extensions, which have the same names in all programs. */
-const ofGpx = ['ele', 'time', 'accuracy', 'speed', 'course', 'bearing', 'hdop'];
-const ofTcx = ['LatitudeDegrees', 'LongitudeDegrees', 'Time', 'AltitudeMeters', 'Speed'];
-
 async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
-  for await (const { point, where, creator } of pointsIn(file, onBytes, 'trkpt', ofGpx)) {
+  const counts = { points: 0, waypoints: 0 };
+  for await (const { element, point, where, creator } of pointsIn(file, onBytes, ['trkpt', 'wpt'])) {
+    counts[element === 'wpt' ? 'waypoints' : 'points'] += 1;
+    if (element === 'wpt') continue;
     const hdop = Number(point.hdop); // 0 to some 20, without a unit: no accuracy in metres
     const reported = Number.isFinite(hdop) ? { hdop } : {};
-    const fields = fieldsIn(Object.keys(point));
-    yield fixFound(point, fields, { origin: originOf(creator), where, zone: 'UTC', reported });
+    yield fixFound(point, fieldsIn(Object.keys(point)), { origin: originOf(creator), where, zone: 'UTC', reported });
   }
+  if (counts.points > 0) return;
+  const found = counts.waypoints === 0 ? 'none' : `waypoints only (${counts.waypoints}): places that were saved`;
+  yield { warning: `expected points of a track, found ${found}` };
 }
 
 async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
-  for await (const { point, where } of pointsIn(file, onBytes, 'Trackpoint', ofTcx)) {
+  for await (const { point, where } of pointsIn(file, onBytes, ['Trackpoint'])) {
     const fields = fieldsIn(Object.keys(point));
     // Indoors and before the first fix a device writes points of the heart alone: they are no places.
     if (fields.lat === undefined && fields.lon === undefined) yield { left: 'a trackpoint without a position' };
@@ -41,27 +42,31 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/** Each `element` with its attributes and the first text of each of `names` in it, and what the file says wrote it. */
+/**
+ * Each of the `elements` with its attributes and the first text of each part of a fix in it, extensions included, and
+ * what the file says wrote it.
+ */
 async function* pointsIn(
   file: SourceFile,
   onBytes: (count: number) => void,
-  element: string,
-  names: readonly string[],
-): AsyncGenerator<{ point: Record<string, string>; where: string; creator: string | undefined }> {
+  elements: readonly string[],
+): AsyncGenerator<{ element: string; point: Record<string, string>; where: string; creator: string | undefined }> {
   let point: Record<string, string> | null = null;
   let creator: string | undefined;
   let where = '';
-  for await (const event of xmlEvents(file.bytes(onBytes))) {
+  const isRead = new Map<string, boolean>([['hdop', true]]);
+  for await (const { name, line, ...event } of xmlEvents(file.bytes(onBytes))) {
     if (event.open) {
-      if (event.name === 'gpx') creator = event.attributes.creator;
-      if (event.name !== element) continue;
+      if (name === 'gpx') creator = event.attributes.creator;
+      if (!elements.includes(name)) continue;
       point = { ...event.attributes };
-      where = `line ${event.line}`;
-    } else if (point !== null && event.name === element) {
-      yield { point, where, creator };
+      where = `line ${line}`;
+    } else if (point !== null && elements.includes(name)) {
+      yield { element: name, point, where, creator };
       point = null;
-    } else if (point !== null && event.text !== '' && names.includes(event.name)) {
-      point[event.name] ??= event.text;
+    } else if (point !== null && event.text !== '') {
+      if (!isRead.has(name)) isRead.set(name, Object.keys(fieldsIn([name])).length > 0);
+      if (isRead.get(name)) point[name] ??= event.text;
     }
   }
 }

@@ -1,0 +1,45 @@
+// What archives hold that can only be read from their beginning: in one temporary file without a name, so that nothing
+// is left of it when the program ends, however it ends.
+import { randomUUID } from 'node:crypto';
+import { createReadStream, openSync, unlinkSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { chunkBytes, countBytes } from './read/bytes.ts';
+
+/** A part of an open file. */
+export interface FilePart {
+  file: number;
+  start: number;
+  size: number;
+}
+
+/** A temporary file that grows. */
+export class Spool {
+  #file: number | null = null;
+  #size = 0;
+
+  /** Keeps bytes. */
+  async keep(chunks: AsyncIterable<Uint8Array>): Promise<FilePart> {
+    if (this.#file === null) {
+      const path = join(tmpdir(), `mobility-import-${randomUUID()}`);
+      this.#file = openSync(path, 'wx+', 0o600);
+      unlinkSync(path);
+    }
+    const start = this.#size;
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; ) at += writeSync(this.#file, chunk, at, chunk.length - at, this.#size + at);
+      this.#size += chunk.length;
+    }
+    return { file: this.#file, start, size: this.#size - start };
+  }
+}
+
+/** The bytes of a part. `onBytes` gets the size of each chunk. */
+export function partBytes(
+  { file, start, size }: FilePart,
+  onBytes: (count: number) => void = () => {},
+): AsyncGenerator<Uint8Array> {
+  const options = { fd: file, start, end: start + size - 1, autoClose: false, highWaterMark: chunkBytes };
+  return countBytes(size === 0 ? Readable.from([]) : createReadStream('', options), onBytes);
+}

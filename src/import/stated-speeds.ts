@@ -1,0 +1,59 @@
+// A check of units: stated speeds are compared with distance over time.
+//
+//     stated 36, 36, 36 m/s; 100 m in 10 s, 100 m in 10 s  ->  3.6 times as much: probably km/h
+import type { Entry } from '../model/entry.ts';
+import { distance } from '../model/geo/distance.ts';
+import { keys } from '../model/keys.ts';
+import type { Found } from './import-format.ts';
+
+/** How much larger than in m/s a number is in other units. */
+const units = [
+  { name: 'km/h', column: 'speed_kmh', factor: 3.6 },
+  { name: 'mph', column: 'speed_mph', factor: 3600 / 1609.344 },
+  { name: 'knots', column: 'speed_knots', factor: 3600 / 1852 },
+];
+
+/** Pairs of locations that decide, and that are kept. */
+const fewest = 20;
+const most = 5000;
+/** s between two locations: a longer way bends. */
+const longest = 120;
+/** m/s; slower ways are mostly noise. */
+const slowest = 2;
+/** Share by which the middle of all ratios may differ from that of a unit. */
+const tolerance = 0.12;
+
+interface Fix {
+  ts: number;
+  latitude: number;
+  longitude: number;
+  sensed_speed: number;
+}
+
+/** Everything found, and a warning behind it if the speeds are probably in another unit. */
+export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerator<Found> {
+  const ratios: number[] = [];
+  let before: Fix | null = null;
+  for await (const one of found) {
+    yield one;
+    const { metadata, data } = 'entry' in one ? (one.entry as Entry) : {};
+    if (metadata?.key !== keys.location || ratios.length >= most) continue;
+    const fix = data as unknown as Fix;
+    const seconds = before === null ? 0 : fix.ts - before.ts;
+    if (before !== null && seconds > 0 && seconds <= longest) {
+      const moved = distance(before, fix) / seconds;
+      const stated = (before.sensed_speed + fix.sensed_speed) / 2;
+      if (moved >= slowest && stated > 0) ratios.push(stated / moved);
+    }
+    before = fix;
+  }
+  if (ratios.length < fewest) return;
+  const middle = ratios.sort((a, b) => a - b)[Math.floor(ratios.length / 2)]!;
+  const unit = units.find(({ factor }) => Math.abs(middle / factor - 1) < tolerance);
+  if (unit === undefined) return;
+  yield {
+    warning:
+      `speeds are ${middle.toFixed(1)} times as large as distance over time: they are probably ${unit.name}; ` +
+      `import the file for a new user with --columns ${unit.column}=NAME, and erase the first import`,
+  };
+}

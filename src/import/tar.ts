@@ -1,0 +1,46 @@
+// Tar archives, packed by gzip or not: the files in them, one after the other.
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { createTarDecoder } from 'modern-tar';
+import { SourceBroken } from './source-error.ts';
+import { freeBytes, maxEntries, maxRatio } from './zip.ts';
+
+/** True if a file, unpacked, begins as an archive. */
+export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
+
+/**
+ * The files of an archive of `size` bytes on disk. Each must be read, or is skipped, before the next. Throws
+ * `SourceBroken` if the archive is damaged or exceeds a limit.
+ */
+export async function* tarEntries(
+  chunks: AsyncIterable<Uint8Array>,
+  size: number,
+): AsyncGenerator<{ name: string; size: number; bytes: AsyncIterable<Uint8Array> }> {
+  const decoder = createTarDecoder({ strict: true });
+  const stream = Readable.toWeb(Readable.from(limited(chunks, size))) as ReadableStream<Uint8Array>;
+  let count = 0;
+  try {
+    for await (const { header, body } of stream.pipeThrough(decoder as never) as AsyncIterable<{
+      header: { name: string; size: number; type?: string };
+      body: ReadableStream<Uint8Array>;
+    }>) {
+      count += 1;
+      if (count > maxEntries) throw new SourceBroken(`expected an archive of at most ${maxEntries} files, found more`);
+      if (header.type === 'file') yield { name: header.name, size: header.size, bytes: body };
+      if (!body.locked) await body.cancel();
+    }
+  } catch (error) {
+    if (error instanceof SourceBroken) throw error;
+    throw new SourceBroken('expected a tar archive, found a damaged or cut one', { cause: error });
+  }
+}
+
+async function* limited(chunks: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > freeBytes && length > size * maxRatio)
+      throw new SourceBroken(`expected an archive that packs at most ${maxRatio} to 1, found more`);
+    yield chunk;
+  }
+}
