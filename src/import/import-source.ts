@@ -161,7 +161,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
     problem(isOfPart ? error.message : `the program failed on it: ${errorText(error)}`);
   }
   await people.flush(report);
-  if (isEmpty(report) && part.names === 'nobody' && report.problems.length === 0)
+  if (isEmpty(report) && part.names === 'none' && report.problems.length === 0)
     problem(left === undefined ? 'expected recorded points, found none' : `found only what is not imported: ${left}`);
   tell();
 }

@@ -20,7 +20,7 @@ const most = 5000;
 const longest = 120;
 /** m/s; slower ways are mostly noise. */
 const slowest = 2;
-/** Share by which the middle of all ratios may differ from that of a unit. */
+/** Share by which the middle of all ratios may differ from the factor of a unit. */
 const tolerance = 0.12;
 
 interface Fix {
