@@ -88,3 +88,40 @@ it('an import changes nothing that is here: fields of the profile, and an entry 
     expect(await store.errors.summary(uuid)).toEqual([]);
   });
 });
+
+it('what was exported for e-mission comes back as the same diary, with pending and rejected entries', async () => {
+  const from = await freshProgram();
+  await from.run(['simulate', '--users', '2', '--days', '2', '--from', day, '--seed', 'e']);
+  await from.run(['pipeline', '--all']);
+  const [user, other] = ['sim-e-1@example.org', 'sim-e-2@example.org'];
+  await from.withStore(async (store) => {
+    const { uuid } = (await store.users.byEmail(user))!;
+    const metadata = { key: keys.location, platform: 'android', time_zone: 'Europe/Lisbon' };
+    const entries = [
+      { metadata: { ...metadata, write_ts: 1.7e9 }, data: { ts: 1.7e9, latitude: 38.5, longitude: -7.9 } },
+    ];
+    const unusable = [{ entry: { metadata, data: {} }, reason: 'no_write_ts', message: 'expected a time' }];
+    await store.usercache.put(uuid, { entries, unusable }, 1.71e9);
+  });
+  const files = join(from.folder, 'emission');
+  const { code, stdout } = await from.run(['export', '--all', '--format', 'emission', '--out', files]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('Stage_analysis_timeseries.json')]);
+  const uuids = (await readFile(join(files, 'Stage_uuids.json'), 'utf8')).trim().split('\n');
+  expect(uuids.map((line) => JSON.parse(line))).toMatchObject([
+    { user_email: user, uuid: { $binary: { subType: '03' } }, update_ts: { $date: expect.any(Number) } },
+    { user_email: other },
+  ]);
+
+  const to = await freshProgram();
+  expect((await to.run(['import', files])).code).toBe(3);
+  for (const program of [from, to]) await program.run(['pipeline', '--all']);
+  for (const name of [user, other]) {
+    const [before, after] = [await exported(from, name), await exported(to, name)];
+    expect(different(before, after).filter((file) => file === 'trips.geojson' || file === 'documents.jsonl')).toEqual(
+      [],
+    );
+    expect(before['trips.geojson']!.length).toBeGreaterThan(1000);
+    for (const file of ['entries.jsonl', 'errors.jsonl'])
+      expect(after[file]!.split('\n').length).toBe(before[file]!.split('\n').length);
+  }
+});

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type Kind, kinds } from '../../export/columns.ts';
+import { emissionFiles, exportEmission } from '../../export/emission-files.ts';
 import { type Days, entryRows } from '../../export/entry-rows.ts';
 import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/export-formats.ts';
@@ -32,7 +33,7 @@ interface Options extends Whom {
   out?: string;
   entries?: true;
   trips?: true;
-  format?: FormatName;
+  format?: FormatName | 'emission';
   kind?: Kind[];
   names?: NameSet;
   pseudonyms?: string;
@@ -46,7 +47,12 @@ interface Options extends Whom {
 export function exportCommand(context: CommandContext): Command {
   return withWhom(new Command('export'))
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
-    .addOption(new Option('--format <format>', 'write tables in this format').choices(Object.keys(formats)))
+    .addOption(
+      new Option('--format <format>', 'write tables in this format; emission: files that mongoimport reads').choices([
+        ...Object.keys(formats),
+        'emission',
+      ]),
+    )
     .addOption(
       new Option(
         '--kind <kind>',
@@ -115,8 +121,13 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   // All users of a store may be more than fit in memory.
   if (!all) for await (const user of usersMeant(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
-  if (out !== undefined && format !== undefined)
-    return leavingNoFolder(out, () => exportFiles(context, options, { people, days, out, format }));
+  if (out !== undefined && format !== undefined) {
+    return leavingNoFolder(out, () =>
+      format === 'emission'
+        ? exportCollections(context, options, people, out)
+        : exportFiles(context, options, { people, days, out, format }),
+    );
+  }
   refuseTableFlags(options);
   const single = users.length === 1 ? users[0]! : null;
   if (out !== undefined)
@@ -197,6 +208,42 @@ async function exportFiles(
   });
   const rows = files.map((one) => [one.file, counted(one.rows, 'row')]);
   await context.output.result({ folder: out, files, left_out: leftOut }, () => table(rows, [1]));
+  return outcomeOf(context, leftOut);
+}
+
+/** Collections of an e-mission database: whole people as they are. */
+async function exportCollections(
+  context: CommandContext,
+  options: Options,
+  people: FolderExport['people'],
+  out: string,
+): Promise<Outcome> {
+  const refused = (['from', 'to', 'key', 'kind', 'names', 'pseudonyms', 'coarse'] as const).find((one) => options[one]);
+  if (refused !== undefined)
+    throw usageError(`--format emission writes whole people as they are: leave out --${refused}`);
+  const store = await context.store();
+  const progress = context.output.progress('exporting');
+  const signal = context.interruptible();
+  makeFolder(out);
+  for (const name of emissionFiles) await refuseExisting(join(out, name));
+  const count = { done: 0 };
+  const { written, leftOut } = await withoutDamaged(people, (sound, { write }) =>
+    exportEmission({
+      store,
+      people: sound,
+      file: (name, fill) => write(join(out, name), fill),
+      onPerson: ({ user_email }) => {
+        signal.throwIfAborted();
+        count.done += 1;
+        progress.update(user_email);
+      },
+    }),
+  ).catch(async (error: unknown) => {
+    await noteInterrupted(context, count.done, people(), { each: emissionFiles.length, what: 'collection of users' });
+    throw error;
+  });
+  const rows = Object.entries(written).map(([name, documents]) => [join(out, name), counted(documents, 'document')]);
+  await context.output.result({ folder: out, documents: written, left_out: leftOut }, () => table(rows, [1]));
   return outcomeOf(context, leftOut);
 }
 

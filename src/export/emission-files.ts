@@ -1,0 +1,125 @@
+// People as collections of an e-mission database, in files that `mongoimport` reads. A document on each line:
+//
+//   ada: 2 entries in the timeseries, 1 pending, 1 rejected, 1 trip
+//
+//   Stage_uuids.json                1   user_email, uuid, update_ts
+//   Stage_Profiles.json             1   user_id and what the app reported
+//   Stage_timeseries.json           2   as they were pushed, with local times
+//   Stage_usercache.json            1
+//   Stage_timeseries_error.json     1
+//   Stage_analysis_timeseries.json  a cleaned, a confirmed and a composite trip, sections, stops, places
+//
+// Ids begin with the time at which the service received an entry, as ids of MongoDB do.
+import { derivedKeys } from '../emission/derived-keys.ts';
+import { derivedEntries } from '../emission/read-derived.ts';
+import { present } from '../intake/converters/convert.ts';
+import type { Entry } from '../model/entry.ts';
+import { dateValue, oid } from '../model/extended-json.ts';
+import { entryId, idOf } from '../model/ids.ts';
+import { isJsonObject, type JsonObject } from '../model/json.ts';
+import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
+import type { UserRecord } from '../model/user.ts';
+import { entryPages } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+import { errorRows } from './entry-rows.ts';
+import { DamagedPeople, type TableExport } from './export-tables.ts';
+import { writeLines } from './user-archive.ts';
+
+/** The collections that are written, in this order. */
+const emissionCollections = [
+  'Stage_uuids',
+  'Stage_Profiles',
+  'Stage_timeseries',
+  'Stage_usercache',
+  'Stage_timeseries_error',
+  'Stage_analysis_timeseries',
+] as const;
+type Collection = (typeof emissionCollections)[number];
+
+/** The file of a collection. */
+const fileOf = (collection: Collection): string => `${collection}.json`;
+
+/** The names of the files. */
+export const emissionFiles = emissionCollections.map(fileOf);
+
+/** What to write, and how; see `TableExport`. */
+type EmissionExport = Pick<TableExport, 'store' | 'people' | 'file'> & { onPerson: (user: UserRecord) => void };
+
+/** Writes a file a collection; returns the documents by file. Throws `DamagedPeople` when it has come to everybody. */
+export async function exportEmission({
+  store,
+  people,
+  file,
+  onPerson,
+}: EmissionExport): Promise<Record<string, number>> {
+  const damaged = new Map<string, { user: UserRecord; error: MobilityError }>();
+  const counts: Record<string, number> = {};
+  let users = 0;
+  for (const collection of emissionCollections) {
+    counts[fileOf(collection)] = 0;
+    users = 0;
+    await file(fileOf(collection), async (writer) => {
+      for await (const user of people()) {
+        users += 1;
+        onPerson(user);
+        try {
+          counts[fileOf(collection)]! += await writeLines(writer, makers[collection](store, user));
+        } catch (error) {
+          if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
+          damaged.set(user.uuid, { user, error });
+        }
+      }
+    });
+  }
+  if (damaged.size > 0) throw new DamagedPeople(damaged, users - damaged.size);
+  return counts;
+}
+
+const everything = { time: 'start_ts', from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY } as const;
+
+const makers: Record<Collection, (store: Store, user: UserRecord) => AsyncGenerator<JsonObject>> = {
+  async *Stage_uuids(_, { uuid, user_email, update_ts }) {
+    yield { _id: oid(idOf(uuid, 'uuid')), user_email, uuid: binary(uuid), update_ts: dateValue(update_ts) };
+  },
+  async *Stage_Profiles(store, { uuid, update_ts }) {
+    const { update_ts: updated = update_ts, ...fields } = (await store.profiles.get(uuid)) ?? {};
+    const own = { _id: oid(idOf(uuid, 'profile')), user_id: binary(uuid), update_ts: dateValue(Number(updated)) };
+    yield { ...fields, ...own };
+  },
+  Stage_timeseries: (store, user) => pushed(store.timeseries, user, present),
+  Stage_usercache: (store, user) => pushed(store.usercache, user, (entry) => entry),
+  async *Stage_timeseries_error(store, { uuid }) {
+    for await (const { id, entry, received_ts } of errorRows(store, uuid)) {
+      if (!isJsonObject(entry)) continue; // no document: e-mission has no place for it
+      yield { ...entry, _id: oid(idWith(received_ts, id)), user_id: binary(uuid) };
+    }
+  },
+  async *Stage_analysis_timeseries(store, { uuid }) {
+    for await (const { id, metadata, data } of derivedEntries(store, uuid, derivedKeys, everything))
+      yield documentOf(uuid, id, { metadata, data });
+  },
+};
+
+async function* pushed(
+  part: Store['timeseries'] | Store['usercache'],
+  { uuid }: UserRecord,
+  shown: (entry: Entry) => Entry,
+): AsyncGenerator<JsonObject> {
+  for await (const { entries, received_ts } of entryPages(part, uuid, { time: 'write_ts' })) {
+    for (const [i, entry] of entries.entries())
+      yield documentOf(uuid, idWith(received_ts[i]!, entryId(uuid, entry.metadata)), shown(entry));
+  }
+}
+
+function documentOf(uuid: string, id: string, { metadata, data }: Entry): JsonObject {
+  return { _id: oid(id), user_id: binary(uuid), metadata: metadata as JsonObject, data };
+}
+
+/** 24 hex characters: s since the epoch in the first 8. */
+const idWith = (ts: number, id: string): string =>
+  `${Math.max(0, Math.trunc(ts)).toString(16).padStart(8, '0').slice(-8)}${id.slice(-16)}`;
+
+/** e-mission keeps UUIDs as binary values of subtype 3 in the byte order of Python. */
+const binary = (uuid: string): JsonObject => ({
+  $binary: { base64: Buffer.from(uuid.replaceAll('-', ''), 'hex').toString('base64'), subType: '03' },
+});
