@@ -9,7 +9,7 @@
 //   Stage_timeseries_error.json     1
 //   Stage_analysis_timeseries.json  a cleaned, a confirmed and a composite trip, sections, stops, places
 //
-// Ids begin with the time at which the service received an entry, as ids of MongoDB do.
+// Ids begin with the time when the service received an entry, as ids of MongoDB do.
 import { derivedKeys } from '../emission/derived-keys.ts';
 import { derivedEntries } from '../emission/read-derived.ts';
 import { present } from '../intake/converters/convert.ts';
@@ -45,7 +45,7 @@ export const emissionFiles = emissionCollections.map(fileOf);
 /** What to write, and how; see `TableExport`. */
 type EmissionExport = Pick<TableExport, 'store' | 'people' | 'file'> & { onPerson: (user: UserRecord) => void };
 
-/** Writes a file a collection; returns the documents by file. Throws `DamagedPeople` when it has come to everybody. */
+/** Writes a file a collection; returns the documents by file. Throws `DamagedPeople` after the last person. */
 export async function exportEmission({
   store,
   people,

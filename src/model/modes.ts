@@ -306,7 +306,7 @@ export function plainMode(sensedMode: string): string {
 /** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
 export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
 
-/** The mode that a label states, such as `drove_alone`; null: none, or one that nobody can travel in. */
+/** The mode that a label states, such as `drove_alone`; null: none, or no means of travel. */
 export function modeOfLabel(label: string): ModeName | null {
   const name = findMode(label)?.name as ModeName | undefined;
   return name === undefined || name === 'unknown' || name === 'still' ? null : name;
