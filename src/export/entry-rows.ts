@@ -34,7 +34,8 @@ export async function* entryRows(
 ): AsyncGenerator<ExportedEntry> {
   const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
   const waiting = await waitingIdentities(store, userId, query);
-  const isAsked = (row: ExportedEntry): boolean => within(dayOf(row), days);
+  const isUnbounded = days.from === undefined && days.to === undefined;
+  const isAsked = (row: ExportedEntry): boolean => isUnbounded || within(dayOf(row), days);
   for await (const row of entriesOf(store.timeseries, userId, query)) {
     if (!waiting.get(row.metadata.key)?.has(row.metadata.write_ts) && isAsked(row)) yield row;
   }
@@ -81,7 +82,6 @@ function dayOf({ metadata, data }: Entry): string | null {
 }
 
 function within(day: string | null, { from, to }: Days): boolean {
-  if (from === undefined && to === undefined) return true;
   return day !== null && (from === undefined || day >= from) && (to === undefined || day <= to);
 }
 

@@ -1,5 +1,7 @@
 // Results as responses: JSON in one piece, or in pieces as they become ready; and fixed texts.
 import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
 import { streamBytes } from './byte-budget.ts';
 import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
@@ -17,7 +19,7 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: u
   return new Response(text, { headers });
 }
 
-/** The same for a text in pieces, with these headers. */
+/** The same for a text in pieces, with these headers. It is compressed if they say so. */
 export async function streamedAnswer(
   call: Call,
   answer: AsyncIterable<string>,
@@ -49,7 +51,11 @@ export async function streamedAnswer(
       end();
     }
   }
-  return new Response(ReadableStream.from(encoded()) as ReadableStream<Uint8Array>, { headers });
+  const isPacked = headers['Content-Encoding'] === 'gzip';
+  // An error of `encoded` destroys the stream: the reader sees an answer that breaks off.
+  const packed = () => pipeline(encoded(), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
+  const bytes = isPacked ? packed() : encoded();
+  return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
 }
 
 /** The headers of an answer that no cache may keep. */

@@ -113,7 +113,8 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       try {
         const answer = await answerPage(route, pageCall, enter);
         const headers = { ...languageHeader(c, isSecure), ...answer.headers };
-        return await respond(call, { ...answer, headers }, parts);
+        const isGzipTaken = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(c.req.header('Accept-Encoding') ?? '');
+        return await respond(call, { ...answer, headers }, parts, isGzipTaken);
       } finally {
         leave();
       }
@@ -175,11 +176,14 @@ function countCaller(call: Call, caller: UserRecord | string, counts: CallerCoun
   return user.uuid;
 }
 
-async function respond(call: Call, answer: WebAnswer, parts: AppParts): Promise<Response> {
+async function respond(call: Call, answer: WebAnswer, parts: AppParts, isGzipTaken: boolean): Promise<Response> {
   const { status, body } = answer;
-  const headers = { ...pageHeaders(call), ...answer.headers };
-  if (typeof body === 'object' && Symbol.asyncIterator in body)
+  const headers: Record<string, string> = { ...pageHeaders(call), ...answer.headers };
+  if (typeof body === 'object' && Symbol.asyncIterator in body) {
+    // Pages are not compressed: their length would give away the secrets of their forms.
+    if (isGzipTaken) headers['Content-Encoding'] = 'gzip';
     return streamedAnswer(call, body, headers, (error) => reportFailure(problemOf(error), call, parts));
+  }
   const bytes = body instanceof Uint8Array ? body : Buffer.from(textOf(answer));
   call.hold(bytes.length);
   return new Response(bytes, { status, headers });

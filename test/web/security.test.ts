@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Act } from '../../src/log/audit-log.ts';
 import { type TokenKind, tokenHash } from '../../src/model/user.ts';
@@ -330,6 +331,23 @@ it('asking for the headers of a file leaves no call open', async () => {
     expect((await kit.request('/me/data/records.jsonl', { method: 'HEAD', headers })).status).toBe(200);
   expect((await kit.request('/me/data/records.jsonl', { headers })).status).toBe(200);
   expect(kit.console.filter((text) => text.includes('END')).length).toBe(71);
+});
+
+it('a file is compressed for a browser that accepts gzip; a page, whose form has a secret, never is', async () => {
+  const get = async (path: string, accepted: string): Promise<Response> =>
+    kit.app.request(path, { headers: { Cookie: people.sunny!.cookie, 'Accept-Encoding': accepted } });
+  const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer());
+  for (const name of ['records.jsonl', 'trips.geojson']) {
+    const packed = await get(`/me/data/${name}`, 'br, gzip');
+    expect(packed.headers.get('Content-Encoding')).toBe('gzip');
+    const bytes = await bytesOf(packed);
+    for (const accepted of ['br', 'br, gzip;q=0', 'gzip; q=0.0, br']) {
+      const plain = await get(`/me/data/${name}`, accepted);
+      expect(plain.headers.get('Content-Encoding')).toBe(null);
+      expect(gunzipSync(bytes)).toEqual(await bytesOf(plain));
+    }
+  }
+  expect((await get('/me/data', 'gzip')).headers.get('Content-Encoding')).toBe(null);
 });
 
 it('a day at the edge of the calendar is no page', async () => {
