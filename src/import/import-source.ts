@@ -5,8 +5,8 @@ import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/mobility-error.ts';
-import { justAfter } from '../model/time.ts';
 import { isUserName, type UserRecord } from '../model/user.ts';
+import { hasEntry } from '../store/paging.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
 import type { Found, Owner, Part, SourcePerson } from './import-format.ts';
 import { SourceBroken } from './source-error.ts';
@@ -114,10 +114,10 @@ async function importPart(part: Part, report: PartReport, people: People, option
     else if (report.problems.length === maxProblems) report.problems.push('and more of the kind');
   };
   let bytes = 0;
-  let told = 0;
+  let shown = 0;
   let left: string | undefined;
   let owner: string | undefined; // of a source that names UUIDs
-  const tell = (): void => {
+  const show = (): void => {
     const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
     options.onProgress?.(part, share, report);
   };
@@ -146,12 +146,11 @@ async function importPart(part: Part, report: PartReport, people: People, option
               'leave out --user to import each person as a user of their own',
           );
         }
-        if (person !== null) await person.take(found, report);
-        if (people.isFull()) await people.flush(report);
+        if (person !== null) await people.take(person, found, report);
       }
-      if (report.read - told >= 1000) {
-        told = report.read;
-        tell();
+      if (report.read - shown >= 1000) {
+        shown = report.read;
+        show();
       }
     }
   } catch (error) {
@@ -163,18 +162,35 @@ async function importPart(part: Part, report: PartReport, people: People, option
   await people.flush(report);
   if (isEmpty(report) && part.names === 'none' && report.problems.length === 0)
     problem(left === undefined ? 'expected recorded points, found none' : `found only what is not imported: ${left}`);
-  tell();
+  show();
 }
 
 /** True for a source that gave no entry. */
 const isEmpty = ({ stored, known, doubled }: ImportCounts): boolean => stored + known + doubled === 0;
 
-/** The users of one import, each with pending things. */
+/** One user who gets entries, and what was read of them and is not stored yet. */
+interface Recipient extends Pick<UserRecord, 'uuid' | 'user_email'> {
+  registered: boolean;
+  counts: ImportCounts;
+  batch: Taken[];
+  receipts: Map<Entry, number>;
+  /** Characters of `batch`. */
+  length: number;
+  /** By key, the times of the entries that this import has read. */
+  seen: Map<string, Set<number>>;
+}
+
+const emptyBatch = (): Pick<Recipient, 'batch' | 'receipts' | 'length'> => {
+  return { batch: [], receipts: new Map(), length: 0 };
+};
+
+/** The users of one import. */
 class People {
   readonly #options: ImportOptions;
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
-  readonly #met = new Map<string, Recipient>();
-  readonly #waiting: Waiting = { entries: 0, length: 0 };
+  readonly #recipients = new Map<string, Recipient>();
+  /** Entries of all users in memory that are not stored yet, and their characters. */
+  readonly #waiting = { entries: 0, length: 0 };
 
   constructor(options: ImportOptions) {
     this.#options = options;
@@ -208,30 +224,109 @@ class People {
   }
 
   #recipient(user: Pick<UserRecord, 'uuid' | 'user_email'>, registered: boolean): Recipient {
-    const known = this.#met.get(user.uuid);
-    if (known !== undefined) return known;
-    const recipient = new Recipient(user, registered, this.#options, this.#waiting);
-    this.#met.set(user.uuid, recipient);
+    const { uuid, user_email } = user;
+    const known = this.#recipients.get(uuid);
+    const recipient = known ?? { uuid, user_email, registered, counts: noCounts(), ...emptyBatch(), seen: new Map() };
+    this.#recipients.set(uuid, recipient);
     return recipient;
   }
 
-  /** True when more waits than memory should hold. */
-  isFull(): boolean {
-    return this.#waiting.entries > waitingEntries || this.#waiting.length > waitingLength;
+  async take(of: Recipient, found: Found, report: PartReport): Promise<void> {
+    if ('entry' in found || 'unusable' in found) {
+      count(of, report, { read: 1 });
+      of.batch.push('entry' in found ? this.#check(of, found.entry, found.received_ts) : found.unusable);
+      const length = lengthOf('entry' in found ? found.entry : found.unusable.entry);
+      of.length += length;
+      this.#waiting.entries += 1;
+      this.#waiting.length += length;
+      if (of.batch.length >= batchEntries || of.length >= batchLength) await this.#store(of, report);
+      if (this.#waiting.entries > waitingEntries || this.#waiting.length > waitingLength) await this.flush(report);
+    } else if ('error' in found) {
+      count(of, report, { read: 1, ...(await this.#reject(of, found.error)) });
+    } else if (this.#options.dryRun) {
+      return;
+    } else if ('profile' in found) {
+      await this.#options.store.profiles.merge(of.uuid, {}, found.profile);
+    } else if ('document' in found) {
+      await this.#putDocument(of, found.document);
+    }
   }
 
+  /** An entry keeps the time of its first receipt, unless that has yet to come. */
+  #check({ receipts }: Recipient, pushed: Pushed, receivedTs: number | undefined): Taken {
+    const taken = takePushed(pushed);
+    if (receivedTs !== undefined && isEntry(taken) && receivedTs <= this.#options.now())
+      receipts.set(taken, receivedTs);
+    return taken;
+  }
+
+  /** Stores what was read of all users. */
   async flush(report: PartReport): Promise<void> {
-    for (const recipient of this.#met.values()) await recipient.flush(report);
+    for (const recipient of this.#recipients.values()) await this.#store(recipient, report);
+  }
+
+  async #store(of: Recipient, report: PartReport): Promise<void> {
+    const { batch, receipts, length } = of;
+    if (batch.length === 0) return;
+    this.#waiting.entries -= batch.length;
+    this.#waiting.length -= length;
+    Object.assign(of, emptyBatch());
+    const { store, now, log, dryRun } = this.#options;
+    const doubled = batch.map((taken) => isEntry(taken) && isDoubled(of, taken.metadata));
+    if (dryRun) {
+      for (const [i, taken] of batch.entries()) {
+        const isKnown = !doubled[i] && isEntry(taken) && (await hasEntry(store, of.uuid, taken.metadata));
+        const what = !isEntry(taken) ? 'set_aside' : doubled[i] ? 'doubled' : isKnown ? 'known' : 'stored';
+        count(of, report, { [what]: 1 });
+      }
+      return;
+    }
+    // The profile records the phone's last put: an import is not a phone.
+    const put = await putTaken(of.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) });
+    const again = doubled.filter(Boolean).length;
+    const known = put.updated - again;
+    count(of, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });
+  }
+
+  /** An error that is here, or was mended here since, is known; any other is as it was where it comes from. */
+  async #reject({ uuid }: Recipient, row: ErrorRow): Promise<Partial<ImportCounts>> {
+    const { store, dryRun } = this.#options;
+    if (row.identity !== null && (await hasEntry(store, uuid, row.identity))) return { known: 1 };
+    if ((await store.errors.list(uuid, { id: row.id, limit: 1 })).length > 0) return { known: 1 };
+    if (!dryRun) await store.errors.put(uuid, [row]);
+    return { set_aside: 1 };
+  }
+
+  async #putDocument({ uuid }: Recipient, document: Document): Promise<void> {
+    const { documents, leases } = this.#options.store;
+    if ((await documents.keys(uuid)).includes(document.key)) return;
+    const taken = await leases.acquire(uuid, `import ${document.key}`, secondsOfDocument);
+    if ('heldBy' in taken) return; // a run that works on the user writes their documents itself
+    await documents.apply(uuid, { put: [document], remove: [] }, taken.lease, { release: true });
   }
 
   report(): ImportReport['users'] {
-    return [...this.#met.values()].map(({ uuid, user_email, registered, counts }) => ({
-      uuid,
-      user_email,
-      registered,
-      ...counts,
-    }));
+    return [...this.#recipients.values()].map(({ uuid, user_email, registered, counts }) => {
+      return { uuid, user_email, registered, ...counts };
+    });
   }
+}
+
+/** s; how long an import that is killed while it writes a document keeps the user. */
+const secondsOfDocument = 60;
+
+function count(of: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
+  for (const name of countNames) {
+    report[name] += counts[name] ?? 0;
+    of.counts[name] += counts[name] ?? 0;
+  }
+}
+
+/** True if this import has read the identity before. */
+function isDoubled({ seen }: Recipient, { key, write_ts }: Identity): boolean {
+  const times = seen.get(key) ?? new Set();
+  seen.set(key, times);
+  return times.size === times.add(write_ts).size;
 }
 
 /** Registers a person whom a source names. A user with that UUID stays unchanged, whatever the name. */
@@ -254,141 +349,3 @@ async function register(
   const { user } = await store.users.register(user_email, { uuid, now: update_ts ?? now() });
   return { user, registered: true };
 }
-
-/** Entries of all users in memory that are not stored yet. */
-interface Waiting {
-  entries: number;
-  length: number;
-}
-
-/** One user who gets entries. */
-class Recipient {
-  readonly uuid: string;
-  readonly user_email: string;
-  readonly registered: boolean;
-  readonly counts = noCounts();
-  readonly #options: ImportOptions;
-  readonly #waiting: Waiting;
-  #batch: Taken[] = [];
-  #receipts = new Map<Entry, number>();
-  #length = 0;
-  readonly #seen = new Map<string, Set<number>>();
-
-  constructor(
-    { uuid, user_email }: Pick<UserRecord, 'uuid' | 'user_email'>,
-    registered: boolean,
-    options: ImportOptions,
-    waiting: Waiting,
-  ) {
-    this.uuid = uuid;
-    this.user_email = user_email;
-    this.registered = registered;
-    this.#options = options;
-    this.#waiting = waiting;
-  }
-
-  async take(found: Found, report: PartReport): Promise<void> {
-    if ('entry' in found || 'unusable' in found) {
-      this.#count(report, { read: 1 });
-      this.#batch.push('entry' in found ? this.#take(found.entry, found.received_ts) : found.unusable);
-      const length = lengthOf('entry' in found ? found.entry : found.unusable.entry);
-      this.#length += length;
-      this.#waiting.entries += 1;
-      this.#waiting.length += length;
-      if (this.#batch.length >= batchEntries || this.#length >= batchLength) await this.flush(report);
-    } else if ('error' in found) {
-      this.#count(report, { read: 1, ...(await this.#setAside(found.error)) });
-    } else if (this.#options.dryRun) {
-      return;
-    } else if ('profile' in found) {
-      await this.#options.store.profiles.merge(this.uuid, {}, found.profile);
-    } else if ('document' in found) {
-      await this.#putDocument(found.document);
-    }
-  }
-
-  /** An entry keeps the time of its first receipt, unless that has yet to come. */
-  #take(pushed: Pushed, receivedTs: number | undefined): Taken {
-    const taken = takePushed(pushed);
-    if (receivedTs !== undefined && isEntry(taken) && receivedTs <= this.#options.now()) {
-      this.#receipts.set(taken, receivedTs);
-    }
-    return taken;
-  }
-
-  /** Stores the pending things. */
-  async flush(report: PartReport): Promise<void> {
-    const batch = this.#batch;
-    const receipts = this.#receipts;
-    if (batch.length === 0) return;
-    this.#waiting.entries -= batch.length;
-    this.#waiting.length -= this.#length;
-    this.#batch = [];
-    this.#receipts = new Map();
-    this.#length = 0;
-    const { store, now, log, dryRun } = this.#options;
-    const doubled = batch.map((taken) => isEntry(taken) && this.#isDoubled(taken.metadata));
-    if (dryRun) {
-      for (const [i, taken] of batch.entries()) {
-        if (!isEntry(taken)) this.#count(report, { set_aside: 1 });
-        else
-          this.#count(report, {
-            [doubled[i] ? 'doubled' : (await this.#isKnown(taken.metadata)) ? 'known' : 'stored']: 1,
-          });
-      }
-      return;
-    }
-    // The profile records the phone's last put: an import is not a phone.
-    const put = await putTaken(this.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) });
-    const again = doubled.filter(Boolean).length;
-    this.#count(report, {
-      stored: put.inserted,
-      known: put.updated - again,
-      doubled: again,
-      set_aside: put.rejected,
-    });
-  }
-
-  #isDoubled({ key, write_ts }: Identity): boolean {
-    const seen = this.#seen.get(key) ?? new Set();
-    this.#seen.set(key, seen);
-    if (seen.has(write_ts)) return true;
-    seen.add(write_ts);
-    return false;
-  }
-
-  #count(report: PartReport, counts: Partial<ImportCounts>): void {
-    for (const name of countNames) {
-      report[name] += counts[name] ?? 0;
-      this.counts[name] += counts[name] ?? 0;
-    }
-  }
-
-  async #isKnown({ key, write_ts }: Identity): Promise<boolean> {
-    const { timeseries, usercache } = this.#options.store;
-    if ((await timeseries.get(this.uuid, { key, write_ts })) !== null) return true;
-    const range = { from: write_ts, to: justAfter(write_ts) };
-    const { entries } = await usercache.find(this.uuid, { keys: [key], time: 'write_ts', ...range, limit: 1 });
-    return entries.length > 0;
-  }
-
-  /** An error that is here, or was mended here since, is known; any other is as it was where it comes from. */
-  async #setAside(row: ErrorRow): Promise<Partial<ImportCounts>> {
-    const { store, dryRun } = this.#options;
-    if (row.identity !== null && (await this.#isKnown(row.identity))) return { known: 1 };
-    if ((await store.errors.list(this.uuid, { id: row.id, limit: 1 })).length > 0) return { known: 1 };
-    if (!dryRun) await store.errors.put(this.uuid, [row]);
-    return { set_aside: 1 };
-  }
-
-  async #putDocument(document: Document): Promise<void> {
-    const { documents, leases } = this.#options.store;
-    if ((await documents.get(this.uuid, document.key)) !== null) return;
-    const taken = await leases.acquire(this.uuid, `import ${document.key}`, secondsOfDocument);
-    if ('heldBy' in taken) return; // a run that works on the user writes their documents itself
-    await documents.apply(this.uuid, { put: [document], remove: [] }, taken.lease, { release: true });
-  }
-}
-
-/** s; how long an import that is killed while it writes a document keeps the user. */
-const secondsOfDocument = 60;

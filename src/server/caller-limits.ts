@@ -9,8 +9,8 @@ import { type Entry, identityOf } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
 import { keys as keyNames, keyTable } from '../model/keys.ts';
 import { isNewMember } from '../model/study.ts';
-import { justAfter } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
+import { hasEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { WindowCounts } from '../util/rate-counts.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
@@ -266,7 +266,7 @@ export class CallerCounts {
       const isStatement = isEntry(taken) && taken.metadata.key.startsWith('manual/');
       const { length } = isStatement ? JSON.stringify(taken.data) : '';
       const isMuch = isStatement && this.#statements.of(uuid) + length > mostStatements;
-      if (isMuch && !(await isStored(store, uuid, taken))) {
+      if (isMuch && !(await hasEntry(store, uuid, taken.metadata))) {
         const message = `expected at most ${mostStatements} characters a day of what a person states, found more`;
         allowed.push(rejectEntry(taken, tooManyStatements, message));
         continue;
@@ -317,17 +317,6 @@ function check(name: string, used: number, most: number, what: string, window: W
 function met(limit: string, detail: string, most: number, seconds: number): Problem {
   const text = `${detail}; nothing was stored by this call, send it again later`;
   return tooManyCalls(text, seconds, { limit, most });
-}
-
-/** True for an entry of an identity that waits or was moved. */
-async function isStored(
-  { usercache, timeseries }: Pick<Store, 'usercache' | 'timeseries'>,
-  userId: string,
-  { metadata: { key, write_ts } }: Entry,
-): Promise<boolean> {
-  if ((await timeseries.get(userId, { key, write_ts })) !== null) return true;
-  const range = { time: 'write_ts', from: write_ts, to: justAfter(write_ts) } as const;
-  return (await usercache.find(userId, { ...range, keys: [key], limit: 1 })).entries.length > 0;
 }
 
 /** Rejects an entry with its identity: a later push of it replaces it, and its times are not converted again. */

@@ -1,5 +1,5 @@
 // Generators over all rows of a kind: the store answers in pages, and these follow the pages to the end.
-import type { Entry } from '../model/entry.ts';
+import type { Entry, Identity } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -17,6 +17,17 @@ export interface EntryPart {
 
 /** A query of all its pages: which entries, in which order. `limit`: how many are held at once. */
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
+
+/** True if an entry with the identity is pending or was moved. */
+export async function hasEntry(
+  { usercache, timeseries }: Pick<Store, 'usercache' | 'timeseries'>,
+  userId: string,
+  { key, write_ts }: Identity,
+): Promise<boolean> {
+  if ((await timeseries.get(userId, { key, write_ts })) !== null) return true;
+  const range = { time: 'write_ts', from: write_ts, to: justAfter(write_ts) } as const;
+  return (await usercache.find(userId, { ...range, keys: [key], limit: 1 })).entries.length > 0;
+}
 
 /** Every registered user, by UUID; only those after `after` where it is given. */
 export async function* everyUser(
