@@ -1,3 +1,3 @@
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 
-export function cliPage(text: string, program: Command): string;
+export function cliPage(text: string, program: CommandUnknownOpts): string;

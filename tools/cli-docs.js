@@ -60,11 +60,11 @@ const names = (options) => options.map(({ flags }) => `\`${flags}\``).join(', ')
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { buildProgram } = await import('../dist/cli/main.js');
-  const { createContext } = await import('../dist/cli/context.js');
+  const { CommandContext } = await import('../dist/cli/context.js');
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
   const surroundings = { ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' };
   const text = readFileSync(path, 'utf8');
-  const page = cliPage(text, await buildProgram(createContext(surroundings), streams));
+  const page = cliPage(text, await buildProgram(new CommandContext(surroundings), streams));
   if (process.argv.includes('--check')) process.exitCode = page === text ? 0 : 1;
   else writeFileSync(path, page);
 }

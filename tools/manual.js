@@ -71,11 +71,11 @@ complete -o default -F _mobility mobility
 
 if (process.argv[1] === import.meta.filename) {
   const { buildProgram } = await import('../dist/cli/main.js');
-  const { createContext } = await import('../dist/cli/context.js');
+  const { CommandContext } = await import('../dist/cli/context.js');
   const { packageVersion } = await import('../dist/util/program-version.js');
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
   const surroundings = { ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' };
-  const program = await buildProgram(createContext(surroundings), streams);
+  const program = await buildProgram(new CommandContext(surroundings), streams);
   writeFileSync(new URL('../dist/mobility.1', import.meta.url), manPage(program, packageVersion()));
   writeFileSync(new URL('../dist/completion.bash', import.meta.url), completion(program));
 }

@@ -1,5 +1,5 @@
 // Values of flags: checked while the command line is parsed, so that a mistake is wrong usage and nothing has begun.
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { addDays, addUtc, isDay, localDateTime, localDay } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
@@ -98,6 +98,11 @@ export const ageArgument =
     if (before <= now() - 30 * 86_400) return before;
     throw new InvalidArgumentError('Expected an age of 30 days or more: 90d, 26w, 18mo or 2y.');
   };
+
+/** The options of a command, from the function that makes it. */
+export type OptionsOf<Make extends (context: CommandContext) => { opts(): unknown }> = ReturnType<
+  ReturnType<Make>['opts']
+>;
 
 /** Collects a flag that may be repeated. */
 export function repeated(text: string, before: readonly string[] = []): string[] {

@@ -1,6 +1,6 @@
 // Notes in the audit log what a command did: the one place for all of them.
 import { userInfo } from 'node:os';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Act, audit } from '../log/audit-log.ts';
 import { errorText } from '../model/mobility-error.ts';
 import type { DayAsked } from './arguments.ts';
@@ -40,9 +40,9 @@ export const audited: ReadonlySet<string> = new Set([
 const notedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
 /** Notes the command that ran, with its outcome. If the audit log cannot be written, a note is printed. */
-export async function noteAct(context: CommandContext, command: Command, code: number): Promise<void> {
+export async function noteAct(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
   const action = nameOf(command);
-  const options = command.opts<Record<string, unknown>>();
+  const options = command.opts();
   if (!audited.has(action) || options.dryRun === true) return;
   const how = notedFlags.filter((name) => options[name] !== undefined).map((name) => flagText(name, options[name]));
   const outcome: Act['outcome'] = code === 0 ? 'done' : code === 3 ? 'partly' : 'failed';
@@ -60,7 +60,7 @@ export async function noteAct(context: CommandContext, command: Command, code: n
 }
 
 /** `users token`. */
-const nameOf = (command: Command): string =>
+const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
 const flagText = (name: string, value: unknown): string =>

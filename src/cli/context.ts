@@ -23,9 +23,6 @@ export interface GlobalFlags {
   settings: SettingFlags;
 }
 
-/** Names under which a process logs, if not under its own. */
-export type LogNames = { [name in 'threadId' | 'source']?: string | undefined };
-
 /** How a command opens the store. `make`: creates the store if it does not exist. */
 export type StoreOptions = OpenOptions & { make?: boolean };
 
@@ -51,125 +48,120 @@ export interface ContextOptions {
 }
 
 /** The surroundings of one run of the program. */
-export interface CommandContext extends Readonly<Omit<ContextOptions, 'stdout' | 'stderr'>> {
+export class CommandContext {
+  readonly env: ContextOptions['env'];
+  readonly stdin: ContextOptions['stdin'];
+  readonly now: ContextOptions['now'];
   readonly output: Output;
-  /** Writes text unchanged, for servers, which write their own lines. */
-  readonly writeOut: Sink['write'];
-  readonly writeErr: (text: string) => void;
-  /** Aborted by Ctrl-C or SIGTERM, once a command has called `interruptible`. */
-  readonly signal: AbortSignal;
-  /** The effective settings: the command's `flags` and the global flags, else variables, else defaults. */
-  config(flags?: SettingFlags): Config;
+  /** Warnings that opening the store gave. */
+  readonly storeWarnings: string[] = [];
+  /** Whom the command named so far, by their `audit_key`. */
+  readonly named = new Set<string>();
   /** The settings given by flags that every command takes. */
-  readonly flags: SettingFlags;
+  flags: SettingFlags = {};
+  /** True with `--debug`. */
+  debug = false;
+  /** How the command ended. */
+  outcome: Outcome = {};
+  readonly #options: ContextOptions;
+  readonly #abort = new AbortController();
+  readonly #logs = new Map<LogKind, Promise<FileLog>>();
+  #store: Promise<Store> | undefined;
+  #shown = { json: false, quiet: false };
+  #stopListening: (() => void) | undefined;
+
+  constructor(options: ContextOptions) {
+    const { env, stdin, now, stdout, stderr } = options;
+    this.#options = options;
+    this.env = env;
+    this.stdin = stdin;
+    this.now = now;
+    const { json, quiet } = { json: () => this.#shown.json, quiet: () => this.#shown.quiet };
+    this.output = createOutput({ stdout, stderr, env, json, quiet });
+  }
+
+  get zone(): string {
+    return this.#options.zone;
+  }
+
+  /** Aborted by Ctrl-C or SIGTERM, once a command has called `interruptible`. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Writes text unchanged, for servers, which write their own lines. */
+  writeOut: Sink['write'] = (text, done) => this.#options.stdout.write(text, done);
+  writeErr = (text: string): void => void this.#options.stderr.write(text);
+
+  /** Sets the flags, when the command line is parsed. */
+  setFlags({ json, quiet, debug, settings }: GlobalFlags): void {
+    this.#shown = { json, quiet };
+    this.debug = debug;
+    this.flags = settings;
+  }
+
+  /** The effective settings: the command's `own` flags and the global flags, else variables, else defaults. */
+  config(own: SettingFlags = {}): Config {
+    return readConfig(this.env, { ...own, ...this.flags });
+  }
+
   /**
    * Opens the store of the settings; the same one at every call, with the options of the first that succeeded. Throws
    * `MOBILITY_STORE_ADDRESS` if there is none and `make` is not set: a mistyped folder should not become a store.
    */
-  store(options?: StoreOptions): Promise<Store>;
-  /** Warnings that opening the store gave. */
-  readonly storeWarnings: readonly string[];
-  /** Opens the log files of that kind; the same ones at every call. */
-  log(kind: LogKind): Promise<Log>;
-  /** The same with all that an open log can do; `threadId` counts at the first call. */
-  logFiles(kind: LogKind, threadId?: string): Promise<FileLog>;
-  /** True with `--debug`. */
-  readonly debug: boolean;
-  /** The user by name, UUID, or the pseudonym of pages if no two have it. Throws `MOBILITY_USER_UNKNOWN`. */
-  findUser(nameOrUuid: string): Promise<UserRecord>;
-  /** Whom the command named so far, by their `audit_key`. */
-  readonly named: ReadonlySet<string>;
-  /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
-  interruptible(): AbortSignal;
-  /** Makes an action of commander from a handler, so that its outcome reaches the exit code. */
-  run<Args extends unknown[]>(
-    handler: (...args: Args) => Promise<Outcome> | Promise<void>,
-  ): (...args: Args) => Promise<void>;
-  /** How the command ended. */
-  readonly outcome: Outcome;
-  /** Sets the flags, when the command line is parsed. */
-  setFlags(flags: GlobalFlags): void;
-  /** Flushes and closes everything that was opened. */
-  close(): Promise<void>;
-}
+  store(how: StoreOptions = {}): Promise<Store> {
+    if (this.#store !== undefined) return this.#store;
+    const onWarning = (text: string): void => void this.storeWarnings.push(text);
+    this.#store = openStoreAt(this.config().store, { onWarning, ...how });
+    this.#store.catch(() => {
+      this.#store = undefined; // the next call tries again
+    });
+    return this.#store;
+  }
 
-/** Makes the context of one run. */
-export function createContext(options: ContextOptions): CommandContext {
-  const { env, stdin, now, stdout, stderr } = options;
-  let json = false;
-  let quiet = false;
-  let debug = false;
-  let flags: SettingFlags = {};
-  let outcome: Outcome = {};
-  let store: Promise<Store> | undefined;
-  const storeWarnings: string[] = [];
-  const named = new Set<string>();
-  const logs = new Map<LogKind, Promise<FileLog>>();
-  const abort = new AbortController();
-  let stopListening: (() => void) | undefined;
-  const context: CommandContext = {
-    ...{ env, stdin, now, signal: abort.signal, storeWarnings },
-    get zone() {
-      return options.zone;
-    },
-    writeOut: (text, done) => stdout.write(text, done),
-    writeErr: (text) => void stderr.write(text),
-    output: createOutput({ stdout, stderr, env, json: () => json, quiet: () => quiet }),
-    get flags() {
-      return flags;
-    },
-    get debug() {
-      return debug;
-    },
-    get outcome() {
-      return outcome;
-    },
-    setFlags: (given) => {
-      ({ json, quiet, debug, settings: flags } = given);
-    },
-    config: (own = {}) => readConfig(env, { ...own, ...flags }),
-    store: (how = {}) => {
-      if (store !== undefined) return store;
-      const onWarning = (text: string): void => void storeWarnings.push(text);
-      store = openStoreAt(context.config().store, { onWarning, ...how });
-      store.catch(() => {
-        store = undefined; // the next call tries again
-      });
-      return store;
-    },
-    log: async (kind) => (await context.logFiles(kind)).log,
-    logFiles: (kind, threadId) => {
-      if (!logs.has(kind)) logs.set(kind, openLogOf(context.config(), kind, threadId, context.output.note));
-      return logs.get(kind)!;
-    },
-    named,
-    findUser: async (nameOrUuid) => {
-      const store = await context.store();
-      const user = await findUser(store, nameOrUuid);
-      // A damaged row of theirs stops no command that looks for them.
-      const [figures] = await store.users.figures({ uuid: user.uuid }).catch(() => []);
-      if (figures !== undefined) named.add(figures.audit_key);
-      return user;
-    },
-    interruptible: () => {
-      stopListening ??= abortOnSignals(abort);
-      return abort.signal;
-    },
-    run:
-      (handler) =>
-      async (...args) => {
-        const work = handler(...args) as Promise<Outcome | undefined>;
-        outcome = (await work.finally(context.output.endProgress)) ?? {};
-      },
-    close: async () => {
-      stopListening?.();
-      // A failed opening has been reported by its caller: only open stores and logs matter here.
-      const opened = await Promise.allSettled([store, ...logs.values()]);
-      const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
-      for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;
-    },
-  };
-  return context;
+  /** Opens the log files of that kind; the same ones at every call. */
+  async log(kind: LogKind): Promise<Log> {
+    return (await this.logFiles(kind)).log;
+  }
+
+  /** The same with all that an open log can do; `threadId` counts at the first call. */
+  logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
+    if (!this.#logs.has(kind)) this.#logs.set(kind, openLog(this.config(), kind, threadId, this.output.note));
+    return this.#logs.get(kind)!;
+  }
+
+  /** The user by name, UUID, or the pseudonym of pages if no two have it. Throws `MOBILITY_USER_UNKNOWN`. */
+  async findUser(nameOrUuid: string): Promise<UserRecord> {
+    const store = await this.store();
+    const user = await findUser(store, nameOrUuid);
+    // A damaged row of theirs stops no command that looks for them.
+    const [figures] = await store.users.figures({ uuid: user.uuid }).catch(() => []);
+    if (figures !== undefined) this.named.add(figures.audit_key);
+    return user;
+  }
+
+  /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
+  interruptible(): AbortSignal {
+    this.#stopListening ??= abortOnSignals(this.#abort);
+    return this.signal;
+  }
+
+  /** Makes an action of commander from a handler, so that its outcome reaches the exit code. */
+  run<Args extends unknown[]>(handler: (...args: Args) => Promise<Outcome> | Promise<void>) {
+    return async (...args: Args): Promise<void> => {
+      const work = handler(...args) as Promise<Outcome | undefined>;
+      this.outcome = (await work.finally(this.output.endProgress)) ?? {};
+    };
+  }
+
+  /** Flushes and closes everything that was opened. */
+  async close(): Promise<void> {
+    this.#stopListening?.();
+    // A failed opening has been reported by its caller: only open stores and logs matter here.
+    const opened = await Promise.allSettled([this.#store, ...this.#logs.values()]);
+    const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
+    for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;
+  }
 }
 
 // Store engines and the log writer are loaded on demand: `--help` and `config` start in a third of the time.
@@ -180,7 +172,7 @@ export async function openStoreAt(address: string, { make = false, ...options }:
   return openStore(address, { ...options, make });
 }
 
-async function openLogOf(
+async function openLog(
   config: Config,
   kind: LogKind,
   threadId: string | undefined,

@@ -1,9 +1,9 @@
 // The flags that choose errors: `--key`, `--reason`, `--platform` and `--app-version`.
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
 import type { ErrorFilter } from '../upkeep/error-groups.ts';
 
 /** Adds the flags to a command. */
-export function withErrorFilter(command: Command): Command {
+export function withErrorFilter<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
     .option('--key <key>', 'only errors of this key, such as manual/survey', keyArgument)
     .option('--reason <reason>', 'only errors with this reason, worded as in the list of errors', filterArgument)

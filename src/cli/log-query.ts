@@ -1,5 +1,5 @@
 // The flags of `mobility logs`, with times as people write them.
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { addDays, dayRange, isDay, localDay, zoneOffset } from '../model/time.ts';
 import { dayOrNull, isClock } from './arguments.ts';
 import type { CommandContext } from './context.ts';

@@ -1,56 +1,18 @@
 // The program: its commands, its global flags, and how a result or an error becomes an exit code.
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { hostZone } from '../log/line-format.ts';
 import { printable } from '../log/text.ts';
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { packageVersion } from '../util/program-version.ts';
 import { noteAct } from './audit-action.ts';
-import { type CommandContext, type ContextOptions, createContext } from './context.ts';
+import { CommandContext, type ContextOptions } from './context.ts';
 import { OutputClosed, type Sink, sinkOf } from './output.ts';
 
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-type CommandLoader = () => Promise<(context: CommandContext) => Command>;
-
-/** Loads the module of a command, only if a command line names it: loading all takes longer than most commands run. */
-const loaders = {
-  audit: async () => (await import('./commands/audit.ts')).auditCommand,
-  backup: async () => (await import('./commands/backup.ts')).backupCommand,
-  config: async () => (await import('./commands/config.ts')).configCommand,
-  correct: async () => (await import('./commands/correct.ts')).correctCommand,
-  days: async () => (await import('./commands/days.ts')).daysCommand,
-  'debug-bundle': async () => (await import('./commands/debug-bundle.ts')).debugBundleCommand,
-  diary: async () => (await import('./commands/diary.ts')).diaryCommand,
-  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
-  erase: async () => (await import('./commands/erase.ts')).eraseCommand,
-  errors: async () => (await import('./commands/errors.ts')).errorsCommand,
-  evaluate: async () => (await import('./commands/evaluate.ts')).evaluateCommand,
-  explain: async () => (await import('./commands/explain.ts')).explainCommand,
-  export: async () => (await import('./commands/export.ts')).exportCommand,
-  import: async () => (await import('./commands/import.ts')).importCommand,
-  label: async () => (await import('./commands/label.ts')).labelCommand,
-  licences: async () => (await import('./commands/licences.ts')).licencesCommand,
-  logs: async () => (await import('./commands/logs.ts')).logsCommand,
-  managers: async () => (await import('./commands/managers.ts')).managersCommand,
-  migrate: async () => (await import('./commands/migrate.ts')).migrateCommand,
-  pipeline: async () => (await import('./commands/pipeline.ts')).pipelineCommand,
-  'purge-keys': async () => (await import('./commands/purge-keys.ts')).purgeKeysCommand,
-  rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
-  'recover-errors': async () => (await import('./commands/recover-errors.ts')).recoverErrorsCommand,
-  report: async () => (await import('./commands/report.ts')).reportCommand,
-  retain: async () => (await import('./commands/retain.ts')).retainCommand,
-  serve: async () => (await import('./commands/serve.ts')).serveCommand,
-  simulate: async () => (await import('./commands/simulate.ts')).simulateCommand,
-  status: async () => (await import('./commands/status.ts')).statusCommand,
-  store: async () => (await import('./commands/store.ts')).storeCommand,
-  study: async () => (await import('./commands/study.ts')).studyCommand,
-  transit: async () => (await import('./commands/transit.ts')).transitCommand,
-  users: async () => (await import('./commands/users.ts')).usersCommand,
-} satisfies Record<string, CommandLoader>;
-
-/** Every command, by task and name, and what it does. */
-const commandGroups: Readonly<Record<string, Partial<Record<keyof typeof loaders, string>>>> = {
+/** Every command by task: its name, which is the name of its file in `commands/`, and what it does. */
+const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Set up': {
     config: 'show the effective settings and where each comes from',
     managers: 'accounts of people who look after studies in a browser',
@@ -107,11 +69,11 @@ export async function main(
   argv: readonly string[],
   surroundings: ContextOptions = processSurroundings(),
 ): Promise<number> {
-  const context = createContext(surroundings);
+  const context = new CommandContext(surroundings);
   let debug = isSet(surroundings.env.MOBILITY_DEBUG);
   const json = argv.includes('--json');
   let code: number;
-  let ran: Command | null = null;
+  let ran: CommandUnknownOpts | null = null;
   let printed: Promise<unknown> = Promise.resolve();
   // Commander prints help without waiting for it.
   const print = (text: string): boolean => {
@@ -124,8 +86,8 @@ export async function main(
     const streams = { stdout: { write: print }, stderr: surroundings.stderr };
     const program = await buildProgram(context, streams, argv.slice(2), json);
     program.hook('preAction', (_, command) => {
-      const { store, logDir, json = false, quiet = false, debug: asked } = command.optsWithGlobals();
-      debug ||= asked === true;
+      const { store, logDir, json = false, quiet = false, debug: asked = false } = program.opts();
+      debug ||= asked;
       context.setFlags({ json, quiet, debug, settings: { store, logDir } });
       ran = command;
     });
@@ -153,7 +115,7 @@ export async function buildProgram(
   streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
   words?: readonly string[],
   json = false,
-): Promise<Command> {
+) {
   const program = new Command('mobility')
     .description('Mobility data service: phones push what they sensed, the pipeline turns it into a diary of trips.')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -169,12 +131,11 @@ export async function buildProgram(
   for (const [group, members] of Object.entries(commandGroups)) {
     for (const [name, description] of Object.entries(members)) {
       const isNamed = words === undefined || words.includes(name);
-      const load: CommandLoader = loaders[name as keyof typeof loaders];
-      const command = isNamed ? (await load())(context) : new Command(name);
+      const command = isNamed ? await loadCommand(name, context) : new Command(name);
       program.addCommand(command.description(description).helpGroup(`${group}:`));
     }
   }
-  const shape = (command: Command): void => {
+  const shape = (command: CommandUnknownOpts): void => {
     // Commander looks for required flags first, and calls one missing that is mistyped.
     const inner = command as unknown as Record<'missingMandatoryOptionValue' | 'unknownOption', (of: unknown) => void>;
     const missing = inner.missingMandatoryOptionValue.bind(command);
@@ -210,6 +171,17 @@ export async function buildProgram(
   };
   shape(program);
   return program;
+}
+
+/** Loads a command only if a command line names it: loading all takes longer than most commands run. */
+async function loadCommand(name: string, context: CommandContext): Promise<CommandUnknownOpts> {
+  const module: CommandModule = await import(`./commands/${name}.ts`);
+  return module.command(context);
+}
+
+/** What each file of `commands/` exports that is named as a command. */
+interface CommandModule {
+  command(context: CommandContext): CommandUnknownOpts;
 }
 
 /** Writes what went wrong in one line; returns the exit code. */

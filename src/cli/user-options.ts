@@ -1,5 +1,5 @@
 // The flags that choose users: `--user`, `--all`, `--study` and `--subgroup`.
-import { type Command, Option } from 'commander';
+import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../model/mobility-error.ts';
 import { defaultSubgroup, type StudyRecord } from '../model/study.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -9,20 +9,15 @@ import type { CommandContext } from './context.ts';
 import { didYouMean } from './nearest-name.ts';
 
 /** The flags that choose users, as parsed. */
-export interface Whom {
-  user?: string[];
-  all?: true;
-  study?: string;
-  subgroup?: string;
-}
+export type Whom = Partial<ReturnType<ReturnType<typeof withWhom>['opts']>>;
 
 /** Adds the flags to a command. */
-export function withWhom(command: Command): Command {
+export function withWhom(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
 /** Adds the flags but `--all`, for a command that should not choose all users by accident. */
-export function withUsersOrStudy(command: Command): Command {
+export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)
     .addOption(new Option('--study <name>', 'every user who joined this study').conflicts('user'))

@@ -2,9 +2,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
-import { createContext } from '../../src/cli/context.ts';
+import { CommandContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { settings } from '../../src/config.ts';
 import { cliPage } from '../../tools/cli-docs.js';
@@ -12,9 +12,12 @@ import { freshProgram, tempFolder } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
 
-function program(): Promise<Command> {
+function program(): Promise<CommandUnknownOpts> {
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
-  return buildProgram(createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }), streams);
+  return buildProgram(
+    new CommandContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }),
+    streams,
+  );
 }
 
 it('docs/cli.md says of every command what the command says: `npm run docs` writes it', async () => {

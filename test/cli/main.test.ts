@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { describe, expect, it } from 'vitest';
-import { createContext } from '../../src/cli/context.ts';
+import { CommandContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { packageVersion } from '../../src/util/program-version.ts';
 import { freshProgram, run, tempFolder } from './kit.ts';
@@ -199,13 +199,13 @@ it('a command ends quietly when the reader of its output goes away', async () =>
 
 it('every command and subcommand describes itself, its flags and arguments, and gives an example', async () => {
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
-  const context = createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
+  const context = new CommandContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' });
   const program = await buildProgram(context, streams);
   const groups = program.commands.map((command) => command.helpGroup());
   expect([...new Set(groups)]).toEqual(
     ['Set up', 'Every day', 'People and their days', 'Research', 'Repair', 'Try out'].map((group) => `${group}:`),
   );
-  const walk = async (command: Command, path: readonly string[]): Promise<void> => {
+  const walk = async (command: CommandUnknownOpts, path: readonly string[]): Promise<void> => {
     expect([path, command.description()]).toEqual([path, expect.stringMatching(/^[a-z].*[^.]$/)]);
     const unexplained = command.options.filter(({ description }) => description === '');
     expect([path, unexplained.map(({ flags }) => flags)]).toEqual([path, []]);

@@ -2,21 +2,21 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Command, Option } from 'commander';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
-import { createContext } from '../../src/cli/context.ts';
+import { CommandContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The program as it is, but that its commands do nothing. */
-async function idleProgram(): Promise<Command> {
+async function idleProgram(): Promise<CommandUnknownOpts> {
   const streams = { stdout: { write: () => true }, stderr: { write: () => true } };
   const program = await buildProgram(
-    createContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }),
+    new CommandContext({ ...streams, env: {}, stdin: process.stdin, now: () => 0, zone: 'UTC' }),
     streams,
   );
-  const idle = (command: Command): void => {
+  const idle = (command: CommandUnknownOpts): void => {
     if (command.commands.length === 0) command.action(() => {});
     command.commands.forEach(idle);
   };
@@ -37,7 +37,7 @@ const wordsOf = (line: string): string[] =>
 const defaults: Record<string, string> = { logs: 'calls', errors: 'list' };
 
 /** What is wrong with words behind `mobility`, where they only name a command and some of its flags. */
-function unknownIn(program: Command, words: readonly string[]): string | null {
+function unknownIn(program: CommandUnknownOpts, words: readonly string[]): string | null {
   let command = program;
   const flags = new Map([...program.options, new Option('--help')].map((option) => [option.long, option]));
   for (let i = 0; i < words.length; i++) {

@@ -1,10 +1,11 @@
 // `mobility audit`: who did what to whose data.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
 import { type Act, readActs } from '../../log/audit-log.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { shownName } from '../../model/user.ts';
+import type { OptionsOf } from '../arguments.ts';
 import { audited } from '../audit-action.ts';
 import type { CommandContext } from '../context.ts';
 import { timeArgument } from '../log-query.ts';
@@ -12,15 +13,13 @@ import { didYouMean } from '../nearest-name.ts';
 import { counted, table } from '../output.ts';
 import { withZone } from '../wording.ts';
 
-interface Options {
-  user?: string;
-  action?: string;
-  since?: number;
+/** Shows the audit log. */
+export function command(context: CommandContext) {
+  return flags(context).action(context.run((options) => show(context, options)));
 }
 
-/** Shows the audit log. */
-export function auditCommand(context: CommandContext): Command {
-  return new Command('audit')
+const flags = (context: CommandContext) =>
+  new Command('audit')
     .option('--user <name>', 'only acts about this user, by name or UUID')
     .option('--action <action>', 'only this action, such as export or "users token"')
     .option(
@@ -28,9 +27,9 @@ export function auditCommand(context: CommandContext): Command {
       'only acts since then: 2h, 3d, 10:00, yesterday, 2026-11-21',
       timeArgument(context, 'from'),
     )
-    .addHelpText('after', '\nExamples:\n  mobility audit --since 30d\n  mobility audit --user ada@example.org --json')
-    .action(context.run((options: Options) => show(context, options)));
-}
+    .addHelpText('after', '\nExamples:\n  mobility audit --since 30d\n  mobility audit --user ada@example.org --json');
+
+type Options = OptionsOf<typeof flags>;
 
 /** What managers do on pages, beside looks at a day and at the figures of a month. */
 const ofPages = ['list of people', 'reminder list', 'flagged days'];

@@ -1,5 +1,5 @@
 // `mobility backup`: copies the embedded store while server and pipeline keep running.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { folderIn, isMongoAddress, withoutCredentials } from '../../model/address.ts';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { backupStore } from '../../upkeep/backup-store.ts';
@@ -9,7 +9,7 @@ import { workTimeText } from '../wording.ts';
 const mebibyte = 1024 * 1024;
 
 /** Copies an embedded store. */
-export function backupCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('backup')
     .argument('<folder>', 'new or empty folder for the copy; the copy is itself a store')
     .addHelpText(
@@ -22,7 +22,7 @@ Examples:
 To restore, stop server and pipeline, and put the copy where the store was.
 Back up a store in MongoDB with the tools of MongoDB.`,
     )
-    .action(context.run((folder: string) => backup(context, folder)));
+    .action(context.run((folder) => backup(context, folder)));
 }
 
 async function backup(context: CommandContext, target: string): Promise<Outcome> {

@@ -1,5 +1,5 @@
 // `mobility config`: the settings in force and where each comes from.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { type Config, settings } from '../../config.ts';
 import { withoutCredentials } from '../../model/address.ts';
 import type { CommandContext } from '../context.ts';
@@ -14,7 +14,7 @@ interface SettingInForce {
 }
 
 /** Shows every setting; credentials in the store's address are left out. */
-export function configCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('config')
     .addHelpText('after', '\nExamples:\n  mobility config\n  MOBILITY_PORT=9000 mobility config --json')
     .action(

@@ -1,5 +1,5 @@
 // `mobility correct`: states something about a day of a user, undoes it, and lists what was stated.
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, Option } from '@commander-js/extra-typings';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
 import { minuteText } from '../../diary/number-text.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../upkeep/correction-effects.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { packageVersion } from '../../util/program-version.ts';
-import { clockArgument, type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
+import { clockArgument, dayArgument, dayMeant, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { table } from '../output.ts';
@@ -31,26 +31,13 @@ import { pipelineOptions } from '../pipeline-options.ts';
 
 const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'add', 'at-home', 'place-name'] as const;
 
-interface Options {
-  user: string;
-  day?: DayAsked;
-  at?: string;
-  from?: string;
-  to?: string;
-  mode?: string;
-  name?: string;
-  distance?: number;
-  source?: string;
-  token?: string;
-  id?: string;
-  reason?: string;
-  by?: string;
-  dryRun?: true;
+/** Corrects a day. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((what, options) => correct(context, what, options)));
 }
 
-/** Corrects a day. */
-export function correctCommand(context: CommandContext): Command {
-  return new Command('correct')
+const flags = () =>
+  new Command('correct')
     .addArgument(new Argument('<what>', 'what to do').choices(kinds))
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <day>', 'local day', dayArgument)
@@ -77,9 +64,9 @@ Examples:
   mobility correct undo --user ada@example.org --id 3f9c2a71
 
 docs/corrections.md explains each of them.`,
-    )
-    .action(context.run((what: (typeof kinds)[number], options: Options) => correct(context, what, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function correct(context: CommandContext, what: (typeof kinds)[number], options: Options): Promise<void> {
   const user = await context.findUser(options.user);
@@ -206,14 +193,14 @@ function clockTs(day: string, clock: string, zone: string): number {
   return shown - zoneOffset(zone, shown - zoneOffset(zone, shown));
 }
 
-async function list({ store, output }: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
-  const standings = await readCorrectionEffects(await store(), uuid);
+async function list(context: CommandContext, { uuid, user_email }: UserRecord): Promise<void> {
+  const standings = await readCorrectionEffects(await context.store(), uuid);
   const shown = standings.map(({ correction, ...rest }) => ({
     id: correctionId(uuid, correction),
     ...rest,
     correction,
   }));
-  await output.result({ user_id: uuid, corrections: shown }, () => {
+  await context.output.result({ user_id: uuid, corrections: shown }, () => {
     if (shown.length === 0) return `${user_email}: no corrections`;
     const head = ['ID', 'DAY', 'WHAT', 'EFFECT', 'STATED', 'BY, AS STATED', 'REASON'];
     return table([head, ...standings.map((one) => toRow(uuid, one))]);

@@ -1,24 +1,23 @@
 // `mobility days`: what is known of each day of users: trips, observed time, and what is doubtful.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { flagLines } from '../../diary/day-summary.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
 import { distanceText, durationText } from '../../diary/number-text.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import { type Day, dayFigures, everyDay } from '../../diary/read-days.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
+import { daysArgument, daysMeant, type OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
-
-interface Options extends Whom {
-  day?: Record<'from' | 'to', DayAsked>;
-  flagged?: true;
-}
+import { usersMeant, withWhom } from '../user-options.ts';
 
 /** Lists days. */
-export function daysCommand(context: CommandContext): Command {
-  return withWhom(new Command('days'))
+export function command(context: CommandContext) {
+  return flags(context).action(context.run((options) => list(context, options)));
+}
+
+const flags = (context: CommandContext) =>
+  withWhom(new Command('days'))
     .option(
       '--day <days>',
       'a day or a range A..B; default: all days of which something is known',
@@ -37,9 +36,9 @@ Flags: something is not right though nothing failed. Nothing is repaired by them
 ${Object.entries(flagMeanings)
   .map(([flag, meaning]) => `  ${flag.padEnd(17)} ${meaning}`)
   .join('\n')}`,
-    )
-    .action(context.run((options: Options) => list(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function list(context: CommandContext, { day, flagged, ...whom }: Options): Promise<void> {
   const { output } = context;

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { modeText } from '../../diary/day-summary.ts';
 import { clockText, distanceText } from '../../diary/number-text.ts';
 import { readObservedDays } from '../../diary/observed-time.ts';
@@ -10,20 +10,17 @@ import { type Bundle, bundleKeys } from '../../evaluate/bundle.ts';
 import { findCase, readTripsWithin } from '../../evaluate/find-case.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { allOrNone, makeFolder } from '../../util/file-access.ts';
-import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
+import { dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
-interface Options {
-  user: string;
-  day: DayAsked;
-  out: string;
-  verify?: true;
+/** Writes a case that anybody may see and that gives the same trips. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => write(context, options)));
 }
 
-/** Writes a case that anybody may see and that gives the same trips. */
-export function debugBundleCommand(context: CommandContext): Command {
-  return new Command('debug-bundle')
+const flags = () =>
+  new Command('debug-bundle')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day', dayArgument)
     .requiredOption('--out <folder>', 'folder to write the case into')
@@ -36,9 +33,9 @@ Examples:
   mobility evaluate --cases case
 
 The case is tried on an empty store; exit code 3: some of its trips differ. docs/cli.md says what it protects and what not.`,
-    )
-    .action(context.run((options: Options) => write(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function write(context: CommandContext, { user: name, day: asked, out, verify }: Options): Promise<Outcome> {
   const { uuid } = await context.findUser(name);

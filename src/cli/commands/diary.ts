@@ -1,5 +1,5 @@
 // `mobility diary`: a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { readTripsOfDays } from '../../diary/build-trip-documents.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import { readPlaces } from '../../diary/places.ts';
@@ -11,26 +11,19 @@ import { addDays, localDateTime, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { type DayRange, explainEmptyDay, findLastDay } from '../../upkeep/last-day.ts';
-import { type DayAsked, daysArgument, daysMeant } from '../arguments.ts';
+import { daysArgument, daysMeant, type OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
 import { counted, writeResult } from '../output.ts';
 
-interface Options {
-  user: string;
-  day?: Record<'from' | 'to', DayAsked>;
-  ids?: true;
-  geojson?: string;
-  html?: string;
-  week?: true;
-  month?: true;
-  allDays?: true;
+/** Shows a day: times, places, modes, distances. */
+export function command(context: CommandContext) {
+  return flags(context).action(context.run((options) => show(context, options)));
 }
 
-/** Shows a day: times, places, modes, distances. */
-export function diaryCommand(context: CommandContext): Command {
-  return new Command('diary')
+const flags = (context: CommandContext) =>
+  new Command('diary')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <days>', 'local day, or a range A..B; default: the last one with trips', daysArgument(context))
     .option('--ids', 'show the id of each trip, for `mobility label`')
@@ -58,9 +51,9 @@ Examples:
   mobility diary --user ada@example.org --all-days --html ada
 
 With --json: the trips as phones read them. Of --week and --month the first day of --day counts.`,
-    )
-    .action(context.run((options: Options) => show(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function show(context: CommandContext, options: Options): Promise<void> {
   const { geojson, html, week, month, allDays } = options;

@@ -1,5 +1,5 @@
 // `mobility doctor`: the first broken step of a person or of the installation, and what helps.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { everyStatus, readStatus } from '../../diary/status/all-statuses.ts';
 import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
 import { toStatusJson } from '../../diary/status/status-json.ts';
@@ -9,21 +9,19 @@ import type { Lease, Store } from '../../store/store.ts';
 import { checkCorrections, countBeyondBounds } from '../../upkeep/check-corrections.ts';
 import { type Check, checkInstallation, checkRuns, isDead } from '../../upkeep/check-installation.ts';
 import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts';
-import { type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { chainRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
-interface Options {
-  user?: string;
-  day?: DayAsked;
-  url?: string;
+/** Finds what is broken, and what helps. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => examine(context, options)));
 }
 
-/** Finds what is broken, and what helps. */
-export function doctorCommand(context: CommandContext): Command {
-  return new Command('doctor')
+const flags = () =>
+  new Command('doctor')
     .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
     .option('--day <day>', 'with --user: also what is not known of this local day', dayArgument)
     .option('--url <address>', 'address of the server for phones: also checks the proxy')
@@ -36,9 +34,9 @@ Examples:
   mobility doctor --user ada@example.org --day 2024-03-12
 
 Changes nothing. Exit code 3: something is broken.`,
-    )
-    .action(context.run((options: Options) => examine(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function examine(context: CommandContext, { user: name, day, url }: Options): Promise<Outcome> {
   const store = await context.store();

@@ -1,6 +1,6 @@
 // `mobility erase`: removes everything of users from the store and the log files, and proves it.
 import { createInterface } from 'node:readline';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { isUuid } from '../../model/ids.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { userNameOf } from '../../model/user.ts';
@@ -9,18 +9,18 @@ import { collections, type Store } from '../../store/store.ts';
 import { type ErasedUser, erasePeople, type PersonToErase, type Receipt } from '../../upkeep/erase-people.ts';
 import { totalOf } from '../../upkeep/erase-user.ts';
 import { fileText } from '../../util/file-access.ts';
+import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { isMember, refuseUnknownStudy, type Whom, withUsersOrStudy } from '../user-options.ts';
 
-interface Options extends Whom {
-  file?: string;
-  yes?: true;
+/** Erases one user, several users or the members of a study. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => run(context, options)));
 }
 
-/** Erases one user, several users or the members of a study. */
-export function eraseCommand(context: CommandContext): Command {
-  return withUsersOrStudy(new Command('erase'))
+const flags = () =>
+  withUsersOrStudy(new Command('erase'))
     .option('--file <file>', 'every user of this file, one name or UUID a line')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(
@@ -34,9 +34,9 @@ Examples:
 In log files, names and UUIDs are replaced by "erased". The receipt lists the places that the command cannot reach.
 An erasure can be repeated: a name or UUID that is not registered is no failure, and is removed from log files.
 Exit code 3: some users are not erased, or a log file may still name one; repeat the command.`,
-    )
-    .action(context.run((options: Options) => run(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();

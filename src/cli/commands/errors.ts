@@ -1,5 +1,5 @@
 // `mobility errors`: rejected entries by reason, key, platform and version, with how many people; faults first.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
 import { faultReason } from '../../model/error-summary.ts';
@@ -24,7 +24,7 @@ import { errorKeyText, withZone } from '../wording.ts';
 type Options = Whom & ErrorFilter;
 
 /** Sums up errors, and shows one. */
-export function errorsCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   const show = new Command('show')
     .description('show one error: what was expected and found, and the fields of the entry without their values')
     .argument('<id>', 'id of the error, from `mobility errors`')

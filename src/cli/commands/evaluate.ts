@@ -1,5 +1,5 @@
 // `mobility evaluate`: scores the analysis on recorded days with known truth, or by the labels of users.
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { readModel } from '../../analysis/states/boosted-trees.ts';
 import { evaluate, type ScoredCase } from '../../evaluate/evaluate-cases.ts';
 import { evaluateLabels, type LabelScore, type LabelsReport } from '../../evaluate/labels.ts';
@@ -7,22 +7,18 @@ import { type Summary, summarise } from '../../evaluate/score.ts';
 import { oneLine } from '../../log/text.ts';
 import { MobilityError, usageError } from '../../model/mobility-error.ts';
 import { fileText } from '../../util/file-access.ts';
-import { repeated } from '../arguments.ts';
+import { type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
-
-interface CasesOptions {
-  cases: string;
-  model?: string;
-  only?: string[];
-}
-
-type Options = Partial<CasesOptions> & Whom & { labels?: true };
+import { usersMeant, withWhom } from '../user-options.ts';
 
 /** Scores the analysis over recorded cases, without a store, or the diary of users by their labels. */
-export function evaluateCommand(context: CommandContext): Command {
-  return withWhom(new Command('evaluate'))
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => run(context, options)));
+}
+
+const flags = () =>
+  withWhom(new Command('evaluate'))
     .addOption(
       new Option('--cases <folder>', 'folder with <case>.put.json.gz and <case>.truth.json').conflicts('labels'),
     )
@@ -38,12 +34,12 @@ Examples:
   mobility evaluate --labels --study berlin
 
 docs/quality.md explains the columns. A model must not be judged by days that it was trained on.`,
-    )
-    .action(context.run((options: Options) => run(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, { cases, labels, ...options }: Options): Promise<void> {
-  if (cases !== undefined) return runCases(context, { cases, ...options });
+  if (cases !== undefined) return runCases(context, cases, options);
   if (!labels) throw usageError('expected --cases FOLDER or --labels, found neither');
   const report = await evaluateLabels(await context.store(), usersMeant(context, options));
   await context.output.result(report, () => labelsText(report));
@@ -66,7 +62,7 @@ function labelRow(name: string, { labels, right, share, interval, said, instead 
   return [name, String(labels), String(right), share.toFixed(2), between, said.toFixed(2), others.join(', ')];
 }
 
-async function runCases(context: CommandContext, { cases, model: file, only = [] }: CasesOptions): Promise<void> {
+async function runCases(context: CommandContext, cases: string, { model: file, only = [] }: Options): Promise<void> {
   const model = file === undefined ? undefined : await modelIn(file);
   const progress = context.output.progress('evaluating');
   const scored: ScoredCase[] = [];

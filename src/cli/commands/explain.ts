@@ -1,5 +1,5 @@
 // `mobility explain`: why a day is as the diary says.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
 import { readReadings } from '../../diary/explain/readings.ts';
@@ -8,19 +8,17 @@ import { readDays } from '../../diary/read-days.ts';
 import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { clockArgument, type DayAsked, dayArgument, dayMeant } from '../arguments.ts';
+import { clockArgument, dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
-interface Options {
-  user: string;
-  day: DayAsked;
-  at?: string;
+/** Says why: trips, modes, stays, and what is not known. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => explain(context, options)));
 }
 
-/** Says why: trips, modes, stays, and what is not known. */
-export function explainCommand(context: CommandContext): Command {
-  return new Command('explain')
+const flags = () =>
+  new Command('explain')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'only what holds at this local time, such as 14:20', clockArgument)
@@ -32,9 +30,9 @@ Examples:
   mobility explain --user ada@example.org --day 2024-03-12 --at 14:20
 
 Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has the rules.`,
-    )
-    .action(context.run((options: Options) => explain(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 /** s before and after the day: links that reach into it, and readings around their bounds. */
 const margin = 86_400;

@@ -1,12 +1,12 @@
 // `mobility export`: tables for other programs, or everything of users as archives.
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../export/columns.ts';
 import { emissionFiles, exportEmission } from '../../export/emission-files.ts';
 import { type Days, entryRows } from '../../export/entry-rows.ts';
 import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/export-formats.ts';
-import { kindsNamed, type NameSet, nameSets } from '../../export/name-mappings.ts';
+import { kindsNamed, nameSets } from '../../export/name-mappings.ts';
 import {
   type Archive,
   type LeftOut,
@@ -23,35 +23,25 @@ import { everyUser } from '../../store/paging.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
 import { leavingNoFolder } from '../../util/leaving-no-folder.ts';
-import { type DayAsked, dayArgument, dayMeant, repeated } from '../arguments.ts';
+import { dayArgument, dayMeant, type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { countedOff, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
-
-interface Options extends Whom {
-  out?: string;
-  entries?: true;
-  trips?: true;
-  format?: FormatName | 'emission';
-  kind?: Kind[];
-  names?: NameSet;
-  pseudonyms?: string;
-  coarse?: number;
-  from?: DayAsked;
-  to?: DayAsked;
-  key?: string[];
-}
+import { usersMeant, withWhom } from '../user-options.ts';
 
 /** Exports users: tables in a format, archives, or one stream on standard output. */
-export function exportCommand(context: CommandContext): Command {
-  return withWhom(new Command('export'))
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => run(context, options)));
+}
+
+const flags = () =>
+  withWhom(new Command('export'))
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
     .addOption(
       new Option('--format <format>', 'write tables in this format; emission: files that mongoimport reads').choices([
-        ...Object.keys(formats),
+        ...(Object.keys(formats) as FormatName[]),
         'emission',
-      ]),
+      ] as const),
     )
     .addOption(
       new Option(
@@ -93,9 +83,9 @@ The key of --pseudonyms is yours to keep: \`openssl rand -hex 32 > key.txt\`.
 Without --format the folder is an archive that \`mobility import\` reads: entries.jsonl (as pushed), errors.jsonl (rejected
 entries, with reasons), documents.jsonl, trips.geojson and user.json. With several users, each gets a folder.
 Exit code 3: some of several users are left out, because their rows are damaged.`,
-    )
-    .action(context.run((options: Options) => run(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 function kindArgument(text: string, before: readonly Kind[] = []): Kind[] {
   if ((kinds as string[]).includes(text)) return [...before, text as Kind];

@@ -2,32 +2,28 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import type { Part } from '../../import/import-format.ts';
 import type { FoundParts } from '../../import/import-formats.ts';
 import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import-source.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { isTimeZone } from '../../model/time.ts';
 import type { Store } from '../../store/store.ts';
+import type { OptionsOf } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { counted, type Progress, table } from '../output.ts';
-
-interface Options {
-  user?: string;
-  format?: string;
-  create?: true;
-  zone?: string;
-  columns?: Record<string, string>;
-  dryRun?: true;
-}
 
 /** Formats as `--format` takes them; test/cli/import.test.ts compares them with the table. */
 const formats =
   'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 
 /** Imports data. */
-export function importCommand(context: CommandContext): Command {
-  return new Command('import')
+export function command(context: CommandContext) {
+  return flags().action(context.run((sources, options) => run(context, sources, options)));
+}
+
+const flags = () =>
+  new Command('import')
     .argument('<source...>', 'files, folders, or the address of an e-mission database')
     .option(
       '--user <name>',
@@ -56,9 +52,9 @@ Examples:
 The format is recognised by the content. Entries that the store already has stay as they are, so an interrupted
 import can simply be repeated. Then run mobility pipeline --all. All formats: docs/import.md.
 Exit code 3: entries were rejected, or a source could not be read to its end; the rest is stored.`,
-    )
-    .action(context.run((sources: string[], options: Options) => run(context, sources, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 function zoneArgument(text: string): string {
   if (isTimeZone(text)) return text;

@@ -1,5 +1,5 @@
 // `mobility label`: labels a trip on behalf of its user, as their app would.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
 import { type LabelName, labelEntries, labelWord } from '../../diary/labels/label-entries.ts';
 import { inputTexts } from '../../diary/labels/label-text.ts';
@@ -9,19 +9,16 @@ import { usageError } from '../../model/mobility-error.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { packageVersion } from '../../util/program-version.ts';
+import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 
-interface Options {
-  user: string;
-  trip: string;
-  mode?: string;
-  purpose?: string;
-  replaced?: string;
+/** Labels a trip. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => label(context, options)));
 }
 
-/** Labels a trip. */
-export function labelCommand(context: CommandContext): Command {
-  return new Command('label')
+const flags = () =>
+  new Command('label')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--trip <id>', 'id of the trip, as `diary` shows it')
     .option('--mode <mode>', 'travel mode, such as bus or e_bike')
@@ -35,9 +32,9 @@ Examples:
   mobility label --user ada@example.org --trip 65f0a1c2d3e4f5a6b7c8d9e0 --mode bus --purpose work
 
 Labels are stored in lower case with underscores, as the app writes them. The newest label of a trip wins, from app or command.`,
-    )
-    .action(context.run((options: Options) => label(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function label(context: CommandContext, options: Options): Promise<void> {
   const words: Partial<Record<LabelName, string>> = {};

@@ -1,11 +1,11 @@
 // `mobility licences`: the licences of the installed packages.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { installedLicences } from '../../upkeep/read-licences.ts';
 import type { CommandContext } from '../context.ts';
 import { table } from '../output.ts';
 
 /** Lists the program and every package that it needs at run time. */
-export function licencesCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('licences')
     .addHelpText(
       'after',

@@ -1,5 +1,5 @@
 // `mobility logs`: calls, puts step by step, and what failed, from the log files.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { callJson, createLogText } from '../../log/call-text.ts';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
 import { LineFold } from '../../log/line-fold.ts';
@@ -13,7 +13,7 @@ import { counted } from '../output.ts';
 const lateEnd = 600; // s after `--until` in which the END of a call is searched
 
 /** Reads the log files of server and pipeline; without a subcommand it shows calls. */
-export function logsCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   const calls = new Command('calls')
     .description('show calls with time, user, duration and result (the default)')
     .action(context.run((flags: LogFlags) => showCalls(context, flags, false)));

@@ -1,19 +1,19 @@
 // `mobility managers`: the people who look after studies on the pages of the server.
 import { randomInt } from 'node:crypto';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { isManagerName, type ManagerRecord } from '../../model/manager.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { streamText } from '../../util/file-access.ts';
 import { leastPassword, passwordHash } from '../../web/password-hash.ts';
-import { repeated } from '../arguments.ts';
+import { type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 
 /** Adds, lists and removes managers. */
-export function managersCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('managers')
     .addHelpText('after', '\nExamples:\n  mobility managers add mira --study sunny\n  mobility managers list')
     .addCommand(addCommand(context))
@@ -21,14 +21,12 @@ export function managersCommand(context: CommandContext): Command {
     .addCommand(removeCommand(context));
 }
 
-interface AddOptions {
-  study?: string[];
-  operator?: true;
-  passwordStdin?: true;
+function addCommand(context: CommandContext) {
+  return addFlags().action(context.run((name, options) => add(context, name, options)));
 }
 
-function addCommand(context: CommandContext): Command {
-  return new Command('add')
+const addFlags = () =>
+  new Command('add')
     .description('create an account, or give an existing one new studies and a new password')
     .argument('<name>', 'name to sign in with: lower case letters, digits, hyphens and dots')
     .option('--study <name>', 'a study that they see (repeatable)', repeated)
@@ -42,9 +40,9 @@ Examples:
   mobility managers add mira --study sunny --study windy --password-stdin < password.txt
 
 The account signs in at SERVER/study. A new password ends all sessions of the account and any lock.`,
-    )
-    .action(context.run((name: string, options: AddOptions) => add(context, name, options)));
-}
+    );
+
+type AddOptions = OptionsOf<typeof addFlags>;
 
 async function add(context: CommandContext, name: string, options: AddOptions): Promise<void> {
   const { study: studies = [], operator = false } = options;
@@ -85,7 +83,7 @@ function newPassword(): string {
   return [group(), group(), group(), group()].join('-');
 }
 
-function listCommand(context: CommandContext): Command {
+function listCommand(context: CommandContext) {
   return new Command('list')
     .description('list the accounts')
     .addHelpText('after', '\nExample:\n  mobility managers list --json')
@@ -106,13 +104,13 @@ function listCommand(context: CommandContext): Command {
     );
 }
 
-function removeCommand(context: CommandContext): Command {
+function removeCommand(context: CommandContext) {
   return new Command('remove')
     .description('remove an account, and end its sessions')
     .argument('<name>', 'name of the account')
     .addHelpText('after', '\nExample:\n  mobility managers remove mira')
     .action(
-      context.run(async (name: string) => {
+      context.run(async (name) => {
         const { managers } = await context.store();
         if ((await managers.byName(name)) === null)
           throw usageError(`no account ${JSON.stringify(name)}: see \`mobility managers list\``);

@@ -1,26 +1,21 @@
 // `mobility migrate`: all data from one store to another, whatever their engines.
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { folderIn, withoutCredentials } from '../../model/address.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { type CopyReport, copyBetween } from '../../upkeep/copy-store.ts';
+import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
-interface Options {
-  from?: string;
-  to?: string;
-  dryRun?: boolean;
-  overwrite?: true;
-  merge?: true;
-  eraseMissing?: true;
-  yes?: true;
+/** Copies one store to another. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => run(context, options)));
 }
 
-/** Copies one store to another. */
-export function migrateCommand(context: CommandContext): Command {
-  return new Command('migrate')
+const flags = () =>
+  new Command('migrate')
     .option('--from <address>', 'store to copy; default: --store or MOBILITY_STORE')
     .option('--to <address>', 'target store, created if it does not exist; default: --store or MOBILITY_STORE')
     .option('--dry-run', 'compare and count, copy nothing; a target that does not exist counts as empty')
@@ -38,9 +33,9 @@ Examples:
 
 After an interruption, run the same command again. The source is not changed. First stop the servers and pipelines of both stores.
 Exit code 3: some users differ between source and target; the list names them with the reason.`,
-    )
-    .action(context.run((options: Options) => run(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { from, to } = addressesOf(context, options);
@@ -83,7 +78,7 @@ function placeOf(address: string): string {
   return address.includes('://') ? withoutCredentials(address) : resolve(folderIn(address));
 }
 
-function reportText(report: CopyReport, { dryRun = false, eraseMissing }: Options): string {
+function reportText(report: CopyReport, { dryRun, eraseMissing }: Options): string {
   const { users, copied, same, written, removed, others, reports, equal, seconds } = report;
   const rows = `${counted(written, 'row')} ${dryRun ? 'to write' : 'written'}, ${removed} ${dryRun ? 'to remove' : 'removed'}`;
   const parts = [`${copied} ${dryRun ? 'to copy' : 'copied'} (${rows})`, `${same} already equal`];

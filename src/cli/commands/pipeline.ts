@@ -1,5 +1,5 @@
 // `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { LineFold } from '../../log/line-fold.ts';
 import { alsoOnScreen } from '../../log/screen-log.ts';
@@ -7,7 +7,7 @@ import { isMobilityError, MobilityError, usageError } from '../../model/mobility
 import type { UserRecord } from '../../model/user.ts';
 import { type AllReport, runAll } from '../../pipeline/run-all.ts';
 import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
-import { durationArgument, wholeNumber } from '../arguments.ts';
+import { durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
@@ -17,17 +17,13 @@ import { allReportText, faultsIn, namedReport, summaryText, userReportText } fro
 import { forShortRun } from '../v8-flags.ts';
 import { outdatedText } from '../wording.ts';
 
-interface Options {
-  user?: string;
-  all?: true;
-  every?: number;
-  workers: number;
-  worker?: true;
+/** Runs the pipeline for one user or for every user. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => run(context, options)));
 }
 
-/** Runs the pipeline for one user or for every user. */
-export function pipelineCommand(context: CommandContext): Command {
-  return new Command('pipeline')
+const flags = () =>
+  new Command('pipeline')
     .addOption(new Option('--user <name>', 'one user, by name or UUID').conflicts('all'))
     .option('--all', 'every user with new data, except those that another run is processing')
     .addOption(
@@ -48,9 +44,9 @@ Examples:
 With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in work and ends with 0.
 With --user and --debug, the lines of the log also go to standard error.
 Exit code 3: some users failed, a worker died, or a converter of the program failed; the others are done.`,
-    )
-    .action(context.run((options: Options) => run(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   if (options.every === undefined) forShortRun();

@@ -1,16 +1,12 @@
 // `mobility purge-keys`: removes documents that phones need no longer.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { type PurgeReport, purgeKeys } from '../../upkeep/purge-documents.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
-
-interface Options extends Whom {
-  dryRun?: true;
-}
+import { usersMeant, withWhom } from '../user-options.ts';
 
 /** Removes obsolete document keys by the rule of the pipeline; never anything that phones pushed. */
-export function purgeKeysCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return withWhom(new Command('purge-keys'))
     .option('--dry-run', 'show which documents and why, remove nothing')
     .addHelpText(
@@ -18,8 +14,7 @@ export function purgeKeysCommand(context: CommandContext): Command {
       '\nExamples:\n  mobility purge-keys --all --dry-run\n  mobility purge-keys --user ada@example.org',
     )
     .action(
-      context.run(async ({ dryRun: dry, ...whom }: Options) => {
-        const dryRun = dry === true;
+      context.run(async ({ dryRun = false, ...whom }) => {
         const reports: (PurgeReport & { user_email: string })[] = [];
         for await (const { uuid, user_email } of usersMeant(context, whom)) {
           const report = await purgeKeys(await context.store(), uuid, { dryRun });

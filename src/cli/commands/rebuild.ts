@@ -1,5 +1,5 @@
 // `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { stringify } from 'csv-stringify/sync';
 import { distanceText } from '../../diary/number-text.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
@@ -16,20 +16,13 @@ import {
 } from '../../upkeep/rebuild-summary.ts';
 import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { allOrNone } from '../../util/file-access.ts';
-import { type DayAsked, dayArgument, dayMeant, wholeNumber } from '../arguments.ts';
+import { dayArgument, dayMeant, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
+import { usersMeant, withWhom } from '../user-options.ts';
 import { workTimeText } from '../wording.ts';
-
-interface Options extends Whom {
-  from?: DayAsked;
-  sample?: number;
-  dryRun?: true;
-  csv?: string;
-}
 
 interface Report extends RebuildSummary {
   seconds: number;
@@ -41,8 +34,12 @@ interface Report extends RebuildSummary {
 const farthestEast = 50_400; // s that the first zone is ahead of UTC
 
 /** Analyses entries again. */
-export function rebuildCommand(context: CommandContext): Command {
-  return withWhom(new Command('rebuild'))
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => run(context, options)));
+}
+
+const flags = () =>
+  withWhom(new Command('rebuild'))
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
     .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
@@ -58,9 +55,9 @@ Examples:
 After an upgrade all days are derived again, also those before --from.
 --sample takes the first users by UUID: UUIDs are random, and the same command reads the same users again.
 Exit code 3: some users could not be processed; the others are done.`,
-    )
-    .action(context.run((options: Options) => run(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, { csv, ...options }: Options): Promise<Outcome> {
   const started = context.now();

@@ -1,21 +1,16 @@
 // `mobility recover-errors`: retries the entries that could not be converted.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { errorText } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';
-import { type ErrorFilter, figuresWithErrors } from '../../upkeep/error-groups.ts';
+import { figuresWithErrors } from '../../upkeep/error-groups.ts';
 import { type RecoverReport, recoverErrors, removeErrors } from '../../upkeep/recover-user.ts';
-import { type DayAsked, dayArgument, dayIn } from '../arguments.ts';
+import { type DayAsked, dayArgument, dayIn, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { errorKeyText } from '../wording.ts';
-
-interface Options extends Whom, ErrorFilter {
-  dryRun?: true;
-  removeBefore?: DayAsked;
-}
 
 interface UserRecovery extends RecoverReport {
   user_email: string;
@@ -24,8 +19,12 @@ interface UserRecovery extends RecoverReport {
 }
 
 /** Passes errors through the converters again. */
-export function recoverErrorsCommand(context: CommandContext): Command {
-  return withErrorFilter(withWhom(new Command('recover-errors')))
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => recover(context, options)));
+}
+
+const flags = () =>
+  withErrorFilter(withWhom(new Command('recover-errors')))
     .option(
       '--remove-before <day>',
       'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
@@ -42,9 +41,9 @@ Examples:
 
 Without --user and --study, it retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
 Exit code 3: some errors remain, or some users could not be processed.`,
-    )
-    .action(context.run((options: Options) => recover(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function recover(context: CommandContext, options: Options): Promise<Outcome> {
   const { key, reason, platform, appVersion: _, dryRun, removeBefore, ...given } = options;

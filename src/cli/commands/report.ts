@@ -1,28 +1,22 @@
 // `mobility report`: figures of all users that reveal no person.
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { stringify } from 'csv-stringify/sync';
 import { type DisclosedCell, usualLeast } from '../../figures/disclose.ts';
 import { daysToSettle, isSettled, type MonthReport, monthReport, readMonth } from '../../figures/month-report.ts';
-import type { Dimension } from '../../figures/tally.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isDay, localDay } from '../../model/time.ts';
 import { reportPage } from '../../web/pages/report-page.ts';
-import { wholeNumber } from '../arguments.ts';
+import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table, writeResult } from '../output.ts';
 
-interface Options {
-  from: string;
-  to?: string;
-  by: Dimension;
-  least: number;
-  csv?: string;
-  html?: string;
+/** Reports months. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => report(context, options)));
 }
 
-/** Reports months. */
-export function reportCommand(context: CommandContext): Command {
-  return new Command('report')
+const flags = () =>
+  new Command('report')
     .requiredOption('--from <month>', 'first month, YYYY-MM', monthArgument)
     .option('--to <month>', 'last month; default: the first one', monthArgument)
     .addOption(
@@ -44,9 +38,9 @@ Examples:
 Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
 people are combined as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
 by the same; trips are then rounded to the least number, kilometres and minutes to two digits.`,
-    )
-    .action(context.run((options: Options) => report(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 function monthArgument(text: string): string {
   if (/^\d{4}-\d{2}$/.test(text) && isDay(`${text}-01`)) return text;

@@ -1,29 +1,26 @@
 // `mobility retain`: removes what is older than a study keeps it, and proves it.
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { errorText, usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';
 import { wipeTraces } from '../../upkeep/erase-user.ts';
 import { type RetainReport, retain, retentions } from '../../upkeep/retain-user.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
-import { ageArgument } from '../arguments.ts';
+import { ageArgument, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
-
-interface Options extends Whom {
-  olderThan: number;
-  what: (typeof retentions)[number];
-  dryRun?: true;
-  yes?: true;
-}
+import { usersMeant, withWhom } from '../user-options.ts';
 
 type UserReport = RetainReport & { user_email: string; user_id: string };
 
 /** Removes old sensed data, old days, or both. */
-export function retainCommand(context: CommandContext): Command {
-  return withWhom(new Command('retain'))
+export function command(context: CommandContext) {
+  return flags(context).action(context.run((options) => run(context, options)));
+}
+
+const flags = (context: CommandContext) =>
+  withWhom(new Command('retain'))
     .requiredOption('--older-than <age>', 'an age of 30 days or more: 90d, 26w, 18mo, 2y', ageArgument(context))
     .addOption(
       new Option('--what <what>', 'raw: what phones sensed; days: trips with their labels; both')
@@ -41,9 +38,9 @@ Examples:
 
 Days whose raw data are removed stay as they are, also when the analysis changes.
 Exit code 3: some users could not be processed; repeat the command.`,
-    )
-    .action(context.run((options: Options) => run(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const { olderThan: before, what, dryRun = false, yes, ...whom } = options;

@@ -1,11 +1,11 @@
 // `mobility serve`: the server that phones talk to.
 import cluster from 'node:cluster';
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { packageVersion } from '../../util/program-version.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
 
 /** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
-export function serveCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('serve')
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
     .option('--port <n>', 'port to listen on; 0: any free port (MOBILITY_PORT; default 8080)')

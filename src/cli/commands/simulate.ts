@@ -1,5 +1,5 @@
 // `mobility simulate`: pushes the data of simulated people into the store or through a server.
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
 import { usageError } from '../../model/mobility-error.ts';
@@ -10,26 +10,18 @@ import { simulateDays } from '../../simulate/simulate-day.ts';
 import { simulateMember } from '../../simulate/simulate-study.ts';
 import { everyUser } from '../../store/paging.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
-import { type DayAsked, dayArgument, dayIn, wholeNumber } from '../arguments.ts';
+import { dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { newStudy } from './study.ts';
 
-interface Options {
-  users: number;
-  days: number;
-  from?: DayAsked;
-  seed: string;
-  platform: 'android' | 'ios' | 'both';
-  study?: string;
-  server?: string;
-  amongOthers?: true;
-  remove?: true;
+/** Simulates phones. */
+export function command(context: CommandContext) {
+  return flags().action(context.run((options) => simulate(context, options)));
 }
 
-/** Simulates phones. */
-export function simulateCommand(context: CommandContext): Command {
-  return new Command('simulate')
+const flags = () =>
+  new Command('simulate')
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
     .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
     .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument)
@@ -56,9 +48,9 @@ Examples:
   mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
 
 People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`,
-    )
-    .action(context.run((options: Options) => simulate(context, options)));
-}
+    );
+
+type Options = OptionsOf<typeof flags>;
 
 function serverUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');

@@ -1,5 +1,5 @@
 // `mobility status`: who needs attention, what arrives, what is pending, and the state of the installation.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { durationText, minuteText } from '../../diary/number-text.ts';
 import type { PersonState } from '../../diary/status/breakages.ts';
 import { troubles, usualSilentDays } from '../../diary/status/person-status.ts';
@@ -13,7 +13,7 @@ import { personStates } from '../status-text.ts';
 import { outdatedText, withZone } from '../wording.ts';
 
 /** Shows the state of the whole store. */
-export function statusCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('status')
     .option(
       '--silent <days>',

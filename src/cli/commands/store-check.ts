@@ -1,5 +1,5 @@
 // `mobility store check`: reads the whole store once and lists what is damaged.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../model/mobility-error.ts';
 import { type CheckReport, checkStore, type Finding, leaveOut } from '../../upkeep/check-store.ts';
 import type { CommandContext, Outcome } from '../context.ts';
@@ -7,7 +7,7 @@ import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
 /** Checks the store and changes nothing. */
-export function checkCommand(context: CommandContext): Command {
+export function checkCommand(context: CommandContext) {
   return new Command('check')
     .description('check that everything in the store is as it was written')
     .option('--user <name>', 'check the rows of one user only')

@@ -1,17 +1,17 @@
 // `mobility store`: creates the store and checks it.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import type { CommandContext, Outcome } from '../context.ts';
 import { checkCommand } from './store-check.ts';
 
 /** Commands about the store itself. */
-export function storeCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('store')
     .addCommand(checkCommand(context))
     .addCommand(initCommand(context))
     .addHelpText('after', '\nExamples:\n  mobility store init\n  mobility store check');
 }
 
-function initCommand(context: CommandContext): Command {
+function initCommand(context: CommandContext) {
   return new Command('init')
     .description('create the store or its missing parts')
     .addHelpText(

@@ -1,7 +1,7 @@
 // `mobility study link` and `tokens`: how people get into a study.
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
-import { type AppId, appIds, appOfToken, phoneApps } from '../../model/apps.ts';
+import { Command, Option } from '@commander-js/extra-typings';
+import { appIds, appOfToken, phoneApps } from '../../model/apps.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isStudyName, joinNameOf, type StudyRecord } from '../../model/study.ts';
 import { studyTexts } from '../../model/study-texts.ts';
@@ -11,25 +11,20 @@ import { type Invitation, invitationSheets } from '../../web/pages/invitation.ts
 import { qrSvg, qrText } from '../../web/pages/qr.ts';
 import { textsFor } from '../../web/pages/texts/texts.ts';
 import { phoneAddress } from '../app-settings.ts';
-import { wholeNumber } from '../arguments.ts';
+import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 import { showTokens } from '../tokens.ts';
 import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink } from './user-tokens.ts';
 
-interface LinkOptions {
-  subgroup?: string;
-  scheme?: 'page' | 'emission' | 'nrelopenpath' | 'https';
-  server?: string;
-  tester?: true;
-  qr?: true;
-  qrFile?: string;
+/** Prints the link of a study. */
+export function linkCommand(context: CommandContext) {
+  return linkFlags().action(context.run((name, options) => printLink(context, name, options)));
 }
 
-/** Prints the link of a study. */
-export function linkCommand(context: CommandContext): Command {
-  return new Command('link')
+const linkFlags = () =>
+  new Command('link')
     .description('print the link with which people join, or its QR code')
     .argument('<name>', 'name of the study')
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
@@ -44,9 +39,9 @@ export function linkCommand(context: CommandContext): Command {
     .option('--tester', 'make a link for testers; their tokens are marked as such')
     .option('--qr', 'also print the QR code')
     .option('--qr-file <file>', 'write the QR code as SVG')
-    .addHelpText('after', '\nExample:\n  mobility study link sunny --subgroup west --qr-file west.svg')
-    .action(context.run((name: string, options: LinkOptions) => printLink(context, name, options)));
-}
+    .addHelpText('after', '\nExample:\n  mobility study link sunny --subgroup west --qr-file west.svg');
+
+type LinkOptions = OptionsOf<typeof linkFlags>;
 
 async function printLink(context: CommandContext, name: string, options: LinkOptions): Promise<void> {
   const study = await findStudy(context, name);
@@ -76,7 +71,7 @@ const pageOf = (address: string, study: StudyRecord, subgroup: string): string =
   `${address}/join/${joinNameOf(study)}?${new URLSearchParams({ sub_group: subgroup })}`;
 
 /** Gives a study another name for joining. */
-export function newLinkCommand(context: CommandContext): Command {
+export function newLinkCommand(context: CommandContext) {
   return new Command('new-link')
     .description('replace the link of a study: the old link admits no new people, members stay')
     .argument('<name>', 'name of the study')
@@ -118,21 +113,20 @@ async function subgroupOf(study: StudyRecord, asked: string | undefined): Promis
   throw await noSubgroup([study], asked);
 }
 
-interface TokensOptions {
-  count: number;
-  subgroup?: string;
+/** Creates accounts of a study with tokens. */
+export function studyTokensCommand(context: CommandContext) {
+  return tokensFlags().action(context.run((name, options) => createTokens(context, name, options)));
 }
 
-/** Creates accounts of a study with tokens. */
-export function studyTokensCommand(context: CommandContext): Command {
-  return new Command('tokens')
+const tokensFlags = () =>
+  new Command('tokens')
     .description('create accounts with tokens to hand out, for studies by list')
     .argument('<name>', 'name of the study')
     .option('--count <n>', 'number of tokens', wholeNumber(1, 100_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
-    .addHelpText('after', '\nExample:\n  mobility study tokens sunny --subgroup west --count 50 > west.csv')
-    .action(context.run((name: string, options: TokensOptions) => createTokens(context, name, options)));
-}
+    .addHelpText('after', '\nExample:\n  mobility study tokens sunny --subgroup west --count 50 > west.csv');
+
+type TokensOptions = OptionsOf<typeof tokensFlags>;
 
 async function createTokens(context: CommandContext, name: string, options: TokensOptions): Promise<void> {
   const study = await findStudy(context, name);
@@ -146,13 +140,6 @@ async function createTokens(context: CommandContext, name: string, options: Toke
   context.output.note(`${counted(made.length, 'token')}; they cannot be shown again`);
 }
 
-interface InviteOptions extends TokensOptions {
-  app: 'e-mission' | 'openpath' | AppId;
-  out: string;
-  server?: string;
-  days: number;
-}
-
 /** Apps of the e-mission family: their name, and the scheme of the links that set them up. */
 const familyApps = {
   'e-mission': { name: 'e-mission', scheme: 'emission' },
@@ -160,16 +147,20 @@ const familyApps = {
 };
 
 /** Creates accounts of a study, and a sheet to print for each. */
-export function inviteCommand(context: CommandContext): Command {
-  return new Command('invite')
+export function inviteCommand(context: CommandContext) {
+  return inviteFlags().action(context.run((name, options) => invite(context, name, options)));
+}
+
+const inviteFlags = () =>
+  new Command('invite')
     .description('create accounts, and a sheet to print for each person: QR code, three steps, contact')
     .argument('<name>', 'name of the study')
     .option('--count <n>', 'number of people', wholeNumber(1, 10_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')
     .addOption(
       new Option('--app <name>', 'the app that people use')
-        .choices([...Object.keys(familyApps), ...appIds])
-        .default('e-mission'),
+        .choices(['e-mission', 'openpath', ...appIds] as const)
+        .default('e-mission' as const),
     )
     .requiredOption('--out <folder>', 'folder for invitations.html and people.csv')
     .option('--server <url>', 'address of the server for phones; default: MOBILITY_PUBLIC_URL')
@@ -182,9 +173,9 @@ Example:
 
 Print invitations.html: a page per person. Who has a sheet can push as that person and see their days once: keep the file
 as safe as the tokens in it, and remove it when it is printed.`,
-    )
-    .action(context.run((name: string, options: InviteOptions) => invite(context, name, options)));
-}
+    );
+
+type InviteOptions = OptionsOf<typeof inviteFlags>;
 
 async function invite(context: CommandContext, name: string, options: InviteOptions): Promise<void> {
   const { app, out, count, days } = options;

@@ -1,5 +1,5 @@
 // `mobility study remove` and `readmit`: what ends a study, and what lets an erased person join again.
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../model/mobility-error.ts';
 import { readStudyToken } from '../../model/study.ts';
 import { tokenHash } from '../../model/user.ts';
@@ -8,13 +8,13 @@ import { counted } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 
 /** Removes a study without members, and the list of its erased tokens. */
-export function removeCommand(context: CommandContext): Command {
+export function removeCommand(context: CommandContext) {
   return new Command('remove')
     .description('remove a study without members, and what is kept of the tokens of its erased members')
     .argument('<name>', 'name of the study')
     .addHelpText('after', '\nExample:\n  mobility erase --study sunny\n  mobility study remove sunny')
     .action(
-      context.run(async (name: string) => {
+      context.run(async (name) => {
         await findStudy(context, name);
         const members = await (await context.store()).studies.remove(name);
         if (members > 0)
@@ -27,13 +27,13 @@ export function removeCommand(context: CommandContext): Command {
 }
 
 /** Lets the phone of an erased person join its study again. */
-export function readmitCommand(context: CommandContext): Command {
+export function readmitCommand(context: CommandContext) {
   return new Command('readmit')
     .description('let the study token of an erased person join its study again')
     .argument('<token>', 'study token, as the app shows it')
     .addHelpText('after', '\nExample:\n  mobility study readmit nrelop_sunny_west_k3Dq6cYp9Lm2Xw8Rb5Tz7Hn4')
     .action(
-      context.run(async (token: string) => {
+      context.run(async (token) => {
         const { studies } = await context.store();
         const study = await studies.byJoinName(readStudyToken(token)?.study ?? '');
         if (study === null) throw usageError('expected a token of a study of this store, found another text');

@@ -1,6 +1,6 @@
 // `mobility study`: studies that people join with today's app, with their settings and configuration.
 import { join } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { type MobilityError, usageError } from '../../model/mobility-error.ts';
 import {
@@ -18,7 +18,7 @@ import { everyUser } from '../../store/paging.ts';
 import { fileJson, replaceFile } from '../../util/file-access.ts';
 import { languages } from '../../web/pages/texts/texts.ts';
 import { phoneAddress } from '../app-settings.ts';
-import { repeated, wholeNumber } from '../arguments.ts';
+import { type OptionsOf, repeated, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { findStudy, subgroupsOf } from '../user-options.ts';
@@ -27,7 +27,7 @@ import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyToken
 import { readmitCommand, removeCommand } from './study-remove.ts';
 
 /** Creates, shows, opens and closes studies, and writes what their phones need. */
-export function studyCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('study')
     .addHelpText(
       'after',
@@ -57,20 +57,14 @@ const settingsOf = ({ joins: _, ...settings }: StudyRecord): StudySettings => se
 const joiningOf = ({ open, joining }: StudySettings): string =>
   open ? (joining === 'open' ? 'open' : 'by list') : 'closed';
 
-interface CreateOptions {
-  subgroup?: string[];
-  list?: true;
-  hourLimit: number;
-  totalLimit: number;
-  listed?: true;
-  showNames?: true;
-  language?: string;
+function createCommand(context: CommandContext) {
+  return createFlags().action(context.run((name, options) => create(context, name, options)));
 }
 
 const defaults = { hourLimit: 200, totalLimit: 10_000 };
 
-function createCommand(context: CommandContext): Command {
-  return new Command('create')
+const createFlags = () =>
+  new Command('create')
     .description('create an open study, or replace the settings of an existing one')
     .argument('<name>', 'name of the study: lower case letters, digits, hyphens')
     .option('--subgroup <name>', 'a subgroup that people join (repeatable); default: one for all people', repeated)
@@ -85,9 +79,12 @@ function createCommand(context: CommandContext): Command {
       ).choices(Object.keys(languages)),
     )
     .option('--show-names', 'show the names of people to the managers of the study; default: pseudonyms')
-    .addHelpText('after', '\nExample:\n  mobility study create sunny --subgroup west --subgroup east --total-limit 500')
-    .action(context.run((name: string, options: CreateOptions) => create(context, name, options)));
-}
+    .addHelpText(
+      'after',
+      '\nExample:\n  mobility study create sunny --subgroup west --subgroup east --total-limit 500',
+    );
+
+type CreateOptions = OptionsOf<typeof createFlags>;
 
 async function create(context: CommandContext, name: string, options: CreateOptions): Promise<void> {
   const { studies } = await context.store({ make: true });
@@ -163,7 +160,7 @@ function createdNotes(before: StudyRecord | null, after: StudySettings): string[
   ];
 }
 
-function listCommand(context: CommandContext): Command {
+function listCommand(context: CommandContext) {
   return new Command('list')
     .description('list the studies')
     .addHelpText('after', '\nExample:\n  mobility study list --json')
@@ -194,12 +191,12 @@ function listCommand(context: CommandContext): Command {
     );
 }
 
-function showCommand(context: CommandContext): Command {
+function showCommand(context: CommandContext) {
   return new Command('show')
     .description('show a study, its members by subgroup, and who joined in the last hour')
     .argument('<name>', 'name of the study')
     .addHelpText('after', '\nExample:\n  mobility study show sunny')
-    .action(context.run((name: string) => show(context, name)));
+    .action(context.run((name) => show(context, name)));
 }
 
 /** The members of a study, counted, and by subgroup. */
@@ -231,13 +228,13 @@ async function show(context: CommandContext, name: string): Promise<void> {
   await context.output.result({ ...study, ...count, people }, withZone(table(rows), context.zone));
 }
 
-function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean): Command {
+function openCommand(context: CommandContext, word: 'open' | 'close', open: boolean) {
   return new Command(word)
     .description(open ? 'let new people join again' : 'stop new people from joining; members are served as before')
     .argument('<name>', 'name of the study')
     .addHelpText('after', `\nExample:\n  mobility study ${word} sunny`)
     .action(
-      context.run(async (name: string) => {
+      context.run(async (name) => {
         const study = await findStudy(context, name);
         await (await context.store()).studies.put({ ...settingsOf(study), open });
         await context.output.result({ name, open }, name);
@@ -246,14 +243,12 @@ function openCommand(context: CommandContext, word: 'open' | 'close', open: bool
     );
 }
 
-interface ConfigOptions {
-  file?: string;
-  server?: string;
-  out?: string;
+function configCommand(context: CommandContext) {
+  return configFlags().action(context.run((name, options) => configure(context, name, options)));
 }
 
-function configCommand(context: CommandContext): Command {
-  return new Command('config')
+const configFlags = () =>
+  new Command('config')
     .description('create, check and write the configuration that the app reads for a study')
     .argument('<name>', 'name of the study')
     .option(
@@ -265,9 +260,9 @@ function configCommand(context: CommandContext): Command {
     .addHelpText(
       'after',
       '\nExample:\n  mobility study config sunny --file texts.json --server https://mobility.example.org --out .',
-    )
-    .action(context.run((name: string, options: ConfigOptions) => configure(context, name, options)));
-}
+    );
+
+type ConfigOptions = OptionsOf<typeof configFlags>;
 
 async function configure(context: CommandContext, name: string, options: ConfigOptions): Promise<void> {
   const study = await findStudy(context, name);

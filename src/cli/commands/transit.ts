@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { Command } from 'commander';
+import { Command } from '@commander-js/extra-typings';
 import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import type { Feeds } from '../../store/store.ts';
@@ -7,7 +7,7 @@ import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 
 /** Adds, lists, checks and removes transit feeds. */
-export function transitCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('transit')
     .addHelpText('after', '\nExamples:\n  mobility transit add muni.zip bart.zip\n  mobility transit list')
     .addCommand(addCommand(context))
@@ -19,7 +19,7 @@ export function transitCommand(context: CommandContext): Command {
 
 type Feed = { id: string } & FeedFacts;
 
-function addCommand(context: CommandContext): Command {
+function addCommand(context: CommandContext) {
   return new Command('add')
     .description('read GTFS feeds of agencies and keep them as evidence for the analysis')
     .argument('<zip...>', 'GTFS files')
@@ -34,7 +34,7 @@ Examples:
 The next pipeline run derives again the days of people who were near the stops of a feed.`,
     )
     .action(
-      context.run(async (paths: string[], { dryRun }: { dryRun?: true }) => {
+      context.run(async (paths, { dryRun }) => {
         const store = await context.store();
         const added: Feed[] = [];
         // All are read before the first is stored: a bad file among them stores none.
@@ -50,7 +50,7 @@ The next pipeline run derives again the days of people who were near the stops o
     );
 }
 
-function listCommand(context: CommandContext): Command {
+function listCommand(context: CommandContext) {
   return new Command('list')
     .description('list the feeds')
     .addHelpText('after', '\nExample:\n  mobility transit list --json')
@@ -73,7 +73,7 @@ function listCommand(context: CommandContext): Command {
     );
 }
 
-function checkCommand(context: CommandContext): Command {
+function checkCommand(context: CommandContext) {
   return new Command('check')
     .description('list feeds that ended')
     .addHelpText('after', '\nExample:\n  mobility transit check')
@@ -94,13 +94,13 @@ function checkCommand(context: CommandContext): Command {
     );
 }
 
-function removeCommand(context: CommandContext): Command {
+function removeCommand(context: CommandContext) {
   return new Command('remove')
     .description('remove feeds; the next pipeline run derives the days near their stops again')
     .argument('<id...>', 'beginnings of ids, see `mobility transit list`')
     .addHelpText('after', '\nExample:\n  mobility transit remove 3fa90c12')
     .action(
-      context.run(async (ids: string[]) => {
+      context.run(async (ids) => {
         const store = await context.store();
         const feeds = await listFeeds(context);
         const chosen = ids.map((start) => chooseFeed(feeds, start));
@@ -113,14 +113,14 @@ function removeCommand(context: CommandContext): Command {
     );
 }
 
-function saveCommand(context: CommandContext): Command {
+function saveCommand(context: CommandContext) {
   return new Command('save')
     .description('write the zip of a feed to a file')
     .argument('<id>', 'beginning of an id, see `mobility transit list`')
     .argument('<file>', 'file to create')
     .addHelpText('after', '\nExample:\n  mobility transit save 3fa90c12 muni.zip')
     .action(
-      context.run(async (start: string, file: string) => {
+      context.run(async (start, file) => {
         const { feeds } = await context.store();
         const { id } = chooseFeed(await listFeeds(context), start);
         await writeFile(file, zipOf(feeds, id), { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {

@@ -1,7 +1,7 @@
 // `mobility users token`, `tokens` and `revoke`: the tokens of a user.
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { clockText, minuteText } from '../../diary/number-text.ts';
-import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
+import { appIds, phoneApps } from '../../model/apps.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { checkedToken, newToken } from '../../model/new-token.ts';
 import { sourceNames } from '../../model/sources.ts';
@@ -12,7 +12,7 @@ import { streamText } from '../../util/file-access.ts';
 import { qrText } from '../../web/pages/qr.ts';
 import { newSecret } from '../../web/sessions.ts';
 import { phoneAddress } from '../app-settings.ts';
-import { wholeNumber } from '../arguments.ts';
+import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { showTokens } from '../tokens.ts';
@@ -21,20 +21,13 @@ import { withZone } from '../wording.ts';
 /** Days for which a token of a person or script is valid by default. */
 const usualDays = 365;
 
-interface Options {
-  expires?: number;
-  never?: true;
-  replace?: true;
-  overlap?: number;
-  import?: string;
-  app?: AppId;
-  server?: string;
-  qr?: true;
+/** Creates or imports a token. */
+export function tokenCommand(context: CommandContext) {
+  return tokenFlags().action(context.run((name, options) => createToken(context, name, options)));
 }
 
-/** Creates or imports a token. */
-export function tokenCommand(context: CommandContext): Command {
-  return new Command('token')
+const tokenFlags = () =>
+  new Command('token')
     .description('create a token for a user and print it once')
     .argument('<name>', 'name or UUID of the user')
     .option(
@@ -61,9 +54,9 @@ Examples:
   mobility users token ada --replace --overlap 7
   mobility users token ada --app owntracks --server https://mobility.example.org --qr
   mobility users token ada --import - < token.txt`,
-    )
-    .action(context.run((name: string, options: Options) => createToken(context, name, options)));
-}
+    );
+
+type Options = OptionsOf<typeof tokenFlags>;
 
 async function createToken(context: CommandContext, name: string, options: Options): Promise<void> {
   const { app, replace, overlap, never, expires } = options;
@@ -117,7 +110,7 @@ export async function newPageLink(
 }
 
 /** `mobility users link`. */
-export function userLinkCommand(context: CommandContext): Command {
+export function userLinkCommand(context: CommandContext) {
   return new Command('link')
     .description('create a link that opens the days of a user in a browser, once')
     .argument('<name>', 'name or UUID of the user')
@@ -126,7 +119,7 @@ export function userLinkCommand(context: CommandContext): Command {
     .option('--qr', 'also print the link as a QR code')
     .addHelpText('after', '\nExample:\n  mobility users link ada --server https://mobility.example.org --qr')
     .action(
-      context.run(async (name: string, options: { days?: number; server?: string; qr?: true }) => {
+      context.run(async (name, options) => {
         const user = await context.findUser(name);
         const address = phoneAddress(options.server, context.config().publicUrl);
         const expires_ts = context.now() + (options.days ?? linkDays) * day;
@@ -146,13 +139,13 @@ async function givenToken(given: string, { stdin }: CommandContext): Promise<str
 }
 
 /** Lists the tokens of a user. */
-export function tokensCommand(context: CommandContext): Command {
+export function tokensCommand(context: CommandContext) {
   return new Command('tokens')
     .description("list a user's tokens, also revoked ones, with kind, expiry and last use")
     .argument('<name>', 'name or UUID of the user')
     .addHelpText('after', '\nExample:\n  mobility users tokens ada')
     .action(
-      context.run(async (name: string) => {
+      context.run(async (name) => {
         const user = await context.findUser(name);
         const store = await context.store();
         const found = await store.tokens.list(user.uuid);
@@ -208,14 +201,14 @@ function tokensText(
 }
 
 /** Revokes one token. */
-export function revokeCommand(context: CommandContext): Command {
+export function revokeCommand(context: CommandContext) {
   return new Command('revoke')
     .description('revoke one token')
     .argument('<name>', 'name or UUID of the user')
     .argument('<id>', 'id of the token, from `mobility users tokens`')
     .addHelpText('after', '\nExample:\n  mobility users revoke ada 1f6c02ab')
     .action(
-      context.run(async (name: string, id: string) => {
+      context.run(async (name, id) => {
         const user = await context.findUser(name);
         const { tokens } = await context.store();
         const all = await tokens.list(user.uuid);

@@ -1,5 +1,5 @@
 // `mobility users`: the people who may push and pull.
-import { Command, Option } from 'commander';
+import { Command, Option } from '@commander-js/extra-typings';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { agoText, minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
@@ -12,7 +12,7 @@ import { usageError } from '../../model/mobility-error.ts';
 import { shownName, type UserRecord } from '../../model/user.ts';
 import type { Collection } from '../../store/store.ts';
 import { fileText, streamText } from '../../util/file-access.ts';
-import { wholeNumber } from '../arguments.ts';
+import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { timeArgument } from '../log-query.ts';
 import { counted, table } from '../output.ts';
@@ -22,7 +22,7 @@ import { withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
 /** Adds, imports, lists and removes users, and manages their tokens. */
-export function usersCommand(context: CommandContext): Command {
+export function command(context: CommandContext) {
   return new Command('users')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users import people.csv')
     .addCommand(addCommand(context))
@@ -35,14 +35,14 @@ export function usersCommand(context: CommandContext): Command {
     .addCommand(userLinkCommand(context));
 }
 
-function addCommand(context: CommandContext): Command {
+function addCommand(context: CommandContext) {
   return new Command('add')
     .description('register one user; a registered user keeps their UUID')
     .argument('<name>', 'name the user logs in with (user_email)')
     .option('--uuid <uuid>', 'UUID of the user; default: a new random one')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…')
     .action(
-      context.run(async (name: string, options: { uuid?: string }) => {
+      context.run(async (name, options) => {
         const uuid = options.uuid?.toLowerCase();
         if (uuid !== undefined && !isUuid(uuid)) throw uuidError(uuid);
         const { users } = await context.store({ make: true });
@@ -54,7 +54,7 @@ function addCommand(context: CommandContext): Command {
     );
 }
 
-function importCommand(context: CommandContext): Command {
+function importCommand(context: CommandContext) {
   return new Command('import')
     .description('register the people of a CSV file')
     .argument('<file>', 'CSV file, or - for standard input')
@@ -70,7 +70,7 @@ empty. The file can be imported again: registered people keep their UUID and tok
 Exit code 3: some lines failed; the others are registered.`,
     )
     .action(
-      context.run(async (file: string): Promise<Outcome> => {
+      context.run(async (file): Promise<Outcome> => {
         const csv = await (file === '-' ? streamText(context.stdin) : fileText(file));
         const { added, present, failed } = await importUsers(await context.store({ make: true }), csv, context.now());
         for (const { line, user_email, message } of failed)
@@ -84,20 +84,12 @@ Exit code 3: some lines failed; the others are registered.`,
     );
 }
 
-interface ListOptions {
-  counts?: true;
-  silent?: number;
-  state?: PersonState[];
-  study?: string;
-  subgroup?: string;
-  joinedSince?: number;
-  neverPushed?: true;
-  askedErasure?: true;
+function listCommand(context: CommandContext) {
+  return listFlags(context).action(context.run((options) => list(context, options)));
 }
 
-function listCommand(context: CommandContext): Command {
-  const since = timeArgument(context, 'from');
-  return new Command('list')
+const listFlags = (context: CommandContext) =>
+  new Command('list')
     .description('list the registered users with their state; users who need attention come first')
     .option('--counts', 'add waiting entries, errors and trips of each user (slower)')
     .option(
@@ -105,16 +97,23 @@ function listCommand(context: CommandContext): Command {
       'only users without a call, or without a location, in the last <days> days',
       wholeNumber(1, 100_000),
     )
-    .addOption(new Option('--state <state...>', 'only users in the named states').choices(Object.keys(personStates)))
+    .addOption(
+      new Option('--state <state...>', 'only users in the named states').choices(
+        Object.keys(personStates) as PersonState[],
+      ),
+    )
     .option('--study <name>', 'only users who joined this study')
     .option('--subgroup <name>', 'only users of this subgroup')
-    .option('--joined-since <time>', 'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30', since)
+    .option(
+      '--joined-since <time>',
+      'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30',
+      timeArgument(context, 'from'),
+    )
     .option('--never-pushed', 'only users of whom no entry was ever stored')
     .option('--asked-erasure', 'only users who asked on their page to be erased')
-    .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json')
-    .action(context.run((options: ListOptions) => list(context, options)));
-}
+    .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json');
 
+type ListOptions = OptionsOf<typeof listFlags>;
 type ListedUser = ReturnType<typeof toStatusJson> & { trips?: number };
 
 async function list(context: CommandContext, options: ListOptions): Promise<void> {
@@ -171,7 +170,7 @@ function listText(users: readonly ListedUser[], { zone, now }: CommandContext): 
 /** Collections with data about a user, besides the registration. */
 const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'trips'];
 
-function removeCommand(context: CommandContext): Command {
+function removeCommand(context: CommandContext) {
   return new Command('remove')
     .description('remove a registered user who has no data, or the members of a study who never sent any')
     .argument('[name]', 'name or UUID of the user')
@@ -188,7 +187,7 @@ Examples:
 To remove users with data, use \`mobility erase\`.`,
     )
     .action(
-      context.run(async (name: string | undefined, { study, joinedSince, neverPushed }: ListOptions) => {
+      context.run(async (name, { study, joinedSince, neverPushed }) => {
         if (name !== undefined && study === undefined && !neverPushed) return removeOne(context, name);
         if (name === undefined && study !== undefined && neverPushed) return removeIdle(context, study, joinedSince);
         throw usageError('expected the name of a user, or --study NAME with --never-pushed');
