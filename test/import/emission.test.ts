@@ -74,7 +74,7 @@ describe('import of an e-mission database', () => {
     const nobody = await run(['import', join(folder, 'dump'), '--user', 'eve@example.org']);
     expect([nobody.code, nobody.stderr]).toEqual([
       2,
-      expect.stringMatching(/MOBILITY_USER_UNKNOWN: nobody named "eve/),
+      expect.stringMatching(/MOBILITY_USER_UNKNOWN: expected data of "eve/),
     ]);
     expect(await withStore((store) => store.users.list({ limit: 10 }))).toHaveLength(1);
   });

@@ -106,8 +106,9 @@ it('what was exported for e-mission comes back as the same diary, with pending a
   const files = join(from.folder, 'emission');
   const { code, stdout } = await from.run(['export', '--all', '--format', 'emission', '--out', files]);
   expect([code, stdout]).toEqual([0, expect.stringContaining('Stage_analysis_timeseries.json')]);
-  const uuids = (await readFile(join(files, 'Stage_uuids.json'), 'utf8')).trim().split('\n');
-  expect(uuids.map((line) => JSON.parse(line))).toMatchObject([
+  const lines = (await readFile(join(files, 'Stage_uuids.json'), 'utf8')).trim().split('\n');
+  const people: { user_email: string }[] = lines.map((line) => JSON.parse(line));
+  expect(people.sort((a, b) => (a.user_email < b.user_email ? -1 : 1))).toMatchObject([
     { user_email: user, uuid: { $binary: { subType: '03' } }, update_ts: { $date: expect.any(Number) } },
     { user_email: other },
   ]);
