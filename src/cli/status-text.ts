@@ -13,6 +13,7 @@ export const personStates: Record<PersonState, string> = {
   without_locations: 'without locations',
   never_began: 'never began',
   refused: 'refused',
+  unusable: 'nothing usable',
   behind: 'behind',
   stopped: 'stopped',
 };

@@ -10,6 +10,7 @@ import { believedAhead } from '../model/time.ts';
 import type { ProfileNote, PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { isEntry, type Taken, takeEntry, takeText } from './check-entry.ts';
+import { judgeLocation } from './judge-location.ts';
 import { beyondBounds } from './stated-times.ts';
 
 /**
@@ -116,7 +117,7 @@ export async function putTaken(
       return rejected === null;
     });
     const entries = sentWith === undefined ? sent : sent.map((entry) => asSent(entry, sentWith));
-    newest.add(entries);
+    newest.add(entries, at);
     const batch: PutBatch = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));
     // The store writes the note together with the part: a put that fails is not noted.
@@ -220,11 +221,15 @@ function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
 class NewestTimes {
   private data = Number.NEGATIVE_INFINITY;
   private locations: number[] = [];
+  private readonly judged = { usable: 0, inexact: 0, misdated: 0 };
 
-  add(entries: readonly Entry[]): void {
-    for (const { metadata, data } of entries) {
+  add(entries: readonly Entry[], at: number): void {
+    for (const entry of entries) {
+      const { metadata, data } = entry;
       this.data = Math.max(this.data, metadata.write_ts);
-      if (metadata.key === keys.location) this.locations.push(dataTime(data) ?? Number.NEGATIVE_INFINITY);
+      if (metadata.key !== keys.location) continue;
+      this.locations.push(dataTime(data) ?? Number.NEGATIVE_INFINITY);
+      this.judged[judgeLocation(entry, at)] += 1;
     }
   }
 
@@ -238,6 +243,9 @@ class NewestTimes {
     const note: ProfileNote = { set, sinceRun: { waiting_since_ts: at } };
     if (this.locations.length === 0) return note;
     set.last_located_ts = at;
+    const { usable, inexact, misdated } = this.judged;
+    if (usable > 0) set.last_usable_ts = at;
+    else Object.assign(set, { last_unusable_ts: at, last_unusable_why: inexact >= misdated ? 'inexact' : 'misdated' });
     const believed = (ts: number): boolean => ts <= at + believedAhead;
     const newest = this.locations.reduce((a, b) => (believed(b) ? Math.max(a, b) : a), Number.NEGATIVE_INFINITY);
     return Number.isFinite(newest) ? { ...note, raise: { last_location_ts: newest } } : note;

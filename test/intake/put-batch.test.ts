@@ -108,6 +108,8 @@ it('logs the result of each entry, and records the last put in the profile', asy
     waiting_since_ts: now(),
     last_phone_data_ts: 5,
     last_location_ts: 5,
+    last_unusable_ts: now(),
+    last_unusable_why: 'misdated',
   });
 });
 

@@ -86,10 +86,11 @@ const ends = new Set<number | null>([transitions.STOPPED_MOVING, transitions.END
 /** True if the phone noticed rest, or the recording of an import ends. */
 export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transition);
 
+/** m; locations of this accuracy or worse are not used. */
+export const inexactFrom = 200;
+
 /** Limits beyond which a location is not used. */
 const limits = {
-  /** m; less accurate locations are not used */
-  accuracyLimit: 200,
   /** s; a location may be this much later than its writing; beyond it the phone's clock was wrong */
   futureLimit: 86_400,
   /** s; Android: a location written this late is an old one from a cache (server issue 457) */
@@ -125,7 +126,7 @@ export function toLocation({ metadata, data }: Entry, source: string): ObservedL
   const { write_ts: writeTs, time_zone } = metadata;
   const radius = typeof accuracy === 'number' ? accuracy : 0;
   const sampling = samplingOf(filter, source);
-  if (radius >= limits.accuracyLimit || ts > writeTs + limits.futureLimit) return null;
+  if (radius >= inexactFrom || ts > writeTs + limits.futureLimit) return null;
   if (sampling === 'time' && writeTs - ts >= limits.staleLimit) return null;
   const isNamed = isTimeZone(time_zone);
   return {

@@ -39,7 +39,8 @@ export interface StepTime {
 export type StepName = keyof Steps;
 
 /**
- * States of people. `refused`: the phone is refused, and pushed nothing since. `never_began`: nothing was ever stored.
+ * States of people. `refused`: the phone is refused, and pushed nothing since. `unusable`:
+ * it pushes, but nothing that trips can be made of. `never_began`: nothing was ever stored.
  * `silent`: no call for some days. `without_locations`: calls, but no location for some days. `behind`: pushed entries
  * are pending for long, or runs fail. `stopped`: the person ended the recording.
  */
@@ -49,6 +50,7 @@ export type PersonState =
   | 'without_locations'
   | 'never_began'
   | 'refused'
+  | 'unusable'
   | 'behind'
   | 'stopped';
 
@@ -111,6 +113,26 @@ export const breakages = {
     step: 'stored',
     state: 'without_locations',
     text: "The phone's clock is more than a day ahead: its entries are pending until that time.",
+  },
+  encrypted: {
+    step: 'stored',
+    state: 'unusable',
+    text: 'The app encrypts its messages with a key that this server does not have.',
+  },
+  unknown_messages: {
+    step: 'stored',
+    state: 'unusable',
+    text: 'The app sends messages of another form: they lack the fields that say what they are.',
+  },
+  misdated: {
+    step: 'located',
+    state: 'unusable',
+    text: 'The locations have times of other years than the one in which they arrive.',
+  },
+  inexact: {
+    step: 'located',
+    state: 'unusable',
+    text: 'All locations are approximate: none is exact to 200 m, as trips need.',
   },
   no_location: {
     step: 'located',

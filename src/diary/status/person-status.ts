@@ -4,6 +4,7 @@
 //   last      1 Nov       1 Nov   today   28 Nov   28 Nov   never
 //   result    broken step: located, code no_location; state: without_locations
 
+import type { FormatReason } from '../../intake/apps/other-entry.ts';
 import { faultReason } from '../../model/error-summary.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { believedAhead, day } from '../../model/time.ts';
@@ -15,7 +16,7 @@ import { type BreakageCode, breakages, type PersonState, type StepName, type Ste
  * The states that need a person's action, most urgent first; `never_began` counts only some days after the
  * registration.
  */
-export const troubles = ['refused', 'behind', 'without_locations', 'silent', 'never_began'] as const;
+export const troubles = ['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began'] as const;
 
 /** True for a state that needs action. */
 export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>
@@ -111,7 +112,11 @@ function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOpt
   const { called, stored } = chain;
   // People with imported data have no phone.
   const isImported = called.ts === null && stored.ts !== null && figures.tokens.length === 0;
-  const ofPhone = isImported ? null : (findCallFault(figures, chain, options) ?? findPutFault(figures, chain, options));
+  const ofPhone = isImported
+    ? null
+    : (findCallFault(figures, chain, options) ??
+      findUnusable(figures, chain, options) ??
+      findPutFault(figures, chain, options));
   // Stopping is not a fault, but entries sent before may be.
   if (ofPhone?.code === 'stopped') return findRunFault(figures, chain, options) ?? ofPhone;
   return ofPhone ?? findRunFault(figures, chain, options);
@@ -134,6 +139,28 @@ function findCallFault(figures: PersonFigures, chain: Steps, options: StatusOpti
   const heard = newest(called.ts, stored.ts);
   if (heard === null) return brokenStep('never_called', registered.ts);
   return heard < longAgo(options) ? brokenStep('silent', heard) : null;
+}
+
+/** Why a rejected message of another app could not be an entry, as the code of a breakage. */
+const unusableReasons: ReadonlyMap<string, BreakageCode> = new Map<FormatReason, BreakageCode>([
+  ['format_encrypted', 'encrypted'],
+  ['format_not_an_object', 'unknown_messages'],
+  ['format_unknown', 'unknown_messages'],
+  ['format_no_time', 'unknown_messages'],
+  ['format_bad_time', 'misdated'],
+]);
+
+/** Messages or locations of the last days that cannot be used, if nothing usable arrived for a day before them. */
+function findUnusable({ user, profile, set_aside }: PersonFigures, chain: Steps, options: StatusOptions) {
+  const time = (name: string): number | null => (typeof profile[name] === 'number' ? profile[name] : null);
+  const [good, bad] = [time('last_usable_ts'), time('last_unusable_ts')];
+  const usable = good ?? (bad === null ? chain.located.ts : null);
+  const found = set_aside.map(({ reason, last_ts }) => ({ code: unusableReasons.get(reason), ts: last_ts }));
+  if (bad !== null) found.push({ code: profile.last_unusable_why === 'inexact' ? 'inexact' : 'misdated', ts: bad });
+  const since = Math.max(longAgo(options), usable === null ? 0 : usable + day);
+  const [last] = found.filter(({ code, ts }) => code !== undefined && ts >= since).sort((a, b) => b.ts - a.ts);
+  if (last?.code === undefined) return null;
+  return brokenStep(last.code, usable ?? user.sent_ts ?? newest(chain.registered.ts, user.joined_ts));
 }
 
 function findPutFault({ user, profile }: PersonFigures, chain: Steps, options: StatusOptions): BrokenStep | null {
@@ -175,7 +202,8 @@ function pendingSince({ profile, state }: PersonFigures): number | null {
 
 /** The state that a fault causes, and since when. */
 function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep | null): [PersonState, number | null] {
-  if (broken?.code === 'refused' || broken?.code === 'stopped') return [broken.code, broken.since];
+  const state = broken && breakages[broken.code].state;
+  if (broken?.code === 'refused' || state === 'stopped' || state === 'unusable') return [state!, broken!.since];
   if (chain.stored.ts === null && user.sent_ts === undefined)
     return ['never_began', newest(chain.registered.ts, user.joined_ts)];
   if (broken === null) return ['in_order', null];

@@ -106,6 +106,20 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
       next,
     };
   },
+  encrypted: ({ name, rejected }) => ({
+    detail: `${counted(rejected, 'message is', 'messages are')} rejected.`,
+    next: `ask ${name} to remove the encryption key in the settings of the app; the connection is encrypted without it (${phones})`,
+  }),
+  unknown_messages: ({ name, rejected }) => ({
+    detail: `${counted(rejected, 'message is', 'messages are')} rejected.`,
+    next: `ask ${name} to choose the form of this server in the app, such as the OwnTracks template (${phones}); mobility errors --user ${name} shows what it sends`,
+  }),
+  misdated: ({ name }) => ({
+    next: `ask ${name} to restart the phone under an open sky and to update the app: the receiver counts from another year`,
+  }),
+  inexact: ({ name }) => ({
+    next: `ask ${name} to switch on "Precise Location" for the app (on Android: "Use precise location") (${phones})`,
+  }),
   no_location: ({ name, called }) => ({
     detail: `It calls, last ${called}.`,
     next: `ask ${name}: is location set to "always", the battery saver off, tracking on? (${phones}) Nothing on the server mends it`,

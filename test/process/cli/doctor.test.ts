@@ -57,6 +57,13 @@ const battery = (ts: number): JsonObject => ({
   metadata: { key: 'background/battery', platform: 'android', write_ts: ts, time_zone: 'UTC' },
   data: { ts, battery_level_pct: 50, battery_status: 2, android_health: 2, android_plugged: 0 },
 });
+/** A location as OwnTracks sends it. */
+const owntracks = (tst: number): JsonObject => ({ _type: 'location', lat: 52.5, lon: 13.4, acc: 12, tst });
+/** A location of an Android phone with other values. */
+const sent = (ts: number, values: JsonObject): JsonObject => {
+  const { metadata, data } = androidLocation(ts) as { metadata: JsonObject; data: JsonObject };
+  return { metadata, data: { ...data, ...values } };
+};
 /** Pushes a location, runs the pipeline, and lets time pass. */
 const live = async (seconds: number): Promise<void> => {
   expect(await push(androidLocation(clock))).toBe(200);
@@ -233,6 +240,46 @@ describe('the first broken link is named, with what mends it:', () => {
       code: 'set_aside',
       why: expect.stringContaining('version 0.9.1'),
     });
+  });
+
+  it.each([
+    [
+      'encrypted',
+      'stored',
+      /encryption key/,
+      '/pub',
+      (i: number) => ({ _type: 'encrypted', data: `bWFkZSB1cCAw${i}` }),
+    ],
+    ['unknown_messages', 'stored', /template/, '/pub', (i: number) => ({ lat: 52.5, lon: 13.4, tst: clock + i })],
+    ['misdated', 'located', /receiver/, '/pub', (i: number) => ({ ...owntracks(clock + i), tst: 1_176_500_000 + i })],
+    ['inexact', 'located', /Precise Location/, '/pub', (i: number) => ({ ...owntracks(clock + i), acc: 2500 })],
+    ['inexact', 'located', /Precise Location/, '/usercache/put', (i: number) => sent(clock + i, { accuracy: 2500 })],
+    ['misdated', 'located', /receiver/, '/usercache/put', (i: number) => sent(clock + i, { ts: 1_176_500_000 + i })],
+  ] as const)('nothing usable arrives: %s', async (code, link, next, path, message) => {
+    const send = async (body: JsonObject): Promise<void> => {
+      const entries = { user: token, phone_to_server: [body] };
+      const headers = { Authorization: `Basic ${btoa(`ada:${token}`)}` };
+      const answer = await (path === '/pub' ? kit.post(path, body, headers) : kit.post(path, entries));
+      expect(answer.status).toBe(200);
+    };
+    for (let i = 0; i < 5; i += 1) await send(message(i));
+    await pipeline();
+    const found = { link, code, next: expect.stringMatching(next) };
+    expect(await broken()).toMatchObject(found);
+    expect((await run('status', '--json')).json()).toMatchObject({
+      people: { unusable: 1 },
+      troubled: { unusable: [{ user_email: 'ada' }] },
+    });
+    expect((await run('status')).stdout).toMatch(/nothing usable +ada/);
+    // A phone that worked before is judged after a day.
+    await live(3600);
+    expect(await broken()).toBeNull();
+    await send(message(10_000));
+    expect(await broken()).toBeNull();
+    clock += day;
+    await send(message(100_000));
+    await pipeline();
+    expect(await broken()).toMatchObject(found);
   });
 
   it('damaged row', async () => {

@@ -232,6 +232,7 @@ export const de: Texts = {
       without_locations: (days) => (days === null ? 'kein Standort' : `seit ${dative(days)} kein Standort`),
       never_began: (days) => (days === null ? 'nie begonnen' : `nie begonnen, seit ${dative(days)} dabei`),
       refused: (days) => (days === null ? 'abgewiesen' : `seit ${dative(days)} abgewiesen`),
+      unusable: (days: string | null) => (days === null ? 'Nichts Brauchbares' : `Nichts Brauchbares seit ${days}`),
       behind: (days) => (days === null ? 'im Rückstand' : `seit ${dative(days)} im Rückstand`),
       stopped: (days) => (days === null ? 'beendet' : `vor ${dative(days)} beendet`),
     },
@@ -268,6 +269,10 @@ export const de: Texts = {
       no_put: 'Das Telefon meldet sich, schickt aber keine Daten.',
       nothing_stored: 'Das Telefon schickt nichts Neues.',
       clock_ahead: 'Die Uhr des Telefons geht vor.',
+      encrypted: 'Die App verschlüsselt alles mit einem Schlüssel, den dieser Server nicht hat.',
+      unknown_messages: 'Die App schickt Nachrichten, die dieser Server nicht kennt.',
+      misdated: 'Die Standorte tragen Zeiten aus anderen Jahren.',
+      inexact: 'Das Telefon schickt nur ungefähre Standorte.',
       no_location: 'Das Telefon schickt Daten, aber keine Standorte.',
       run_failed: 'Die Daten konnten nicht verarbeitet werden.',
       run_stopped: 'Die Daten wurden nur teilweise verarbeitet.',
@@ -285,6 +290,10 @@ export const de: Texts = {
       no_put: 'Bitten Sie die Person, die App zu öffnen.',
       nothing_stored: 'Bitten Sie die Person, die App zu öffnen.',
       clock_ahead: 'Bitten Sie die Person, die Uhrzeit automatisch einstellen zu lassen.',
+      encrypted: 'Bitten Sie die Person, in den Einstellungen der App den Schlüssel zu entfernen.',
+      unknown_messages: 'Bitten Sie die Person, die App nach der Einladung neu einzurichten.',
+      misdated: 'Bitten Sie die Person, das Telefon im Freien neu zu starten und die App zu aktualisieren.',
+      inexact: 'Bitten Sie die Person, für die App „Genauer Standort“ einzuschalten.',
       no_location: 'Bitten Sie die Person, den Standort „immer“ zu erlauben.',
     },
   },
@@ -519,6 +528,14 @@ export const de: Texts = {
         'Es schickt nichts Neues. Öffnen Sie einmal die App und prüfen Sie, ob die Aufzeichnung eingeschaltet ist.',
       clock_ahead:
         'Seine Uhr geht vor: Was es schickt, erscheint erst später. Lassen Sie die Uhrzeit automatisch einstellen.',
+      encrypted:
+        'Die App verschlüsselt, was sie schickt; dieser Server kann es nicht lesen. Entfernen Sie den Schlüssel in den Einstellungen der App.',
+      unknown_messages:
+        'Die App schickt Nachrichten, die dieser Server nicht kennt. Richten Sie sie nach Ihrer Einladung neu ein.',
+      misdated:
+        'Die Standorte tragen Zeiten aus anderen Jahren. Starten Sie das Telefon im Freien neu und aktualisieren Sie die App.',
+      inexact:
+        'Es schickt nur ungefähre Standorte. Schalten Sie in den Einstellungen des Telefons für die App „Genauer Standort“ ein.',
       no_location: 'Es schickt Daten, aber keine Standorte. Erlauben Sie der App den Standort „immer“.',
     },
     phoneOther:

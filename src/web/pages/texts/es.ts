@@ -231,6 +231,7 @@ export const es: Texts = {
       without_locations: (days) => (days === null ? 'sin ubicación' : `sin ubicación desde hace ${days}`),
       never_began: (days) => (days === null ? 'sin empezar' : `sin empezar, inscripción hace ${days}`),
       refused: (days) => (days === null ? 'con rechazo' : `con rechazo desde hace ${days}`),
+      unusable: (days: string | null) => (days === null ? 'Nada utilizable' : `Nada utilizable desde hace ${days}`),
       behind: (days) => (days === null ? 'con retraso' : `con retraso desde hace ${days}`),
       stopped: (days) => (days === null ? 'detenido' : `detenido hace ${days}`),
     },
@@ -267,6 +268,10 @@ export const es: Texts = {
       no_put: 'Su teléfono contacta con el servidor, pero no envía datos.',
       nothing_stored: 'Su teléfono no envía nada nuevo.',
       clock_ahead: 'El reloj de su teléfono va adelantado.',
+      encrypted: 'Su aplicación cifra todo con una clave que este servidor no tiene.',
+      unknown_messages: 'Su aplicación envía mensajes que este servidor no conoce.',
+      misdated: 'Sus ubicaciones llevan horas de otros años.',
+      inexact: 'Su teléfono solo envía ubicaciones aproximadas.',
       no_location: 'Su teléfono envía datos, pero no ubicaciones.',
       run_failed: 'Sus datos no se pudieron procesar.',
       run_stopped: 'Sus datos solo se procesaron en parte.',
@@ -284,6 +289,10 @@ export const es: Texts = {
       no_put: 'Pídale que abra la aplicación.',
       nothing_stored: 'Pídale que abra la aplicación.',
       clock_ahead: 'Pídale que el teléfono ajuste la hora automáticamente.',
+      encrypted: 'Pídale que quite la clave de cifrado en los ajustes de la aplicación.',
+      unknown_messages: 'Pídale que vuelva a configurar la aplicación con su invitación.',
+      misdated: 'Pídale que reinicie el teléfono al aire libre y que actualice la aplicación.',
+      inexact: 'Pídale que active «Ubicación exacta» para la aplicación.',
       no_location: 'Pídale que permita la ubicación «siempre».',
     },
   },
@@ -507,6 +516,14 @@ export const es: Texts = {
       nothing_stored: 'No envía nada nuevo. Abra una vez la aplicación y compruebe que el registro está activado.',
       clock_ahead:
         'Su reloj va adelantado: lo que envía aparece más tarde. Deje que el teléfono ajuste la hora automáticamente.',
+      encrypted:
+        'La aplicación cifra lo que envía y este servidor no puede leerlo. Quite la clave de cifrado en los ajustes de la aplicación.',
+      unknown_messages:
+        'La aplicación envía mensajes que este servidor no conoce. Vuelva a configurarla con su invitación.',
+      misdated:
+        'Sus ubicaciones llevan horas de otros años. Reinicie el teléfono al aire libre y actualice la aplicación.',
+      inexact:
+        'Solo envía ubicaciones aproximadas. Active «Ubicación exacta» para la aplicación en los ajustes del teléfono.',
       no_location: 'Envía datos, pero no ubicaciones. Permita a la aplicación ver su ubicación «siempre».',
     },
     phoneOther:

@@ -237,6 +237,7 @@ export const fr: Texts = {
       without_locations: (days) => (days === null ? 'aucune position' : `aucune position depuis ${days}`),
       never_began: (days) => (days === null ? 'jamais commencé' : `jamais commencé, inscription il y a ${days}`),
       refused: (days) => (days === null ? 'refus' : `refus depuis ${days}`),
+      unusable: (days: string | null) => (days === null ? 'Rien d’utilisable' : `Rien d’utilisable depuis ${days}`),
       behind: (days) => (days === null ? 'en retard' : `en retard depuis ${days}`),
       stopped: (days) => (days === null ? 'arrêt' : `arrêt il y a ${days}`),
     },
@@ -273,6 +274,10 @@ export const fr: Texts = {
       no_put: 'Son téléphone contacte le serveur mais n’envoie pas de données.',
       nothing_stored: 'Son téléphone n’envoie rien de nouveau.',
       clock_ahead: 'L’horloge de son téléphone est en avance.',
+      encrypted: 'Son application chiffre tout avec une clé que ce serveur n’a pas.',
+      unknown_messages: 'Son application envoie des messages que ce serveur ne connaît pas.',
+      misdated: 'Ses positions portent des heures d’autres années.',
+      inexact: 'Son téléphone n’envoie que des positions approximatives.',
       no_location: 'Son téléphone envoie des données, mais pas de positions.',
       run_failed: 'Ses données n’ont pas pu être traitées.',
       run_stopped: 'Ses données n’ont été traitées qu’en partie.',
@@ -290,6 +295,10 @@ export const fr: Texts = {
       no_put: 'Demandez à la personne d’ouvrir l’application.',
       nothing_stored: 'Demandez à la personne d’ouvrir l’application.',
       clock_ahead: 'Demandez à la personne de régler l’heure automatiquement.',
+      encrypted: 'Demandez à la personne de supprimer la clé de chiffrement dans les réglages de l’application.',
+      unknown_messages: 'Demandez à la personne de configurer à nouveau l’application en suivant son invitation.',
+      misdated: 'Demandez à la personne de redémarrer le téléphone en plein air et de mettre à jour l’application.',
+      inexact: 'Demandez à la personne d’activer « Position exacte » pour l’application.',
       no_location: 'Demandez à la personne d’autoriser la position « toujours ».',
     },
   },
@@ -535,6 +544,14 @@ export const fr: Texts = {
         'Il n’envoie rien de nouveau. Ouvrez une fois l’application et vérifiez que l’enregistrement est activé.',
       clock_ahead:
         'Son horloge est en avance : ce qu’il envoie n’apparaît que plus tard. Réglez l’heure automatiquement.',
+      encrypted:
+        'L’application chiffre ce qu’elle envoie, et ce serveur ne peut pas le lire. Supprimez la clé de chiffrement dans les réglages de l’application.',
+      unknown_messages:
+        'L’application envoie des messages que ce serveur ne connaît pas. Configurez-la à nouveau en suivant votre invitation.',
+      misdated:
+        'Les positions portent des heures d’autres années. Redémarrez le téléphone en plein air et mettez l’application à jour.',
+      inexact:
+        'Il n’envoie que des positions approximatives. Activez « Position exacte » pour l’application dans les réglages du téléphone.',
       no_location:
         'Il envoie des données mais pas de positions. Autorisez l’application à voir votre position « toujours ».',
     },

@@ -1,0 +1,22 @@
+// Whether trips can be made of a location: what the server knows of it as soon as it arrives.
+//
+//   arrives     2026-11-28        2026-11-28       2026-11-28
+//   accuracy    12 m              2,500 m          12 m
+//   ts          2026-11-28        2026-11-28       2007-04-14
+//   result      usable            inexact          misdated
+import { inexactFrom } from '../analysis/clean/observations.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
+import { day } from '../model/time.ts';
+
+/** s; phones at rest repeat their last location for weeks, and receivers that lost count are years back. */
+const mostStale = 365 * day;
+/** s; apps without a time of writing may send old recordings. */
+const mostLate = 5 * mostStale;
+
+/** Judges a location that arrives at time `at`, seconds since the epoch. */
+export function judgeLocation({ metadata, data }: Entry, at: number): 'usable' | 'inexact' | 'misdated' {
+  if (typeof data.accuracy === 'number' && data.accuracy >= inexactFrom) return 'inexact';
+  const ts = dataTime(data) ?? metadata.write_ts;
+  const stale = metadata.write_ts - ts;
+  return stale > mostStale || stale < -day || at - ts > mostLate ? 'misdated' : 'usable';
+}
