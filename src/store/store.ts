@@ -131,9 +131,10 @@ export interface UserPage {
  * epoch: `last_put_ts` and `last_stored_ts` (the last put, and the last that brought entries), `last_phone_data_ts`
  * (the newest `write_ts` of that), `last_located_ts` (the last put with a location), `last_location_ts` (the newest
  * location by the phone's clock), `last_usable_ts` (the last put with a location that trips can be made of),
- * `last_unusable_ts` (the last with other locations only, `last_unusable_why`: `inexact` or `misdated`), `waiting_since_ts` (the first put with entries since the end of the last run),
- * `last_fetch_ts` (a fetch of days or trips, at most an hour before the last one), `last_refusal_ts` with its token and
- * reason, and `last_limit_ts` with the limit.
+ * `last_unusable_ts` (the last with other locations only, `last_unusable_why`: `inexact` or `misdated`),
+ * `waiting_since_ts` (the first put with entries since the end of the last run), `last_fetch_ts` (a fetch of days or
+ * trips, at most an hour before the last one), `last_refusal_ts` with its token and reason, and `last_limit_ts` with
+ * the limit.
  */
 export interface PersonFigures {
   user: UserRecord;
