@@ -4,58 +4,13 @@ import { folderIn, isMongoAddress } from './model/address.ts';
 import { MobilityError } from './model/mobility-error.ts';
 import { networksOf } from './model/networks.ts';
 
-/** The settings of the program, checked and with defaults filled in. */
-export interface Config {
-  /** Store address: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. */
-  store: string;
-  /** Folder of the server's and the pipeline's log files. */
-  logDir: string;
-  logLevel: 'debug' | 'info' | 'warning' | 'error';
-  /** Rotated log files kept, of each kind. */
-  logMaxFiles: number;
-  host: string;
-  port: number;
-  /** Server processes. */
-  workers: number;
-  auth: 'dev' | 'token';
-  /** Lets `/profile/create` register names that are not preloaded. */
-  openRegistration: boolean;
-  /** Lets the method `dev` listen on other addresses than loopback. */
-  devAnywhere: boolean;
-  /** Address of the server for phones; empty: not set. */
-  publicUrl: string;
-  /** A file of raster tiles behind the maps of days, see `openTiles`; empty: none. */
-  tiles: string;
-  /** Largest request body in MiB, compressed and decompressed. */
-  bodyLimitMiB: number;
-  /** MiB that one caller sends to a server process a day; 0: no limit. */
-  mibPerDay: number;
-  /** Entries of one user that may wait for the pipeline; 0: no limit. */
-  waitingEntries: number;
-  /** Addresses and networks of proxies whose `X-Forwarded-For` names the caller, separated by commas. */
-  trustedProxies: string;
-  /** Answers `GET /metrics`. */
-  metrics: boolean;
-  /** MiB that must be free on the disk of the store for `GET /readyz` to answer 200; 0: any. */
-  readyDiskMiB: number;
-  /** s; how long a killed pipeline run keeps its user. */
-  leaseSeconds: number;
-}
-
-interface Setting {
-  name: keyof Config;
-  variable: string;
-  default: string;
-  meaning: string;
-  parse: (text: string) => unknown;
-}
-
 const text = (value: string): string => value;
 const oneOf =
-  (...allowed: string[]) =>
-  (value: string): string => {
-    if (!allowed.includes(value)) throw new TypeError(`one of ${allowed.join(', ')}`);
-    return value;
+  <Word extends string>(...allowed: Word[]) =>
+  (value: string): Word => {
+    const word = allowed.find((one) => one === value);
+    if (word === undefined) throw new TypeError(`one of ${allowed.join(', ')}`);
+    return word;
   };
 const integer =
   (min: number, max: number) =>
@@ -75,142 +30,97 @@ const networkList = (value: string): string => {
   return value;
 };
 
-/** The table of settings, in the order of docs/configuration.md. */
-export const settings: readonly Setting[] = [
-  {
-    name: 'store',
-    variable: 'MOBILITY_STORE',
-    default: 'sqlite:./data',
-    meaning: 'store address: sqlite:FOLDER or mongodb://…',
-    parse: text,
-  },
-  {
-    name: 'logDir',
-    variable: 'MOBILITY_LOG_DIR',
-    default: '',
-    meaning: "folder of the log files; default: logs in the store's folder, or ./logs",
-    parse: text,
-  },
-  {
-    name: 'logLevel',
-    variable: 'MOBILITY_LOG_LEVEL',
-    default: 'debug',
-    meaning: 'lowest level that is logged: debug, info, warning or error',
-    parse: oneOf('debug', 'info', 'warning', 'error'),
-  },
-  {
-    name: 'logMaxFiles',
-    variable: 'MOBILITY_LOG_MAX_FILES',
-    default: '30',
-    meaning: 'number of rotated log files to keep, of each kind',
-    parse: integer(1, 10_000),
-  },
-  {
-    name: 'host',
-    variable: 'MOBILITY_HOST',
-    default: '127.0.0.1',
-    meaning: 'address the server listens on',
-    parse: text,
-  },
-  {
-    name: 'port',
-    variable: 'MOBILITY_PORT',
-    default: '8080',
-    meaning: 'port the server listens on; 0: any free port',
-    parse: integer(0, 65_535),
-  },
-  {
-    name: 'workers',
-    variable: 'MOBILITY_WORKERS',
-    default: '2',
-    meaning: 'processes that answer calls',
-    parse: integer(1, 256),
-  },
-  {
-    name: 'auth',
-    variable: 'MOBILITY_AUTH',
-    default: 'token',
-    meaning: 'how callers identify themselves: token, or dev (plain names, for development)',
-    parse: oneOf('dev', 'token'),
-  },
-  {
-    name: 'openRegistration',
-    variable: 'MOBILITY_OPEN_REGISTRATION',
-    default: 'false',
-    meaning: 'with dev: /profile/create registers any name',
-    parse: flag,
-  },
-  {
-    name: 'devAnywhere',
-    variable: 'MOBILITY_DEV_ANYWHERE',
-    default: 'false',
-    meaning: 'with dev: allow addresses other than loopback',
-    parse: flag,
-  },
-  {
-    name: 'publicUrl',
-    variable: 'MOBILITY_PUBLIC_URL',
-    default: '',
-    meaning: 'address of the server for phones, used in links and QR codes',
-    parse: text,
-  },
-  {
-    name: 'tiles',
-    variable: 'MOBILITY_TILES',
-    default: '',
-    meaning: 'PMTiles file of raster tiles behind the maps of days; default: no base map',
-    parse: text,
-  },
-  {
-    name: 'bodyLimitMiB',
-    variable: 'MOBILITY_BODY_LIMIT',
-    default: '64',
-    meaning: 'largest request body in MiB, compressed and decompressed',
-    parse: integer(1, 1024),
-  },
-  {
-    name: 'mibPerDay',
-    variable: 'MOBILITY_MIB_PER_DAY',
-    default: '8192',
-    meaning: 'MiB that a worker receives of one caller a day; 0: no limit',
-    parse: integer(0, 10_000_000),
-  },
-  {
-    name: 'waitingEntries',
-    variable: 'MOBILITY_WAITING_ENTRIES',
-    default: '2000000',
-    meaning: 'entries per user that may be pending or rejected; 0: no limit',
-    parse: integer(0, 1_000_000_000),
-  },
-  {
-    name: 'trustedProxies',
-    variable: 'MOBILITY_TRUSTED_PROXIES',
-    default: '',
-    meaning: 'addresses or networks of proxies whose X-Forwarded-For names the caller, separated by commas',
-    parse: networkList,
-  },
-  {
-    name: 'metrics',
-    variable: 'MOBILITY_METRICS',
-    default: 'false',
-    meaning: 'answer GET /metrics with figures for Prometheus',
-    parse: flag,
-  },
-  {
-    name: 'readyDiskMiB',
-    variable: 'MOBILITY_READY_DISK',
-    default: '100',
-    meaning: 'MiB free on the disk of the store below which GET /readyz answers 503; 0: any',
-    parse: integer(0, 1_000_000_000),
-  },
-  {
-    name: 'leaseSeconds',
-    variable: 'MOBILITY_LEASE_SECONDS',
-    default: '60',
-    meaning: 'seconds until the lease of a pipeline run that was killed expires',
-    parse: integer(1, 86_400),
-  },
-];
+/** One setting: its variable, its default as a text, how the text is read, and what it means. */
+interface Row<Value> {
+  variable: string;
+  default: string;
+  parse: (text: string) => Value;
+  meaning: string;
+}
+
+const row = <Value>(variable: string, preset: string, parse: (text: string) => Value, meaning: string): Row<Value> => ({
+  variable,
+  default: preset,
+  parse,
+  meaning,
+});
+
+/** Every setting by its name, in the order of docs/configuration.md. */
+const rows = {
+  store: row('MOBILITY_STORE', 'sqlite:./data', text, 'store address: sqlite:FOLDER or mongodb://…'),
+  logDir: row('MOBILITY_LOG_DIR', '', text, "folder of the log files; default: logs in the store's folder, or ./logs"),
+  logLevel: row(
+    'MOBILITY_LOG_LEVEL',
+    'debug',
+    oneOf('debug', 'info', 'warning', 'error'),
+    'lowest level that is logged: debug, info, warning or error',
+  ),
+  logMaxFiles: row(
+    'MOBILITY_LOG_MAX_FILES',
+    '30',
+    integer(1, 10_000),
+    'number of rotated log files to keep, of each kind',
+  ),
+  host: row('MOBILITY_HOST', '127.0.0.1', text, 'address the server listens on'),
+  port: row('MOBILITY_PORT', '8080', integer(0, 65_535), 'port the server listens on; 0: any free port'),
+  workers: row('MOBILITY_WORKERS', '2', integer(1, 256), 'processes that answer calls'),
+  auth: row(
+    'MOBILITY_AUTH',
+    'token',
+    oneOf('dev', 'token'),
+    'how callers identify themselves: token, or dev (plain names, for development)',
+  ),
+  openRegistration: row('MOBILITY_OPEN_REGISTRATION', 'false', flag, 'with dev: /profile/create registers any name'),
+  devAnywhere: row('MOBILITY_DEV_ANYWHERE', 'false', flag, 'with dev: allow addresses other than loopback'),
+  publicUrl: row('MOBILITY_PUBLIC_URL', '', text, 'address of the server for phones, used in links and QR codes'),
+  tiles: row('MOBILITY_TILES', '', text, 'PMTiles file of raster tiles behind the maps of days; default: no base map'),
+  bodyLimitMiB: row(
+    'MOBILITY_BODY_LIMIT',
+    '64',
+    integer(1, 1024),
+    'largest request body in MiB, compressed and decompressed',
+  ),
+  mibPerDay: row(
+    'MOBILITY_MIB_PER_DAY',
+    '8192',
+    integer(0, 10_000_000),
+    'MiB that a worker receives of one caller a day; 0: no limit',
+  ),
+  waitingEntries: row(
+    'MOBILITY_WAITING_ENTRIES',
+    '2000000',
+    integer(0, 1_000_000_000),
+    'entries per user that may be pending or rejected; 0: no limit',
+  ),
+  trustedProxies: row(
+    'MOBILITY_TRUSTED_PROXIES',
+    '',
+    networkList,
+    'addresses or networks of proxies whose X-Forwarded-For names the caller, separated by commas',
+  ),
+  metrics: row('MOBILITY_METRICS', 'false', flag, 'answer GET /metrics with figures for Prometheus'),
+  readyDiskMiB: row(
+    'MOBILITY_READY_DISK',
+    '100',
+    integer(0, 1_000_000_000),
+    'MiB free on the disk of the store below which GET /readyz answers 503; 0: any',
+  ),
+  leaseSeconds: row(
+    'MOBILITY_LEASE_SECONDS',
+    '60',
+    integer(1, 86_400),
+    'seconds until the lease of a pipeline run that was killed expires',
+  ),
+};
+
+/** The settings of the program, checked and with defaults filled in. The table says what each means. */
+export type Config = { [Name in keyof typeof rows]: ReturnType<(typeof rows)[Name]['parse']> };
+
+/** The table of settings. */
+export const settings = Object.entries<Row<unknown>>(rows).map(([name, one]) => ({
+  name: name as keyof Config,
+  ...one,
+}));
 
 /**
  * The configuration in force: `flags` (texts as given on the command line, undefined: not given), else `env`, else
