@@ -1,4 +1,9 @@
 // The marks that a change of entries sets in the pipeline state.
+//
+//     an entry                                   before -> after     changed      documents
+//     new location                                    - -> 09:10     09:10-09:10
+//     location with another time                  09:30 -> 11:05     09:10-11:05
+//     the run has analysed it                                        null         true, until they are written
 import { affectsOf } from './keys.ts';
 import type { PipelineState } from './pipeline-state.ts';
 import type { TimeRange } from './time.ts';

@@ -1,4 +1,8 @@
-// Work under a lease: takes it before, renews it meanwhile, releases it afterwards.
+// Work under a lease: takes it before, renews it meanwhile, releases it afterwards. Each lease has a higher fence.
+//
+//     s           0       20      40            100             120
+//     process A   fence 1, renewed to 80, 100   (suspended)     writes: MOBILITY_LEASE_LOST
+//     process B   busy    busy    busy          fence 2, works
 import { randomUUID } from 'node:crypto';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';

@@ -1,4 +1,8 @@
-// Counts by name within the current minute, hour or day: what limits are held against.
+// Counts by name within the current minute, hour or day, for rate limits.
+//
+//     limit 3 a minute    08:00:10  08:00:40  08:00:50  08:00:55           08:01:00
+//     count before        0         1         2         3                  0, a new window
+//     call                passes    passes    passes    429, left(): 5 s   passes
 
 const mostRemembered = 20_000; // names; beyond them the oldest is forgotten
 

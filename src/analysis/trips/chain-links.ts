@@ -1,4 +1,8 @@
 // Segmented trips -> links of the chain: each joined to the place before it, or dropped where it is no trip.
+//
+//     segmented    08:10 home -> work 4 km    12:00 walk of 60 m       17:30 work -> home 4 km
+//     links        trip, starts at home       dropped 'too short'      trip, starts at work
+//     place        home -> work               work, 2 raw places       work -> home
 
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';

@@ -1,4 +1,10 @@
 // Entries of the timeseries in chunks: one user, key, UTC day of `write_ts` and span of data times each.
+//
+//     entries (write_ts, ts)         chunks of key background/location
+//     May 1 09:00, May 1 09:00       May 1: 09:00, 18:00
+//     May 1 18:00, May 1 17:59
+//     May 1 20:00, March 3 12:00     May 1: 20:00, since its data time lies in another span of 30 days
+//     May 2 07:00, May 2 07:00       May 2: 07:00
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';

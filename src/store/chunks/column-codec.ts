@@ -1,8 +1,11 @@
 // A list of similar JSON objects as columns: one text that compresses to half of what the list would.
 //
 // Objects with the same fields in the same order have one shape. A shape keeps the path of each field once and its
-// values as a column: `{"position":{"lat":1}}` has the path ["position","lat"]. Columns of numbers become whole
-// numbers, written as they are or as differences to the row before, whichever is shorter.
+// values as a column. Columns of numbers become whole numbers, written as they are or as differences to the row before,
+// whichever is shorter.
+//
+//     {"key":"a","at":{"lat":47.501}}   ->   paths    ["key"]      ["at","lat"]
+//     {"key":"a","at":{"lat":47.503}}        columns  {"all":"a"}  {"decimals":3,"steps":[47501,2]}
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isPlain, jsonText } from '../../model/json-text.ts';
 
