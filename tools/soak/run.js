@@ -74,6 +74,11 @@ const soaks = {
     of: 'stores with a flipped bit, an overwritten page or a lost end',
     run: (n) => tests({ MOBILITY_TEST_DAMAGES: String(n) }, 'test/faults/damaged-files.test.ts'),
   },
+  imports: {
+    usual: 10_000,
+    of: 'mutated files of every format that `import` reads, beside sound ones',
+    run: (n) => tests({ MOBILITY_TEST_IMPORTS: String(n) }, 'test/faults/mutated-imports.test.ts'),
+  },
   hour: {
     usual: 60,
     of: 'minutes of puts and reads with erase, backup, recovery, rebuild and migrate beside them',
