@@ -1,5 +1,6 @@
 // A day as a case that may be handed on: the entries that it follows from, moved to another place and to other weeks.
 // Only what the analysis reads passes, field by field.
+import { createHash } from 'node:crypto';
 import { eventFields, locationFields, motionFields } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
@@ -12,6 +13,7 @@ import { sourceOf } from '../model/sources.ts';
 import { addDays, type TimeRange, zoneNamed, zoneOffset } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { Truth } from './cases.ts';
+import { PackedEntries } from './packed-entries.ts';
 import { turnAbout } from './rotate.ts';
 
 const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)];
@@ -35,7 +37,7 @@ const words = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium
 /** What a bundle is made from. */
 export interface BundleSource {
   /** Entries of the day and around it. */
-  entries: readonly Entry[];
+  entries: Iterable<Entry>;
   day: string;
   /** The day's first and last instant. */
   range: TimeRange;
@@ -49,9 +51,12 @@ export interface BundleSource {
   reach?: number;
 }
 
-/** A case as `evaluate` reads it, with the diary as truth. `moved`: s by which its times differ, a secret. */
+/**
+ * A case as `evaluate` reads it, with the diary as truth. `moved`: s by which its times differ, a secret. Its entries
+ * are made when they are read, each time the same.
+ */
 export interface Bundle {
-  put: { platform: string; phone_to_server: Entry[] };
+  put: { platform: string; phone_to_server: Iterable<Entry> };
   truth: Truth & { local_days: string[]; time_zone: string };
   moved: number;
 }
@@ -61,17 +66,24 @@ export interface Bundle {
  * cannot be moved far enough.
  */
 export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }: BundleSource): Bundle {
-  const meant = entries.flatMap((entry) => meaning(entry) ?? []);
-  const turn = turnAway(
-    meant.flatMap(({ data }) => positionIn(data) ?? []),
-    random,
-    reach,
-  );
-  const zones = [...new Set([...meant.flatMap((entry) => zoneNamed(entry) ?? []), ...trips.map((t) => t.end_zone)])];
-  const weeks = weeksBack([range.from, range.to, ...meant.map((e) => e.metadata.write_ts)], zones, now, random);
+  const kept = new PackedEntries();
+  const hours = new Set([range.from, range.to].map(hourOf));
+  const [zoneNames, sourceNames] = [new Set<string>(), new Set<string>()];
+  for (const raw of entries) {
+    const entry = meaning(raw);
+    if (entry === null) continue;
+    kept.add(entry);
+    hours.add(hourOf(entry.metadata.write_ts));
+    sourceNames.add(sourceOf(entry));
+    const zone = zoneNamed(entry);
+    if (zone) zoneNames.add(zone);
+  }
+  const turn = turnAway(kept, random, reach);
+  const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
+  const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...new Set(meant.map(sourceOf))].sort(); // their order decides which of them counts
-  const phone_to_server = meant.map((entry) => {
+  const sources = [...sourceNames].sort(); // their order decides which of them counts
+  const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const [ts, at] = [Number(entry.data.ts), positionIn(entry.data)];
     const nearest = (trips.findLast(({ start_ts }) => start_ts <= ts) ?? trips[0])?.start_zone;
@@ -82,8 +94,14 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
       metadata: { ...metadata, ...(origin !== undefined && { origin: { program } }) },
       data: { ...entry.data, ts: ts + moved, ...(at !== null && turn(at)) },
     };
-  });
-  const platform = phone_to_server[0]?.metadata.platform ?? 'other';
+  };
+  const phone_to_server = {
+    *[Symbol.iterator]() {
+      for (const entry of kept) yield move(entry);
+    },
+  };
+  const [first] = phone_to_server;
+  const platform = first?.metadata.platform ?? 'other';
   const timesOf = <T extends TimesOf>({ start_ts, end_ts }: T) => ({
     start_ts: start_ts + moved,
     end_ts: end_ts + moved,
@@ -126,9 +144,15 @@ const apart = 100_000;
  * A random turn that brings all locations far away from all of them, and not near a pole. Each is blurred by 0.1 m, as
  * the grid of the true digits would tell the turn: equal ones stay equal, and others differ.
  */
-function turnAway(locations: readonly LatLon[], random: () => number, reach: number): (at: LatLon) => LatLon {
-  const from = locations[0] ?? { latitude: 0, longitude: 0 };
-  const radius = locations.reduce((most, at) => Math.max(most, distance(from, at)), 0);
+function turnAway(entries: Iterable<Entry>, random: () => number, reach: number): (at: LatLon) => LatLon {
+  let first: LatLon | null = null;
+  let radius = 0;
+  for (const { data } of entries) {
+    const at = positionIn(data);
+    first ??= at;
+    if (at !== null) radius = Math.max(radius, distance(first!, at));
+  }
+  const from = first ?? { latitude: 0, longitude: 0 };
   for (let i = 0; i < 1000; i += 1) {
     const north = reach * ((Math.asin(2 * random() - 1) * 180) / Math.PI - from.latitude); // degrees
     const turns = [
@@ -140,28 +164,25 @@ function turnAway(locations: readonly LatLon[], random: () => number, reach: num
     const to = turn(from);
     const isNearPole = Math.abs(to.latitude) > Math.max(55, Math.abs(from.latitude));
     if (distance(from, to) < 2 * radius + apart || isNearPole) continue;
-    const blurred = (degrees: number): number => Number((degrees + (random() - 0.5) * 1e-6).toFixed(9));
-    const turned = new Map<string, LatLon>();
+    const secret = `${random()} ${random()}`;
     return (at) => {
-      const name = `${at.latitude} ${at.longitude}`;
-      const known = turned.get(name);
-      if (known !== undefined) return known;
+      const digest = createHash('sha256').update(`${secret} ${at.latitude} ${at.longitude}`).digest();
+      const blurred = (degrees: number, place: number): number =>
+        Number((degrees + (digest.readUInt32BE(place) / 2 ** 32 - 0.5) * 1e-6).toFixed(9));
       const { latitude, longitude } = turn(at);
-      const there = { latitude: blurred(latitude), longitude: blurred(longitude) };
-      turned.set(name, there);
-      return there;
+      return { latitude: blurred(latitude, 0), longitude: blurred(longitude, 4) };
     };
   }
   throw new MobilityError('MOBILITY_USAGE', 'expected a day that fits on a part of the earth, found one all over it');
 }
 
 const week = 7 * 86_400;
+const hourOf = (ts: number): number => Math.floor(ts / 3600) * 3600;
 /** Weeks back at least and at most, and the second from which on times have the same digits after the point. */
 const [fewest, most, earliest] = [4, 520, 2 ** 30];
 
 /** Whole weeks back, so that weekdays stay, to where the clocks of all zones go as they go at these times. */
-function weeksBack(times: readonly number[], zones: readonly string[], now: number, random: () => number): number {
-  const hours = [...new Set(times.map((ts) => Math.floor(ts / 3600) * 3600))];
+function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>
     zones.every((zone) => hours.every((ts) => zoneOffset(zone, ts) === zoneOffset(zone, ts - back * week)));

@@ -17,6 +17,7 @@ import { openStore } from '../store/open.ts';
 import { everyEntry, everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type Bundle, type BundleSource, bundleKeys, bundleOf, differencesOf, type TripDifference } from './bundle.ts';
+import { PackedEntries } from './packed-entries.ts';
 
 /** Trips on either side of the day whose entries a case has: more if fewer do not give the same trips. */
 const margins = [1, 2, 4, 8, 16];
@@ -63,6 +64,9 @@ export async function findCase(
   return best!;
 }
 
+/** Entries of a put of a case. */
+const batchSize = 1000;
+
 const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 
 /** The trips that touch a time, in order, as the analysis left them. */
@@ -75,7 +79,7 @@ export async function readTripsWithin(store: Store, userId: string, { from, to }
 }
 
 /** The entries of a day and of so many trips before and after it. */
-async function entriesAround(store: Store, userId: string, range: TimeRange, margin: number): Promise<Entry[]> {
+async function entriesAround(store: Store, userId: string, range: TimeRange, margin: number): Promise<PackedEntries> {
   let [from, to] = [range.from, range.to];
   for (let i = 0; i < margin; i += 1) {
     from = (await store.trips.previous(userId, from))?.chain_ts ?? -Number.MAX_VALUE;
@@ -84,10 +88,10 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
   }
   const { locations_from, set_aside } = await store.pipeline.get(userId);
   const query = { keys: bundleKeys, time: 'ts', from: from - lookAround, to: to + lookAround, limit: 5000 } as const;
-  const entries: Entry[] = [];
+  const entries = new PackedEntries();
   for await (const entry of everyEntry(withoutExcluded(store.timeseries, set_aside), userId, query))
     if (entry.metadata.key !== keys.location || locations_from !== keys.filteredLocation || !isPhone(sourceOf(entry)))
-      entries.push(entry);
+      entries.add(entry);
   return entries;
 }
 
@@ -97,7 +101,12 @@ async function tripsOf({ put, truth }: Bundle, now: () => number): Promise<Trip[
   const store = await openStore(`sqlite:${folder}`);
   try {
     const { user } = await store.users.register('case', { now: now() });
-    await putBatch(user.uuid, put.phone_to_server, { store, now });
+    const batch: Entry[] = [];
+    for (const entry of put.phone_to_server) {
+      batch.push(entry);
+      if (batch.length === batchSize) await putBatch(user.uuid, batch.splice(0), { store, now });
+    }
+    await putBatch(user.uuid, batch, { store, now });
     await runPipeline(store, user.uuid, { log: silentLog, now });
     return await readTripsWithin(store, user.uuid, { from: truth.range.start_ts, to: truth.range.end_ts });
   } finally {

@@ -86,7 +86,9 @@ it('nothing of the person passes: far away, other dates, known fields and words 
       const random = (): number => chance.between(0, 1);
       const range = dayRange(day, zone);
       const source = { entries: [...spoilt, label], day, range, trips: [], now: range.to, random };
-      const { put, truth, moved } = bundleOf(source);
+      const { put: made, truth, moved } = bundleOf(source);
+      const put = { ...made, phone_to_server: [...made.phone_to_server] };
+      expect([...made.phone_to_server]).toEqual(put.phone_to_server);
       const where = (entries: readonly Entry[]): LatLon[] =>
         entries.flatMap(({ data }) => (data.latitude === undefined ? [] : [data as unknown as LatLon]));
       const [before, after] = [where(true_), where(put.phone_to_server)];
@@ -116,7 +118,7 @@ it('equal locations stay equal and others differ, however near; a small reach le
       const chance = seededRandom('reach', seed);
       const random = (): number => chance.between(0, 1);
       const source = { entries, day, range: dayRange(day, zone), trips: [], now: 1_720_000_000, random, reach: 0.1 };
-      const [a, b, near, east] = bundleOf(source).put.phone_to_server.map(
+      const [a, b, near, east] = [...bundleOf(source).put.phone_to_server].map(
         ({ data: { latitude, longitude } }) => ({ latitude, longitude }) as LatLon,
       );
       expect(b).toEqual(a);
@@ -151,5 +153,6 @@ it('a case lies farther away than 100 km and twice the size of the day', () => {
   });
   const range = dayRange(day, zone);
   const { put } = bundleOf({ entries, day, range, trips: [], now: 1_720_000_000, random, reach: 0 });
-  expect(distance(home, put.phone_to_server[0]!.data as unknown as LatLon)).toBeGreaterThan(1_000_000);
+  const [first] = put.phone_to_server;
+  expect(distance(home, first!.data as unknown as LatLon)).toBeGreaterThan(1_000_000);
 });

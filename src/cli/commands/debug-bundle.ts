@@ -59,8 +59,7 @@ async function write(context: CommandContext, { user: name, day: asked, out, ver
     { day, range, trips },
     { now, signal: context.interruptible() },
   );
-  const files = await writeCase(out, bundle);
-  const entries = bundle.put.phone_to_server.length;
+  const { files, entries } = await writeCase(out, bundle);
   const rows = differences.map(({ most_s, metres, isAlike }, i) => {
     const near = isAlike ? 'same' : 'differs';
     const { start_ts, start_zone, sections, distance } = trips[i] ?? trips[0]!;
@@ -76,14 +75,24 @@ async function write(context: CommandContext, { user: name, day: asked, out, ver
   return other === 0 ? {} : { exitCode: 3 };
 }
 
-/** Writes the two files of a case, under a random name. */
-async function writeCase(out: string, { put, truth }: Bundle): Promise<string[]> {
+/** Writes the two files of a case, under a random name; also returns the number of its entries. */
+async function writeCase(out: string, { put, truth }: Bundle): Promise<{ files: string[]; entries: number }> {
   makeFolder(out);
   const name = join(out, `case-${randomBytes(4).toString('hex')}`);
   const [entries, truthFile] = [`${name}.put.json.gz`, `${name}.truth.json`];
+  let count = 0;
   await allOrNone(async ({ write: file }) => {
-    await file(entries, (writer) => writer.write(gzipSync(JSON.stringify(put))));
+    await file(entries, async (writer) => {
+      const pieces = [`{"platform":${JSON.stringify(put.platform)},"phone_to_server":[`];
+      for (const entry of put.phone_to_server) {
+        pieces.push(count === 0 ? '' : ',', JSON.stringify(entry));
+        count += 1;
+        // Packed pieces one after the other are a packed file.
+        if (count % 1000 === 0) await writer.write(gzipSync(pieces.splice(0).join('')));
+      }
+      await writer.write(gzipSync(`${pieces.join('')}]}`));
+    });
     await file(truthFile, (writer) => writer.write(`${JSON.stringify(truth, null, 2)}\n`));
   });
-  return [entries, truthFile];
+  return { files: [entries, truthFile], entries: count };
 }

@@ -1,0 +1,23 @@
+// Entries as JSON outside of the heap: a day with a location each second has 60,000, which are read several times.
+import type { Entry } from '../model/entry.ts';
+
+/** Entries that are parsed again when they are read. */
+const together = 1000;
+
+/** A list of entries in buffers, each of which costs its JSON. */
+export class PackedEntries implements Iterable<Entry> {
+  readonly #packed: Buffer[] = [];
+  #open: Entry[] = [];
+
+  add(entry: Entry): void {
+    this.#open.push(entry);
+    if (this.#open.length < together) return;
+    this.#packed.push(Buffer.from(JSON.stringify(this.#open)));
+    this.#open = [];
+  }
+
+  *[Symbol.iterator](): Generator<Entry> {
+    for (const part of this.#packed) yield* JSON.parse(part.toString()) as Entry[];
+    yield* this.#open;
+  }
+}
