@@ -7,23 +7,26 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 /** What a chunk is found by, and the checksum of its content. */
 export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
 
-/** Characters of JSON that are kept, some five times as many bytes of memory. */
+/** Characters of JSON that a process keeps of all its stores, some five times as many bytes of memory. */
 const mostCharacters = 2 ** 21;
 
 const keptFor = 30_000; // ms since the last use: another process may have erased the person
 
-/** The entries of chunks by their checksum, those used last. */
+const kept = new Map<string, StoredEntries>();
+const used = new Map<string, number>();
+let size = 0;
+let caches = 0;
+
+/** The entries of chunks of a store by their checksum, those used last. */
 export class ChunkCache {
-  private readonly kept = new Map<string, StoredEntries>();
-  private readonly used = new Map<string, number>();
-  private size = 0;
+  private readonly id = caches++;
   private sweep: NodeJS.Timeout | undefined;
 
   /** The entries of chunks, in their order. Chunks that are not kept are read in one call. */
   async open(rows: Rows, heads: readonly ChunkHead[]): Promise<StoredEntries[]> {
     // Taken before others are kept, which may push them out.
-    const kept = heads.map((head) => this.kept.get(nameOf(head)));
-    const missing = heads.filter((_, i) => kept[i] === undefined);
+    const found = heads.map((head) => kept.get(this.nameOf(head)));
+    const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
       const where = { user: missing[0]!.user, first: { in: [...new Set(missing.map(({ first }) => first))] } };
@@ -34,7 +37,7 @@ export class ChunkCache {
         );
     }
     return heads.map((head, i) => {
-      const entries = kept[i] ?? read.get(`${head.first} ${head.key}`)!;
+      const entries = found[i] ?? read.get(`${head.first} ${head.key}`)!;
       this.keep(head, entries);
       return entries;
     });
@@ -42,33 +45,35 @@ export class ChunkCache {
 
   /** Keeps the entries of a chunk that is stored. */
   keep(head: ChunkHead, entries: StoredEntries): void {
-    const name = nameOf(head);
-    this.drop(name);
-    this.kept.set(name, entries);
-    this.used.set(name, Date.now());
+    const name = this.nameOf(head);
+    drop(name);
+    kept.set(name, entries);
+    used.set(name, Date.now());
     this.sweep ??= setTimeout(() => this.dropUnused(), keptFor).unref();
-    this.size += entries.size;
-    for (const oldest of this.kept.keys()) {
-      if (this.size <= mostCharacters) break;
-      this.drop(oldest);
+    size += entries.size;
+    for (const oldest of kept.keys()) {
+      if (size <= mostCharacters) break;
+      drop(oldest);
     }
   }
 
   /** Forgets everything about a user. */
   forget(user: string): void {
-    for (const name of this.kept.keys()) if (name.startsWith(`${user} `)) this.drop(name);
-  }
-
-  private drop(name: string): void {
-    this.size -= this.kept.get(name)?.size ?? 0;
-    this.kept.delete(name);
-    this.used.delete(name);
+    for (const name of kept.keys()) if (name.startsWith(`${this.id} ${user} `)) drop(name);
   }
 
   private dropUnused(): void {
-    for (const [name, at] of this.used) if (Date.now() - at >= keptFor) this.drop(name);
-    this.sweep = this.used.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
+    for (const [name, at] of used) if (Date.now() - at >= keptFor) drop(name);
+    this.sweep = used.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
+  }
+
+  private nameOf({ user, first, key, sum }: ChunkHead): string {
+    return `${this.id} ${user} ${first} ${key} ${sum}`;
   }
 }
 
-const nameOf = ({ user, first, key, sum }: ChunkHead): string => `${user} ${first} ${key} ${sum}`;
+function drop(name: string): void {
+  size -= kept.get(name)?.size ?? 0;
+  kept.delete(name);
+  used.delete(name);
+}

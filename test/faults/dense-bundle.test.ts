@@ -1,0 +1,43 @@
+// A day with a location each second becomes a case in a heap in which the pipeline runs too.
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { inFolder } from './kit.ts';
+import { run } from './program.ts';
+
+const from = Date.UTC(2026, 9, 5, 6) / 1000;
+
+/** 16 hours with a location each second, a ride in each second hour. */
+function* lines(): Generator<string> {
+  const metadata = { type: 'sensor-data', platform: 'android', time_zone: 'Europe/Lisbon' };
+  let [latitude, longitude] = [38.57, -7.9];
+  for (let i = 0; i < 57_600; i += 1) {
+    const ts = from + i;
+    const isMoving = i % 7200 < 1800;
+    if (isMoving) [latitude, longitude] = [latitude + 4e-5 * Math.cos(i / 900), longitude + 4e-5 * Math.sin(i / 900)];
+    const data = { ts, latitude, longitude, accuracy: 8, sensed_speed: isMoving ? 5 : 0 };
+    yield JSON.stringify({ metadata: { ...metadata, key: 'background/location', write_ts: ts + 0.3 }, data });
+    if (i % 30 > 0) continue;
+    const reading = { ts, type: isMoving ? 1 : 3, confidence: 90 };
+    yield JSON.stringify({
+      metadata: { ...metadata, key: 'background/motion_activity', write_ts: ts + 0.5 },
+      data: reading,
+    });
+  }
+}
+
+it('writes the case of a day with 57,600 locations in a heap of 48 MiB', () =>
+  inFolder(async (folder) => {
+    const file = join(folder, 'dense.jsonl');
+    await writeFile(file, [...lines()].join('\n'));
+    const env = { MOBILITY_STORE: join(folder, 'store'), MOBILITY_LOG_DIR: join(folder, 'logs') };
+    await run(['import', file, '--user', 'ada', '--create'], { env });
+    await run(['pipeline', '--all'], { env });
+    const out = join(folder, 'case');
+    const end = await run(['debug-bundle', '--user', 'ada', '--day', '2026-10-05', '--out', out], {
+      env: { ...env, NODE_OPTIONS: '--max-old-space-size=48' },
+    });
+    expect([end.signal, end.code], end.stderr).toEqual([null, 0]);
+    expect(end.stderr).toContain('59,520 entries');
+    expect(await readdir(out)).toHaveLength(2);
+  }));
