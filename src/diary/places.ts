@@ -9,7 +9,7 @@
 import { daysWithTime } from '../model/clock-times.ts';
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
-import { median } from '../model/geo/speed.ts';
+import { median } from '../model/geo/quantile.ts';
 import { idOf } from '../model/ids.ts';
 import type { Position } from '../model/trip.ts';
 import { atOnce, inSlices } from '../util/slices.ts';

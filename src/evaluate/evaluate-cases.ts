@@ -21,23 +21,19 @@ export interface ScoredCase {
 export function tripsFound({ locations, motions, events }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
   const { records } = analyse(input, segmenterWith(models));
-  return records.flatMap(({ trip }) =>
-    trip === null
-      ? []
-      : [
-          {
-            start: trip.start_ts,
-            end: trip.end_ts,
-            distance: trip.distance,
-            sections: trip.sections.map((s) => ({
-              start: s.start_ts,
-              end: s.end_ts,
-              mode: modeClass(s.sensed_mode),
-              confidence: s.mode_confidence ?? 0,
-            })),
-          },
-        ],
-  );
+  return records
+    .flatMap(({ trip }) => trip ?? [])
+    .map(({ start_ts, end_ts, distance, sections }) => ({
+      start: start_ts,
+      end: end_ts,
+      distance,
+      sections: sections.map((one) => ({
+        start: one.start_ts,
+        end: one.end_ts,
+        mode: modeClass(one.sensed_mode),
+        confidence: one.mode_confidence ?? 0,
+      })),
+    }));
 }
 
 /** Scores the cases of a folder, one after the other. `only`: cases whose name contains one of the texts. */

@@ -6,6 +6,7 @@ import { type ModeClass, modeClass } from '../model/modes.ts';
 import { maxTime } from '../model/time.ts';
 import type { Section } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
+import { type Interval, overlap } from './intervals.ts';
 
 /** What came of the labels of one mode, or of all. */
 export interface LabelScore {
@@ -71,11 +72,9 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
 /** m by mode of the diary, and the sum of m times probability. */
 type Ways = Map<ModeClass, { metres: number; said: number }>;
 
-interface Label {
+interface Label extends Interval {
   text: string;
   mode: ModeClass;
-  start: number;
-  end: number;
   ways: Ways;
 }
 
@@ -88,7 +87,7 @@ async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   const labels: Label[] = [];
   for (const { entry, start, end } of newestFirst) {
     if (start === null || end === null) continue;
-    const isReplaced = labels.some((later) => shared(later, { start, end }) > 0.5 * (end - start));
+    const isReplaced = labels.some((later) => overlap(later, { start, end }) > 0.5 * (end - start));
     const text = String(entry.data.label ?? '');
     if (!isReplaced) labels.push({ text, mode: labelClass(text), start, end, ways: new Map() });
   }
@@ -98,12 +97,9 @@ async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   return labels;
 }
 
-const shared = (a: { start: number; end: number }, b: { start: number; end: number }): number =>
-  Math.min(a.end, b.end) - Math.max(a.start, b.start);
-
 function addWay(label: Label, { start_ts: start, end_ts: end, sensed_mode, distance, mode_confidence }: Section): void {
-  const seconds = shared(label, { start, end });
-  if (seconds <= 0) return;
+  const seconds = overlap(label, { start, end });
+  if (seconds === 0) return;
   const mode = compareClass(modeClass(sensed_mode));
   const { metres, said } = label.ways.get(mode) ?? { metres: 0, said: 0 };
   const way = (distance * seconds) / (end - start);

@@ -1,5 +1,6 @@
 // Scores of found trips against the ground truth, as defined in docs/quality.md.
 
+import { quantile } from '../model/geo/quantile.ts';
 import { type ModeClass, modeClass } from '../model/modes.ts';
 import type { Truth } from './cases.ts';
 import { clipped, coveredBy, coverOf, type Interval, lengthOf, overlap, sharedPart } from './intervals.ts';
@@ -255,14 +256,11 @@ export function summarise(scores: readonly CaseScore[]): Summary {
     return [(2 * seconds(one, one)) / (support + seconds(one, one) + falsely)];
   });
   const share = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
+  const figure = (values: number[], q: number): number | null => (values.length === 0 ? null : quantile(values, q));
   const errors = (of: (score: CaseScore) => number[]): [number | null, number | null] => [
-    quantile(all(of), 0.5),
-    quantile(all(of), 0.9),
+    figure(all(of), 0.5),
+    figure(all(of), 0.9),
   ];
-  const distance = quantile(
-    all((s) => s.distanceErrors),
-    0.5,
-  );
   return {
     cases: scores.length,
     trips: matched + missed,
@@ -281,15 +279,9 @@ export function summarise(scores: readonly CaseScore[]): Summary {
       total((s) => s.falseSeconds),
       total((s) => s.stillSeconds) / 3600,
     ),
-    distance: distance === null ? null : distance * 100,
+    distance: figure(
+      all((s) => s.distanceErrors.map((error) => error * 100)),
+      0.5,
+    ),
   };
-}
-
-/** Quantile with linear interpolation. */
-function quantile(values: readonly number[], q: number): number | null {
-  if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (sorted.length - 1) * q;
-  const low = Math.floor(at);
-  return sorted[low]! + (sorted[Math.min(low + 1, sorted.length - 1)]! - sorted[low]!) * (at - low);
 }

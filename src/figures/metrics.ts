@@ -1,4 +1,5 @@
 // Metric names and their formulas: sections of one period -> one value per mode.
+import { quantile } from '../model/geo/quantile.ts';
 import type { Trip } from '../model/trip.ts';
 
 /** What the metrics need to know of one section. */
@@ -34,13 +35,7 @@ type Formula = (sections: readonly SectionFigures[]) => number | null;
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const mean = (values: readonly number[]): number | null => (values.length === 0 ? null : sum(values) / values.length);
 
-/** Median; of an even number of values the mean of the middle two; null of none. */
-function median(values: readonly number[]): number | null {
-  if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
+const median = (values: readonly number[]): number | null => (values.length === 0 ? null : quantile(values, 0.5));
 
 /** null means that the value is undefined: the mode is left out. */
 const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([

@@ -1,7 +1,7 @@
 // The report of one calendar month over a study: the figures of every person, and the part that can be published.
 import { noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
-import { addDays } from '../model/time.ts';
+import { addDays, daysOfMonth } from '../model/time.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
@@ -20,7 +20,7 @@ export const daysToSettle = 7;
 
 /** Whether a month may be reported: while it fills, two reports would differ by the people who travelled in between. */
 export const isSettled = (month: string, today: string): boolean =>
-  addDays(`${addDays(`${month}-01`, 31).slice(0, 7)}-01`, daysToSettle) <= today;
+  addDays(daysOfMonth(month).to, daysToSettle) < today;
 
 /** What each person comes to in a month, in the cells of one dimension and as a whole. */
 export interface MonthFigures {
@@ -38,8 +38,7 @@ export async function readMonth(store: Store, month: string, by: Dimension, stud
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
   const observed = new Map<string, number>();
-  const from = `${month}-01`;
-  const to = addDays(`${addDays(from, 31).slice(0, 7)}-01`, -1);
+  const { from, to } = daysOfMonth(month);
   const slices = startSlices();
   for await (const user of everyUser(store)) {
     if (study !== undefined && user.study !== study) continue;

@@ -200,6 +200,15 @@ export function addDays(day: string, count: number): string {
   return dayText(civilFromDays(checkedDay(daysOf(day) + count)));
 }
 
+/** The month, `YYYY-MM`, before (-1) or after (31) another one. */
+export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
+
+/** The first and the last day of a month. */
+export const daysOfMonth = (month: string): { from: string; to: string } => ({
+  from: `${month}-01`,
+  to: addDays(`${monthBeside(month, 31)}-01`, -1),
+});
+
 // ---------------------------------------------------------------- instants
 
 /** An instant on the clocks of a zone. */

@@ -40,10 +40,9 @@ export class ErrorGroups {
     const figures = await figuresWithErrors(store, uuid, filter);
     if (figures === null) return;
     const { key, reason, platform } = filter;
-    const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }) };
     const version = appVersionOf(figures);
     const own = new Set<ErrorGroup>();
-    for await (const row of everyError(store, uuid, which)) {
+    for await (const row of everyError(store, uuid, { key, reason })) {
       if (platform === undefined || platformOf(row) === platform) own.add(addRow(this.#groups, row, version));
     }
     for (const group of own) group.people += 1;

@@ -85,7 +85,7 @@ async function takeRound(
   report: RecoverReport,
 ): Promise<number> {
   const { key, reason } = options;
-  const which = { ...(key !== undefined && { key }), ...(reason !== undefined && { reason }), limit: pageSize };
+  const which = { key, reason, limit: pageSize };
   let recovered = 0;
   for await (const page of errorPages(store, userId, which)) {
     const rows = page.filter((row) => isOf(row, options.platform));

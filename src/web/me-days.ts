@@ -6,7 +6,7 @@ import { labelEntries, labelWord } from '../diary/labels/label-entries.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import type { DayStore } from '../diary/read-days.ts';
 import { writeTime } from '../intake/write-time.ts';
-import { addDays, localDateTime, localDay, startOfDay } from '../model/time.ts';
+import { addDays, daysOfMonth, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import { correctionList, flagAnswers, placeNameForm, tripCorrections, undoButton } from './me-corrections.ts';
@@ -18,7 +18,6 @@ import {
   dayRow,
   dayRows,
   dayTitle,
-  monthBeside,
   monthSteps,
   type NeighbourLink,
   stepHeading,
@@ -160,9 +159,8 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
   const { today, first, last } = await readKnownDays(store, user.uuid, now);
   const month = params.month ?? last.slice(0, 7);
-  const from = `${month}-01`;
+  const { from, to: end } = daysOfMonth(month);
   if (!isShownDay(from)) return faultPage(404, t);
-  const end = addDays(`${monthBeside(month, 31)}-01`, -1);
   const rows: DayRow[] = [];
   for await (const day of shownDays(store, user, { from, to: end < today ? end : today }, { t, now, isOwn: true }))
     rows.push(dayRow(day, dayPath(day.observed.day), t));

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { median } from '../../src/model/geo/speed.ts';
+import { median } from '../../src/model/geo/quantile.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 
 type Row = Record<string, string>;

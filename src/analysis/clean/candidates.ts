@@ -9,7 +9,7 @@
 // iPhones ("distance") send when the user has moved, so 10 minutes without a location are a dwell. A group may turn out
 // to be one journey with a wait, or several journeys: `findJourneys` decides, when the modes are known.
 import { distance } from '../../model/geo/distance.ts';
-import { median } from '../../model/geo/speed.ts';
+import { median } from '../../model/geo/quantile.ts';
 import type { Resume } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { lookAround } from '../segmenter.ts';

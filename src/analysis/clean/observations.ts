@@ -1,6 +1,6 @@
 // Observations: converted entries -> usable locations, motion readings and events, in order and without repeats.
 import type { Entry } from '../../model/entry.ts';
-import type { Fix } from '../../model/geo/speed.ts';
+import type { LatLon } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
 import { isTimeZone, maxTime } from '../../model/time.ts';
 import { isMoving, readingState } from '../motion-states.ts';
@@ -10,7 +10,9 @@ import { firstAtOrAfter, someWithin } from '../sorted-times.ts';
 export type Sampling = 'time' | 'distance';
 
 /** A usable location of the phone. */
-export interface Location extends Fix {
+export interface Location extends LatLon {
+  /** s since the epoch */
+  ts: number;
   /** m above sea level; null if the phone did not give it */
   altitude: number | null;
   /** m, radius at 68 % */

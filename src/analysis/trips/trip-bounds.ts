@@ -8,7 +8,7 @@
 // The states move a bound by up to 240 s. A late geofence exit (Android) or readings of walking (iPhone) set an earlier
 // start. The stay before the trip and the next trip limit both.
 import { distance } from '../../model/geo/distance.ts';
-import { median } from '../../model/geo/speed.ts';
+import { median } from '../../model/geo/quantile.ts';
 import { transitions } from '../../model/payloads.ts';
 import type { Untracked } from '../../model/trip.ts';
 import { type Candidate, candidateLimits } from '../clean/candidates.ts';

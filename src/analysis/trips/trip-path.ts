@@ -4,7 +4,7 @@
 //    #  - - - - o----o--------o---------o-------o      lead: straight line * 1.25 if it took more than 60 s
 //    |    |    |    |    |    |    |    |    |  |      vertices at the start, every 30 s, and at the end
 import { between, distance } from '../../model/geo/distance.ts';
-import { median } from '../../model/geo/speed.ts';
+import { median } from '../../model/geo/quantile.ts';
 import type { Position } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import { type Track, trackLimits } from '../clean/track.ts';

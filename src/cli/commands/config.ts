@@ -1,17 +1,9 @@
 // `mobility config`: the settings in force and where each comes from.
 import { Command } from '@commander-js/extra-typings';
-import { type Config, settings } from '../../config.ts';
+import { settings } from '../../config.ts';
 import { withoutCredentials } from '../../model/address.ts';
 import type { CommandContext } from '../context.ts';
 import { table } from '../output.ts';
-
-interface SettingInForce {
-  name: keyof Config;
-  variable: string;
-  value: string | number | boolean;
-  source: 'flag' | 'variable' | 'default';
-  meaning: string;
-}
 
 /** Shows every setting; credentials in the store's address are left out. */
 export function command(context: CommandContext) {
@@ -27,7 +19,7 @@ export function command(context: CommandContext) {
     );
 }
 
-function settingsInForce(context: CommandContext): SettingInForce[] {
+function settingsInForce(context: CommandContext) {
   const config = context.config();
   return settings.map(({ name, variable, meaning }) => {
     const fromFlag = context.flags[name] !== undefined;
@@ -43,7 +35,7 @@ function unknownVariables(env: CommandContext['env']): string[] {
   return Object.keys(env).filter((name) => name.startsWith('MOBILITY_') && !known.has(name));
 }
 
-function settingsText(inForce: readonly SettingInForce[]): string {
+function settingsText(inForce: ReturnType<typeof settingsInForce>): string {
   const rows = inForce.map(({ variable, value, source }) => [variable, String(value), source]);
   return table([['VARIABLE', 'VALUE', 'FROM'], ...rows]);
 }

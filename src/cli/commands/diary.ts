@@ -7,7 +7,7 @@ import { type Day, dayFigures, readDays } from '../../diary/read-days.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
 import { toFlatGeoJson } from '../../export/trips-geojson.ts';
 import { usageError } from '../../model/mobility-error.ts';
-import { addDays, localDateTime, startOfDay } from '../../model/time.ts';
+import { addDays, daysOfMonth, localDateTime, startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { type DayRange, explainEmptyDay, findLastDay } from '../../upkeep/last-day.ts';
@@ -114,10 +114,7 @@ async function writeGeoJson(context: CommandContext, user: UserRecord, days: Day
 
 /** The week or the month around a day. */
 function around(day: string, { month }: Options): DayRange {
-  if (month) {
-    const from = `${day.slice(0, 8)}01`;
-    return { from, to: addDays(`${addDays(from, 31).slice(0, 8)}01`, -1) };
-  }
+  if (month) return daysOfMonth(day.slice(0, 7));
   const { weekday } = localDateTime(startOfDay(day, 'UTC'), 'UTC');
   return { from: addDays(day, -weekday), to: addDays(day, 6 - weekday) };
 }

@@ -69,12 +69,8 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
 
 /** The users that the flags choose; without such flags all users. */
 function usersOf(context: CommandContext, { user, study, subgroup, all }: Options): AsyncGenerator<UserRecord> {
-  const whom: Whom = {
-    ...(user && { user }),
-    ...(study !== undefined && { study }),
-    ...(subgroup !== undefined && { subgroup }),
-  };
-  return usersMeant(context, all || Object.keys(whom).length === 0 ? { all: true } : whom);
+  const isAll = all ?? (user === undefined && study === undefined && subgroup === undefined);
+  return usersMeant(context, isAll ? { all: true } : { user, study, subgroup });
 }
 
 function groupText(group: ErrorGroup, { zone }: CommandContext): string {

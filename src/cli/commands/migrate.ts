@@ -46,11 +46,8 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const progress = context.output.progress('comparing');
   let users = 0;
   const report = await copyBetween(from, to, {
+    ...options,
     now: context.now,
-    ...(options.dryRun && { dryRun: true }),
-    ...(options.overwrite && { overwrite: true }),
-    ...(options.merge && { merge: true }),
-    ...(options.eraseMissing && { eraseMissing: true }),
     signal: context.interruptible(),
     onWarning: context.output.note,
     onUser: () => {

@@ -50,13 +50,7 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
   if (removeBefore !== undefined) return remove(context, given, { ...options, removeBefore });
   const whom: Whom = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
-  const recovery = {
-    ...(await pipelineOptions(context)),
-    ...(key && { key }),
-    ...(reason && { reason }),
-    ...(platform && { platform }),
-    ...(dryRun && { dryRun }),
-  };
+  const recovery = { ...(await pipelineOptions(context)), key, reason, platform, dryRun };
   const inWork = giveBackWhenStopped(context, store, recovery.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
@@ -65,20 +59,16 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
     if (context.signal.aborted) break;
     inWork(uuid);
     progress.update(`${user_email}: recovering`);
-    const empty = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
-    const report = await recoverErrors(store, uuid, recovery).catch((error) => ({
-      ...empty,
-      failure: errorText(error),
-    }));
-    reports.push({ user_email, ...report });
+    const none = { user_id: uuid, tried: 0, recovered: 0, rounds: 0, remaining: [] };
+    const failed = (error: unknown) => ({ ...none, failure: errorText(error) });
+    reports.push({ user_email, ...(await recoverErrors(store, uuid, recovery).catch(failed)) });
   }
   await context.output.result({ users: reports }, () =>
     reports.length === 0 ? noErrorsText(options) : reportsText(reports, dryRun === true),
   );
   if (!dryRun && reports.some(({ recovered }) => recovered > 0)) context.output.note('next: mobility pipeline --all');
   const left = reports.some((report) => report.failure !== undefined || report.remaining.length > 0);
-  if (left && dryRun !== true) return { exitCode: 3 };
-  return {};
+  return left && !dryRun ? { exitCode: 3 } : {};
 }
 
 async function remove(
@@ -89,11 +79,7 @@ async function remove(
   const { key, reason, platform, dryRun, removeBefore } = options;
   const store = await context.store();
   const before = startOfDay(dayIn(removeBefore, context.now(), 'UTC'), 'UTC');
-  const which = {
-    ...{ before, ...(key && { key }), ...(reason && { reason }) },
-    ...(platform && { platform }),
-    ...(dryRun && { dryRun }),
-  };
+  const which = { before, key, reason, platform, dryRun };
   const reports: { user_email: string; user_id: string; removed: number }[] = [];
   for await (const { uuid, user_email } of usersMeant(context, whom)) {
     if ((await figuresWithErrors(store, uuid, options)) === null) continue;

@@ -4,7 +4,7 @@ import { stringify } from 'csv-stringify/sync';
 import { type DisclosedCell, usualLeast } from '../../figures/disclose.ts';
 import { daysToSettle, isSettled, type MonthReport, monthReport, readMonth } from '../../figures/month-report.ts';
 import { usageError } from '../../model/mobility-error.ts';
-import { isDay, localDay } from '../../model/time.ts';
+import { isDay, localDay, monthBeside } from '../../model/time.ts';
 import { reportPage } from '../../web/pages/report-page.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -57,7 +57,7 @@ async function report(context: CommandContext, { from, to = from, by, least, csv
     );
   const store = await context.store();
   const months: MonthReport[] = [];
-  for (let month = from; month <= to; month = nextMonth(month))
+  for (let month = from; month <= to; month = monthBeside(month, 31))
     months.push(await monthReport(await readMonth(store, month, by), least));
   const file = csv ?? html;
   if (file === undefined) {
@@ -66,13 +66,6 @@ async function report(context: CommandContext, { from, to = from, by, least, csv
   }
   const text = csv === undefined ? reportPage(months, least) : csvText(months);
   await writeResult(context.output, file, text, counted(months.length, 'month'));
-}
-
-function nextMonth(month: string): string {
-  const [year, number] = month.split('-').map(Number) as [number, number];
-  return number === 12
-    ? `${String(year + 1).padStart(4, '0')}-01`
-    : `${month.slice(0, 5)}${String(number + 1).padStart(2, '0')}`;
 }
 
 const rowsOf = ({ all, cells, rest }: MonthReport): DisclosedCell[] => [

@@ -217,7 +217,7 @@ async function removeIdle(context: CommandContext, study: string, from: number |
   const { studies } = await context.store();
   const removed: UserRecord[] = [];
   for (;;) {
-    const some = await studies.removeIdle(study, { ...(from !== undefined && { from }), limit: removedAtOnce });
+    const some = await studies.removeIdle(study, { from, limit: removedAtOnce });
     if (some.length === 0) break;
     removed.push(...some);
   }

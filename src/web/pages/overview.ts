@@ -1,6 +1,6 @@
 // Days beside each other: the heading that leads to the ones before and after, a week as a strip, and rows of days.
 import type { ObservedDay } from '../../diary/observed-time.ts';
-import { addDays, localDateTime, startOfDay } from '../../model/time.ts';
+import { addDays, localDateTime, monthBeside, startOfDay } from '../../model/time.ts';
 import { dayBar } from './day-bar.ts';
 import { dayItems, recordedShare, type ShownDay, settledUntil } from './day-items.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
@@ -11,9 +11,6 @@ export interface NeighbourLink {
   href: string;
   words: string;
 }
-
-/** The month before (-1) or after (31) another one. */
-export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
 /** Links to the months before and after, within `first` and `last`. */
 export function monthSteps(

@@ -1,20 +1,7 @@
-// Speeds and order statistics.
+// Order statistics.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { median, quantile, speedBetween, speedsAlong } from '../../../src/model/geo/speed.ts';
-import { at } from '../../support/phone.ts';
-
-describe('speed', () => {
-  it('is metres per second since the fix before, 0 at the first', () => {
-    const speeds = speedsAlong([at(0, 0), at(30, 60), at(40, 60), at(50, 160)]);
-    expect(speeds.map((s) => Number(s.toFixed(3)))).toEqual([0, 2, 0, 10]);
-  });
-
-  it('is 0 where no time passed or time ran backwards', () => {
-    expect(speedBetween(at(0, 0), at(0, 500))).toBe(0);
-    expect(speedBetween(at(10, 0), at(0, 500))).toBe(0);
-  });
-});
+import { median, quantile } from '../../../src/model/geo/quantile.ts';
 
 describe('quantile', () => {
   it('interpolates between the two nearest values', () => {
