@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import { startSlices } from '../util/slices.ts';
 import { type Column, type Kind, type Row, tables } from './columns.ts';
 import { dataPackage, type Treatment, type WrittenTable } from './data-package.ts';
 import type { Days } from './entry-rows.ts';
@@ -151,11 +152,13 @@ async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): A
     ...(keys && { keys }),
     ...(coarse !== undefined && { coarse }),
   };
+  const slices = startSlices();
   let batch: Row[] = [];
   let rows = 0;
   for await (const row of rowsOf(kind, source)) {
     batch.push(shown(row));
     rows += 1;
+    if (slices.isOver()) await slices.next();
     if (batch.length < rowsAtOnce) continue;
     yield batch;
     batch = [];

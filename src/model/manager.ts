@@ -8,6 +8,8 @@ export interface ManagerRecord {
   studies: string[];
   /** True: sees the page of the operator too. */
   operator: boolean;
+  /** True: downloads the tables of their studies. */
+  may_export?: true;
   /** See `passwordHash` in `web/password-hash.ts`. */
   password: string;
   created_ts: number;

@@ -27,6 +27,8 @@ export interface StudySettings {
   show_names?: boolean;
   /** Language of its sheets, and of its texts for readers of other languages. Absent: English. */
   language?: string;
+  /** Secret of the pseudonyms in exports by browser; absent: there was none. */
+  export_key?: string;
   /** The configuration that the app reads, with a `version`; null until it was made. */
   config: JsonObject | null;
 }

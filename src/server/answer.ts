@@ -22,7 +22,7 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: u
 /** The same for a text in pieces, with these headers. It is compressed if they say so. */
 export async function streamedAnswer(
   call: Call,
-  answer: AsyncIterable<string>,
+  answer: AsyncIterable<string | Uint8Array>,
   headers: Record<string, string>,
   onBroken: (error: unknown) => void,
 ): Promise<Response> {
@@ -42,7 +42,8 @@ export async function streamedAnswer(
   async function* encoded(): AsyncGenerator<Uint8Array> {
     const encoder = new TextEncoder();
     try {
-      for (let next = first; next.done !== true; next = await pieces.next()) yield encoder.encode(next.value);
+      for (let next = first; next.done !== true; next = await pieces.next())
+        yield typeof next.value === 'string' ? encoder.encode(next.value) : next.value;
     } catch (error) {
       onBroken(error);
       throw new Error('the answer ended early');
@@ -54,9 +55,20 @@ export async function streamedAnswer(
   const isPacked = headers['Content-Encoding'] === 'gzip';
   // An error of `encoded` destroys the stream: the reader sees an answer that breaks off.
   const packed = () => pipeline(encoded(), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
-  const bytes = isPacked ? packed() : encoded();
+  const bytes = isPacked ? packed() : leavable(encoded(), async () => pieces.return?.().then(end));
   return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
 }
+
+/** Calls `onLeave` if the reader leaves: a generator that was not begun does not come to its `finally`. */
+const leavable = <T>(made: AsyncGenerator<T>, onLeave: () => Promise<unknown>): AsyncIterable<T> => ({
+  [Symbol.asyncIterator]: () => ({
+    next: () => made.next(),
+    return: async () => {
+      await onLeave();
+      return made.return(undefined);
+    },
+  }),
+});
 
 /** The headers of an answer that no cache may keep. */
 export function headersOf(call: Call, type: string): Record<string, string> {

@@ -26,6 +26,8 @@ export interface AppParts {
   audit?: (act: Act) => Promise<void>;
   /** Every act of the audit log. Default: none. */
   acts?: () => Promise<Act[]>;
+  /** Claims work that one process at a time may do. Default: within this process. */
+  claim?: (work: string) => { release(): void } | null;
   /** Version of the program, shown to the operator. Default: none. */
   version?: string;
   /** Background tiles for the maps of pages. Default: none. */

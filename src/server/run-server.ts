@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
 import { audit, readActs } from '../log/audit-log.ts';
+import { tryLock } from '../log/file-lock.ts';
 import type { FileLog } from '../log/files.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -136,6 +137,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     thread: threadId,
     audit: (act) => audit(config.logDir, act),
     acts: () => readActs(config.logDir),
+    claim: (work) => tryLock(config.logDir, work),
     tiles: config.tiles === '' ? null : await openTiles(config.tiles),
     ...(config.metrics && { metrics: metricsOfAll() }),
     console: output.write,

@@ -63,6 +63,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     limits: new SignInLimits(now),
     passwordCost: parts.passwordCost,
     fortnights: new Fortnights(),
+    claim: parts.claim ?? claimWithin(new Set()),
     zone: hostZone(),
     tiles: parts.tiles ?? null,
     version: parts.version ?? null,
@@ -129,6 +130,13 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     });
   }
 }
+
+/** Claims within this process. */
+const claimWithin = (claimed: Set<string>) => (work: string) => {
+  if (claimed.has(work)) return null;
+  claimed.add(work);
+  return { release: () => void claimed.delete(work) };
+};
 
 const languageCookie = 'mobility-language';
 

@@ -6,6 +6,7 @@ import { dayRoutes } from './me-days.ts';
 import { dataRoutes } from './my-data.ts';
 import { operatorRoutes } from './operator.ts';
 import { signInRoutes } from './sign-in.ts';
+import { exportRoutes } from './study-export.ts';
 import { figureRoutes } from './study-figures.ts';
 import { studyRoutes } from './study-pages.ts';
 import { tileRoutes } from './tiles.ts';
@@ -21,6 +22,7 @@ export const webRoutes: readonly WebRoute[] = [
   ...dataRoutes,
   ...studyRoutes,
   ...figureRoutes,
+  ...exportRoutes,
   ...operatorRoutes,
   ...tileRoutes,
 ];

@@ -23,7 +23,7 @@ import {
 import { baseMapOf } from './tiles.ts';
 import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
-const parts = { people: '', flagged: '/flagged', figures: '/figures' } as const;
+const parts = { people: '', flagged: '/flagged', figures: '/figures', export: '/export' } as const;
 
 /** A page of a study. */
 export function studyPage(
@@ -34,11 +34,13 @@ export function studyPage(
 ): WebAnswer {
   const { t, study, manager } = call;
   const links = [
-    ...Object.entries(parts).map(([name, path]) => ({
-      href: `/study/${study.name}${path}`,
-      words: t.study[name as keyof typeof parts],
-      isCurrent: name === current,
-    })),
+    ...Object.entries(parts)
+      .filter(([name]) => name !== 'export' || manager.may_export)
+      .map(([name, path]) => ({
+        href: `/study/${study.name}${path}`,
+        words: t.study[name as keyof typeof parts],
+        isCurrent: name === current,
+      })),
     ...(manager.studies.length > 1 || manager.operator ? [{ href: '/study', words: t.study.studies }] : []),
   ];
   const signOut = formButton(call, '/sign-out/study', t.signOut);

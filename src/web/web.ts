@@ -43,6 +43,8 @@ export interface WebCall {
   /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost: number | undefined;
   fortnights: Fortnights;
+  /** Claims heavy work of which the server does one at a time; null: it is being done. */
+  claim: (work: 'export' | 'import') => { release(): void } | null;
   /** The zone of the server, for times that belong to no person. */
   zone: string;
   /** Tiles behind maps; null: there are none. */
@@ -81,7 +83,7 @@ export interface StudyCall extends ManagerCall {
 /** The answer of a page. */
 export interface WebAnswer {
   status: number;
-  body: Markup | string | Uint8Array | AsyncIterable<string>;
+  body: Markup | string | Uint8Array | AsyncIterable<string | Uint8Array>;
   headers?: Readonly<Record<string, string>>;
 }
 

@@ -30,6 +30,7 @@ const addFlags = () =>
     .description('create an account, or give an existing one new studies and a new password')
     .argument('<name>', 'name to sign in with: lower case letters, digits, hyphens and dots')
     .option('--study <name>', 'a study that they see (repeatable)', repeated)
+    .option('--may-export', 'let them download the tables of their studies')
     .option('--operator', 'also show the page of the operator')
     .option('--password-stdin', 'read the password from standard input; default: make one and print it once')
     .addHelpText(
@@ -45,7 +46,7 @@ The account signs in at SERVER/study. A new password ends all sessions of the ac
 type AddOptions = OptionsOf<typeof addFlags>;
 
 async function add(context: CommandContext, name: string, options: AddOptions): Promise<void> {
-  const { study: studies = [], operator = false } = options;
+  const { study: studies = [], operator = false, mayExport } = options;
   if (!isManagerName(name)) {
     const expected = 'a name of up to 40 lower case letters, digits, hyphens and dots';
     throw usageError(`expected ${expected}, found ${JSON.stringify(name.slice(0, 60))}`);
@@ -59,7 +60,13 @@ async function add(context: CommandContext, name: string, options: AddOptions): 
     );
   }
   const record: ManagerRecord = {
-    ...{ name, studies: [...new Set(studies)], operator, password: await passwordHash(password) },
+    ...{
+      name,
+      studies: [...new Set(studies)],
+      operator,
+      ...(mayExport && { may_export: true as const }),
+      password: await passwordHash(password),
+    },
     ...{ created_ts: context.now(), failures: 0, locked_ts: 0, sessions: [] },
   };
   let existed = false;

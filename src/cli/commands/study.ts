@@ -121,6 +121,7 @@ export async function newStudy(
     ...(options.listed && { listed: true }),
     ...(options.showNames && { show_names: true }),
     ...(language !== undefined && { language }),
+    ...(before?.export_key !== undefined && { export_key: before.export_key }),
     created_ts: before?.created_ts ?? context.now(),
     config: before?.config ?? null,
   };

@@ -1,5 +1,6 @@
 // CSV by RFC 4180, UTF-8. A text that a spreadsheet would run as a formula gets an apostrophe in front.
 import { stringify } from 'csv-stringify/sync';
+import { mapInSlices } from '../../util/slices.ts';
 import type { Column, Geometry, Row } from '../columns.ts';
 import { wkt } from '../geometry.ts';
 import { instantText } from '../instants.ts';
@@ -13,7 +14,10 @@ export const csvLine = (cells: readonly (string | number | boolean | null)[]): s
 export function csvWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   return {
     begin: () => writer.write(csvLine(columns.map(({ name }) => name))),
-    rows: (rows) => writer.write(rows.map((row) => csvLine(columns.map((column) => cell(column, row)))).join('')),
+    rows: async (rows) => {
+      const lines = await mapInSlices(rows, (row) => csvLine(columns.map((column) => cell(column, row))));
+      await writer.write(lines.join(''));
+    },
     end: async () => {},
   };
 }

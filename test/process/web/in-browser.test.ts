@@ -44,7 +44,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
     await run('pipeline', '--all');
     [{ user_email: user }] = (await run('users', 'list', '--json')).json<{ users: [{ user_email: string }] }>().users;
-    password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator')).stdout.trim();
+    password = (await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export')).stdout.trim();
     store = await openStore(program.address);
     const tiles = join(program.folder, 'map.pmtiles');
     await writeFile(tiles, pmtiles([{ id: 0, run: 4 ** 19, image: greyPixel }]));
@@ -172,6 +172,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         await page.value<string>(`document.querySelector('tbody a').pathname`),
         '/study/sunny/figures/2024-03',
         '/study/sunny/flagged',
+        '/study/sunny/export?done=large',
         '/study',
         '/operator',
         '/join/sunny',

@@ -204,6 +204,7 @@ export const de: Texts = {
       `Tage der letzten ${days} Tage, an denen etwas nicht stimmen könnte, obwohl nichts gescheitert ist. Die Person antwortet auf ihrer eigenen Seite; Sie können sie fragen.`,
     noneFlagged: 'Nichts zu prüfen.',
     figures: 'Zahlen',
+    export: 'Export',
     studies: 'Studien',
     numbers: {
       joined: { name: 'dabei', text: 'alle Personen der Studie' },
@@ -296,6 +297,26 @@ export const de: Texts = {
       inexact: 'Bitten Sie die Person, für die App „Genauer Standort“ einzuschalten.',
       no_location: 'Bitten Sie die Person, den Standort „immer“ zu erlauben.',
     },
+  },
+
+  // ---------------------------------------------------------------- export
+  exports: {
+    title: 'Tabellen herunterladen',
+    lead: 'Tage, Wege, Etappen, Orte und Punkte der Studie als CSV-Dateien in einer ZIP-Datei, mit einer Beschreibung jeder Spalte.',
+    size: (people, days) => `${people}, ${days}.`,
+    from: 'Erster Tag',
+    to: 'Letzter Tag',
+    places: 'Orte',
+    exact: 'genau',
+    cells: (size) => `Zellen von ${size}, Wege um Aufenthalte verborgen`,
+    names: 'Namen statt Pseudonymen',
+    go: 'Herunterladen (ZIP)',
+    protection:
+      'Personen haben Pseudonyme, in jedem Download dieser Studie dieselben. Genaue Orte verraten trotzdem, wo jemand wohnt: Bewahren Sie die Datei so sicher auf wie die Daten hier.',
+    large: (days, most) =>
+      `Das sind ${days} Personentage; ein Browser bekommt höchstens ${most} auf einmal. Wählen Sie weniger Tage oder bitten Sie den Betreiber um:`,
+    busy: 'Gerade wird ein anderer Export erstellt. Versuchen Sie es in einigen Minuten noch einmal.',
+    range: 'Wählen Sie einen ersten Tag und einen letzten, der nicht davor liegt.',
   },
 
   // ---------------------------------------------------------------- figures

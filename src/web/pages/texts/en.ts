@@ -218,6 +218,7 @@ export const en = {
       `Days of the last ${days} days in which something may be wrong though nothing failed. A person answers on their own page; you can ask them.`,
     noneFlagged: 'Nothing to check.',
     figures: 'Figures',
+    export: 'Export',
     studies: 'Studies',
     numbers: {
       joined: { name: 'joined', text: 'all people of the study' },
@@ -310,6 +311,26 @@ export const en = {
       inexact: 'Ask them to switch on “Precise Location” for the app.',
       no_location: 'Ask them to allow location “all the time”.',
     } as Record<string, string>,
+  },
+
+  // ---------------------------------------------------------------- export
+  exports: {
+    title: 'Download tables',
+    lead: 'Days, trips, sections, places and points of the study as CSV files in one ZIP file, with a description of each column.',
+    size: (people: string, days: string): string => `${people}, ${days}.`,
+    from: 'First day',
+    to: 'Last day',
+    places: 'Places',
+    exact: 'exact',
+    cells: (size: string): string => `cells of ${size}, routes around stays hidden`,
+    names: 'Names instead of pseudonyms',
+    go: 'Download (ZIP)',
+    protection:
+      'People have pseudonyms, the same in each download of this study. Exact places still tell where a person lives: keep the file as safe as the data here.',
+    large: (days: string, most: string): string =>
+      `These are ${days} person-days; a browser can get ${most} at once. Choose fewer days, or ask the operator for:`,
+    busy: 'Another export is being made. Try again in some minutes.',
+    range: 'Choose a first day and a last day that is not before it.',
   },
 
   // ---------------------------------------------------------------- figures

@@ -203,6 +203,7 @@ export const es: Texts = {
       `Días de los últimos ${days} en los que algo puede no ser correcto aunque nada ha fallado. La persona responde en su propia página; usted puede preguntarle.`,
     noneFlagged: 'Nada por revisar.',
     figures: 'Cifras',
+    export: 'Exportar',
     studies: 'Estudios',
     numbers: {
       joined: { name: 'inscritas', text: 'todas las personas del estudio' },
@@ -295,6 +296,26 @@ export const es: Texts = {
       inexact: 'Pídale que active «Ubicación exacta» para la aplicación.',
       no_location: 'Pídale que permita la ubicación «siempre».',
     },
+  },
+
+  // ---------------------------------------------------------------- export
+  exports: {
+    title: 'Descargar tablas',
+    lead: 'Días, viajes, etapas, lugares y puntos del estudio como archivos CSV en un archivo ZIP, con una descripción de cada columna.',
+    size: (people, days) => `${people}, ${days}.`,
+    from: 'Primer día',
+    to: 'Último día',
+    places: 'Lugares',
+    exact: 'exactos',
+    cells: (size) => `celdas de ${size}, con los recorridos cercanos ocultos`,
+    names: 'Nombres en lugar de seudónimos',
+    go: 'Descargar (ZIP)',
+    protection:
+      'Las personas tienen seudónimos, los mismos en cada descarga de este estudio. Aun así, los lugares exactos revelan dónde vive una persona: guarde el archivo con el mismo cuidado que los datos de aquí.',
+    large: (days, most) =>
+      `Son ${days} días-persona; un navegador puede recibir ${most} a la vez. Elija menos días o pida al operador:`,
+    busy: 'Se está haciendo otra exportación. Inténtelo de nuevo en unos minutos.',
+    range: 'Elija un primer día y un último día que no sea anterior.',
   },
 
   // ---------------------------------------------------------------- figures

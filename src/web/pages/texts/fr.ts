@@ -207,6 +207,7 @@ export const fr: Texts = {
       `Journées des ${days} derniers jours où quelque chose semble inexact alors que rien n’a échoué. La personne répond sur sa propre page ; vous pouvez le lui demander.`,
     noneFlagged: 'Rien à vérifier.',
     figures: 'Chiffres',
+    export: 'Export',
     studies: 'Études',
     numbers: {
       joined: { name: 'inscrites', text: 'toutes les personnes de l’étude' },
@@ -301,6 +302,26 @@ export const fr: Texts = {
       inexact: 'Demandez à la personne d’activer « Position exacte » pour l’application.',
       no_location: 'Demandez à la personne d’autoriser la position « toujours ».',
     },
+  },
+
+  // ---------------------------------------------------------------- export
+  exports: {
+    title: 'Télécharger les tableaux',
+    lead: 'Jours, déplacements, étapes, lieux et points de l’étude en fichiers CSV dans un fichier ZIP, avec une description de chaque colonne.',
+    size: (people, days) => `${people}, ${days}.`,
+    from: 'Premier jour',
+    to: 'Dernier jour',
+    places: 'Lieux',
+    exact: 'exacts',
+    cells: (size) => `cellules de ${size}, trajets autour des arrêts masqués`,
+    names: 'Noms au lieu de pseudonymes',
+    go: 'Télécharger (ZIP)',
+    protection:
+      'Les personnes ont des pseudonymes, les mêmes dans chaque téléchargement de cette étude. Les lieux exacts révèlent tout de même où une personne habite : gardez le fichier aussi protégé que les données ici.',
+    large: (days, most) =>
+      `Cela fait ${days} jours-personnes ; un navigateur peut en recevoir ${most} à la fois. Choisissez moins de jours ou demandez à l’opérateur :`,
+    busy: 'Un autre export est en cours. Réessayez dans quelques minutes.',
+    range: 'Choisissez un premier jour et un dernier jour qui ne le précède pas.',
   },
 
   // ---------------------------------------------------------------- figures

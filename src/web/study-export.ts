@@ -1,0 +1,160 @@
+// The tables of a study as a ZIP archive that is made while it is sent. Nothing is left on the disk.
+import type { Kind } from '../export/columns.ts';
+import { exportTables } from '../export/export-tables.ts';
+import { zipStream } from '../export/zip-stream.ts';
+import type { StudyRecord } from '../model/study.ts';
+import { addDays, localDay } from '../model/time.ts';
+import type { UserRecord } from '../model/user.ts';
+import { type MarkupValue, markup } from './pages/markup.ts';
+import { newSecret } from './sessions.ts';
+import { studyPage } from './study-pages.ts';
+import { readPeople, type StudyPerson } from './study-people.ts';
+import {
+  banner,
+  faultPage,
+  formOf,
+  isShownDay,
+  redirect,
+  type StudyCall,
+  type WebAnswer,
+  type WebRoute,
+} from './web.ts';
+
+/** Days of one person that an export by browser covers at most: some minutes of one process. */
+const mostPersonDays = 2000;
+const usualDays = 30;
+/** Tables without what people wrote, and without the guess at the home of each. */
+const kinds: readonly Kind[] = ['days', 'trips', 'sections', 'places', 'points'];
+/** m; sizes of the cells that hide where people stay. */
+const cellSizes = ['250', '500', '1000'];
+
+interface Asked {
+  from: string;
+  to: string;
+  /** m; null: exact places. */
+  coarse: number | null;
+  hasNames: boolean;
+}
+
+/** What a form or an address asks for; null: no range of days. */
+function askedIn(fields: Readonly<Record<string, string>>, { study, now }: StudyCall): Asked | null {
+  const yesterday = addDays(localDay(now, 'UTC'), -1);
+  const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;
+  if (!isShownDay(from) || !isShownDay(to) || from > to) return null;
+  const hasNames = names === 'yes' && study.show_names === true;
+  return { from, to, coarse: cellSizes.includes(coarse) ? Number(coarse) : null, hasNames };
+}
+
+/** People of whom something was stored. */
+const senders = async ({ store, study, now }: StudyCall): Promise<StudyPerson[]> =>
+  (await readPeople(store, study, now)).filter(({ chain }) => chain.stored.ts !== null);
+
+const countDays = ({ from, to }: Asked): number => (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+
+async function show(call: StudyCall): Promise<WebAnswer> {
+  const { t, study, query, manager } = call;
+  if (manager.may_export !== true) return faultPage(404, t);
+  const words = t.exports;
+  const asked = askedIn(query, call) ?? askedIn({}, call)!;
+  const people = (await senders(call)).length;
+  const days = people * countDays(asked);
+  const date = (name: 'from' | 'to'): MarkupValue =>
+    markup`<label><span>${words[name]}</span><input type="date" name="${name}" required value="${asked[name]}"></label>`;
+  const cells = ['', ...cellSizes].map(
+    (size) =>
+      markup`<option value="${size}">${size === '' ? words.exact : words.cells(t.roundLength(Number(size)))}</option>`,
+  );
+  const names =
+    study.show_names === true &&
+    markup`<label><input type="checkbox" name="names" value="yes"> <span>${words.names}</span></label>`;
+  const form = formOf(
+    call,
+    `/study/${study.name}/export.zip`,
+    {},
+    markup`${date('from')}${date('to')}<label><span>${words.places}</span><select name="coarse">${cells}</select></label>${names}<button class="go">${words.go}</button>`,
+  );
+  const command = `mobility export --study ${study.name} --from ${asked.from} --to ${asked.to} --format csv --pseudonyms key.txt --out ${study.name}`;
+  const isTooLarge = query.done === 'large';
+  const messages: Record<string, MarkupValue> = {
+    large: markup`${banner(words.large(t.number(days), t.number(mostPersonDays)), 'bad')}<p><code>${command}</code></p>`,
+    busy: banner(words.busy, 'bad'),
+    range: banner(words.range, 'bad'),
+  };
+  const body = markup`<div class="narrow"><h1>${words.title}</h1>${Object.hasOwn(messages, query.done ?? '') && messages[query.done!]}
+<p>${words.lead}</p>${!isTooLarge && markup`<p class="soft">${words.size(t.people(people), t.days(countDays(asked)))}</p>`}${form}<p class="small soft">${words.protection}</p></div>`;
+  return studyPage(call, words.title, body, { current: 'export', foot: markup`<p>${t.study.noted}</p>` });
+}
+
+async function send(call: StudyCall): Promise<WebAnswer> {
+  const { t, study, form, manager, note, claim } = call;
+  if (manager.may_export !== true) return faultPage(404, t);
+  const back = (done: string): WebAnswer =>
+    redirect(`/study/${study.name}/export?${new URLSearchParams({ from: form.from ?? '', to: form.to ?? '', done })}`);
+  const asked = askedIn(form, call);
+  if (asked === null) return back('range');
+  const people = await senders(call);
+  if (people.length * countDays(asked) > mostPersonDays) return back('large');
+  const lock = claim('export');
+  if (lock === null) return back('busy');
+  try {
+    const treatment = `${asked.hasNames ? 'with names' : 'under pseudonyms'}, ${asked.coarse === null ? 'exact' : `cells of ${asked.coarse} m`}`;
+    await note(
+      `export ${asked.from} to ${asked.to}, ${treatment}`,
+      people.map(({ figures }) => figures.audit_key),
+    );
+    const body = archive(call, asked, people, await exportKey(call), lock);
+    const name = `${study.name}-${asked.from}-${asked.to}.zip`;
+    return {
+      status: 200,
+      body,
+      headers: { 'Content-Type': 'application/zip', 'Content-Disposition': `attachment; filename="${name}"` },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function* archive(
+  { store, now }: StudyCall,
+  { from, to, coarse, hasNames }: Asked,
+  people: readonly StudyPerson[],
+  pseudonymKey: string,
+  lock: { release(): void },
+): AsyncGenerator<Uint8Array> {
+  async function* users(): AsyncGenerator<UserRecord> {
+    for (const { user } of people) yield user;
+  }
+  try {
+    yield* zipStream((file) =>
+      exportTables({
+        store,
+        people: users,
+        kinds,
+        format: 'csv',
+        days: async () => ({ from, to }),
+        now,
+        file,
+        ...(!hasNames && { pseudonymKey }),
+        ...(coarse !== null && { coarse }),
+      }),
+    );
+  } finally {
+    lock.release();
+  }
+}
+
+/** The secret of the study's pseudonyms, made by its first export, so that later exports name people alike. */
+async function exportKey({ store, study }: StudyCall): Promise<string> {
+  if (study.export_key !== undefined) return study.export_key;
+  const { joins: _, ...settings }: StudyRecord = study;
+  const export_key = newSecret();
+  await store.studies.put({ ...settings, export_key });
+  return export_key;
+}
+
+/** The export of a study. */
+export const exportRoutes: readonly WebRoute[] = [
+  { method: 'GET', path: '/study/:study/export', who: 'study', answer: show },
+  { method: 'POST', path: '/study/:study/export.zip', who: 'study', answer: send },
+];

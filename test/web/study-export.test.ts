@@ -1,0 +1,95 @@
+// The tables of a study over HTTP: a ZIP archive that is made while it is sent.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fromBuffer, type ZipFile } from 'yauzl';
+import { zipStream } from '../../src/export/zip-stream.ts';
+import { openPages, type Pages } from './kit.ts';
+
+const now = 1_720_000_000;
+const range = { from: '2024-06-27', to: '2024-07-02' };
+let pages: Pages;
+beforeAll(async () => {
+  pages = await openPages({ users: 3, days: 7, now: () => now }, '--show-names');
+});
+afterAll(() => pages?.close());
+
+/** The files of an archive, whose checksums the reader checks. */
+async function unpack(bytes: Buffer): Promise<Record<string, string>> {
+  const zip = await new Promise<ZipFile>((resolve, reject) =>
+    fromBuffer(bytes, { lazyEntries: true }, (error, opened) => (error ? reject(error) : resolve(opened))),
+  );
+  const files: Record<string, string> = {};
+  return new Promise((resolve, reject) => {
+    zip.on('error', reject);
+    zip.on('end', () => resolve(files));
+    zip.on('entry', (entry) =>
+      zip.openReadStream(entry, async (error, stream) => {
+        if (error) return reject(error);
+        const pieces: Buffer[] = [];
+        for await (const piece of stream) pieces.push(piece as Buffer);
+        files[entry.fileName] = Buffer.concat(pieces).toString('utf8');
+        zip.readEntry();
+      }),
+    );
+    zip.readEntry();
+  });
+}
+
+const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer());
+const download = (fields: Record<string, string>): Promise<Response> =>
+  pages.send('/study/sunny/export', '/study/sunny/export.zip', fields, pages.manager);
+
+it('has the tables of the command, under pseudonyms that stay the same, and is in the audit log', async () => {
+  const answer = await download(range);
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/zip']);
+  const files = await unpack(await bytesOf(answer));
+  expect(Object.keys(files)).toEqual([
+    'days.csv',
+    'trips.csv',
+    'sections.csv',
+    'places.csv',
+    'points.csv',
+    'datapackage.json',
+  ]);
+  expect(files['trips.csv']!.split('\n').length).toBeGreaterThan(10);
+  expect(Object.values(files).join()).not.toMatch(/sim-demo/);
+  expect(JSON.parse(files['datapackage.json']!).treatment).toMatchObject({ pseudonyms: true, coarse: null });
+  expect(pages.acts.at(-1)).toMatchObject({ who: 'manager mira', action: expect.stringMatching(/^export 2024-06-27/) });
+  const again = await unpack(await bytesOf(await download(range)));
+  expect(again['trips.csv']).toBe(files['trips.csv']);
+
+  const coarse = await unpack(await bytesOf(await download({ ...range, coarse: '500', names: 'yes' })));
+  expect(JSON.parse(coarse['datapackage.json']!).treatment).toMatchObject({ pseudonyms: false, coarse: 500 });
+  expect(coarse['days.csv']).toMatch(/sim-demo-1/);
+});
+
+it('makes one at a time, and the next one after a reader who left', async () => {
+  const first = await download(range);
+  const second = await download(range);
+  expect([second.status, second.headers.get('location')]).toEqual([303, expect.stringContaining('done=busy')]);
+  await first.body!.cancel();
+  await expect.poll(async () => (await download(range)).status).toBe(200);
+});
+
+it('names the command where a browser would get too much, and is nowhere without the right', async () => {
+  const answer = await download({ from: '2020-01-01', to: '2024-07-01' });
+  const html = await (await pages.get(answer.headers.get('location')!, pages.manager)).text();
+  expect(html).toContain('mobility export --study sunny --from 2020-01-01 --to 2024-07-01 --format csv');
+  await pages.store.managers.change('mira', (before) => {
+    const { may_export: _, ...rest } = before!;
+    return rest;
+  });
+  expect((await pages.get('/study/sunny/export', pages.manager)).status).toBe(404);
+  expect(await (await pages.get('/study/sunny', pages.manager)).text()).not.toContain('/study/sunny/export');
+});
+
+it('ends the archive with the error of the file that fails', async () => {
+  const make = zipStream((file) =>
+    file('a.csv', async (writer) => {
+      await writer.write('a');
+      throw new Error('no more rows');
+    }),
+  );
+  await expect(async () => {
+    for await (const _ of make);
+  }).rejects.toThrow('no more rows');
+});
