@@ -1,4 +1,5 @@
 // The report of one calendar month over a study: the figures of every person, and the part that can be published.
+import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { addDays, daysOfMonth } from '../model/time.ts';
@@ -33,30 +34,57 @@ export interface MonthFigures {
   observed: ReadonlyMap<string, number>;
 }
 
-/** Reads the figures of a month, of all people or of one study. */
-export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
+/** What one person comes to in a month. */
+export interface PersonMonth {
+  tally: PersonTally;
+  /** All trips, each once, also where it counts to several modes; null: there are none. */
+  all: Figures | null;
+  observed_s: number;
+}
+
+/** Reads the month of one person. */
+export async function readPersonMonth(
+  source: Store,
+  userId: string,
+  month: string,
+  by: Dimension,
+): Promise<PersonMonth> {
+  const store = { ...source, corrections: await readCorrections(source, userId) };
+  const { from, to } = daysOfMonth(month);
+  const { days, links } = await readObservedDays(store, userId, { from, to });
+  const trips = links.flatMap(({ day, trip }) => (trip !== null && day >= from && day <= to ? [trip] : []));
+  const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
+  const labels = by === 'mode' && trips.length > 0 ? await readLabels(store, userId, span) : noLabels;
+  const tally: PersonTally = new Map();
+  const sums: PersonTally = new Map();
+  for (const trip of trips) {
+    addTrip(tally, { trip: labels.stated(trip) }, by);
+    add(sums, 'all', { trips: 1, metres: trip.distance, seconds: trip.duration });
+  }
+  const observed_s = days.reduce((sum, { moving_s, staying_s }) => sum + moving_s + staying_s, 0);
+  return { tally, all: sums.get('all') ?? null, observed_s };
+}
+
+/** Reads the figures of a month of all people. */
+export async function readMonth(store: Store, month: string, by: Dimension): Promise<MonthFigures> {
+  const months = new Map<string, PersonMonth>();
+  const slices = startSlices();
+  for await (const { uuid } of everyUser(store)) {
+    if (slices.isOver()) await slices.next();
+    months.set(uuid, await readPersonMonth(store, uuid, month, by));
+  }
+  return monthFigures(month, by, months);
+}
+
+/** The figures of a month from the months of people by UUID. */
+export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<string, PersonMonth>): MonthFigures {
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
   const observed = new Map<string, number>();
-  const { from, to } = daysOfMonth(month);
-  const slices = startSlices();
-  for await (const user of everyUser(store)) {
-    if (study !== undefined && user.study !== study) continue;
-    if (slices.isOver()) await slices.next();
-    const tally: PersonTally = new Map();
-    const { days, links } = await readObservedDays(store, user.uuid, { from, to });
-    const trips = links.filter(({ day, trip }) => trip !== null && day >= from && day <= to);
-    const span = { from: trips[0]?.start_ts ?? 0, to: trips.at(-1)?.end_ts ?? 0 };
-    const labels = by === 'mode' && trips.length > 0 ? await readLabels(store, user.uuid, span) : noLabels;
-    for (const record of trips) {
-      addTrip(tally, { ...record, trip: record.trip && labels.stated(record.trip) }, by);
-      if (record.trip === null) continue;
-      const { distance: metres, duration: seconds } = record.trip;
-      add(everybody, user.uuid, { trips: 1, metres, seconds }); // once, also where it counts to several modes
-    }
-    if (tally.size > 0) tallies.set(user.uuid, tally);
-    const seconds = days.reduce((sum, { moving_s, staying_s }) => sum + moving_s + staying_s, 0);
-    if (seconds > 0) observed.set(user.uuid, seconds);
+  for (const [userId, { tally, all, observed_s }] of months) {
+    if (tally.size > 0) tallies.set(userId, tally);
+    if (all !== null) everybody.set(userId, all);
+    if (observed_s > 0) observed.set(userId, observed_s);
   }
   return { month, by, tallies, everybody, observed };
 }

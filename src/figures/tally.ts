@@ -25,7 +25,7 @@ const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 const gridStep = 0.01;
 
 /** Adds a trip to a person's figures. By mode each section counts; else the trip, where and when it begins. */
-export function addTrip(tally: PersonTally, { trip }: TripRecord, by: Dimension): void {
+export function addTrip(tally: PersonTally, { trip }: Pick<TripRecord, 'trip'>, by: Dimension): void {
   if (trip === null) return;
   if (by === 'mode') {
     const modes = new Set<string>();

@@ -16,7 +16,7 @@ import { pagesStyle } from '../web/pages/style.ts';
 import { languages, ownValue, textsFor, wishedLanguages } from '../web/pages/texts/texts.ts';
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
-import { Fortnights } from '../web/study-people.ts';
+import { KeptReadings } from '../web/study-people.ts';
 import { faultPage, type WebAnswer } from '../web/web.ts';
 import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
@@ -62,7 +62,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     store,
     limits: new SignInLimits(now),
     passwordCost: parts.passwordCost,
-    fortnights: new Fortnights(),
+    kept: new KeptReadings(),
     claim: parts.claim ?? claimWithin(new Set()),
     zone: hostZone(),
     tiles: parts.tiles ?? null,

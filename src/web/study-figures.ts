@@ -1,10 +1,19 @@
 // The figures of a study for a month, exact and as they can be published; and its days to check.
 
-import { flagNames } from '../diary/flags.ts';
+import { type Flag, flagNames } from '../diary/flags.ts';
 import { everyDay } from '../diary/read-days.ts';
 import { usualLeast } from '../figures/disclose.ts';
-import { exactCells, isSettled, monthReport, readMonth } from '../figures/month-report.ts';
+import {
+  exactCells,
+  isSettled,
+  monthFigures,
+  monthReport,
+  type PersonMonth,
+  readPersonMonth,
+} from '../figures/month-report.ts';
+import { idOf } from '../model/ids.ts';
 import { addDays, localDay, monthBeside } from '../model/time.ts';
+import type { UserRecord } from '../model/user.ts';
 import { startSlices } from '../util/slices.ts';
 import { markup } from './pages/markup.ts';
 import { monthSteps, stepHeading } from './pages/overview.ts';
@@ -14,15 +23,25 @@ import { pageLinks, readPeople, takePage } from './study-people.ts';
 import { banner, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 async function figures(call: StudyCall): Promise<WebAnswer> {
-  const { t, store, study, now, params, note } = call;
+  const { t, store, study, now, params, note, kept } = call;
   const words = t.figures;
   const today = localDay(now, 'UTC');
   const thisMonth = today.slice(0, 7);
   const settled = [1, 2].reduce((month) => (isSettled(month, today) ? month : monthBeside(month, -1)), thisMonth);
   const month = params.month ?? settled;
   if (!isShownDay(`${month}-01`)) return faultPage(404, t);
-  const read = await readMonth(store, month, 'mode', study.name);
-  const keys = (await readPeople(store, study, now)).filter(({ user }) => read.tallies.has(user.uuid));
+  const people = await readPeople(store, study, now);
+  const months = new Map<string, PersonMonth>();
+  const labels = idOf('labels', JSON.stringify(study.config)); // their modes are part of the figures
+  const slices = startSlices();
+  for (const person of people) {
+    const { uuid } = person.user;
+    const readOne = () => readPersonMonth(store, uuid, month, 'mode');
+    months.set(uuid, await kept.of(`month ${month} ${labels}`, person, readOne));
+    if (slices.isOver()) await slices.next();
+  }
+  const read = monthFigures(month, 'mode', months);
+  const keys = people.filter(({ user }) => read.tallies.has(user.uuid));
   await note(
     `figures of ${month}`,
     keys.map(({ figures }) => figures.audit_key),
@@ -49,19 +68,18 @@ ${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.wi
 const daysBack = 7;
 
 async function flagged(call: StudyCall): Promise<WebAnswer> {
-  const { t, store, study, now, query, note } = call;
+  const { t, store, study, now, query, note, kept } = call;
   const words = t.study;
   const all = (await readPeople(store, study, now)).filter(({ state }) => state !== 'never_began');
   const { chosen } = takePage(all, query.page);
   const today = localDay(now, 'UTC');
   const slices = startSlices();
   const rows: { day: string; row: ReturnType<typeof markup> }[] = [];
-  for (const { user, id, shown } of chosen) {
-    for await (const one of everyDay(store, user, { from: addDays(today, -daysBack), to: today }, now)) {
-      if (one.flagged.length === 0) continue;
-      const facts = flagNames(one.flagged).map((flag) => t.me.flags[flag][0]);
-      const row = markup`<li class="stated"><a href="/study/${study.name}/p/${id}/${one.day}">${t.shortDay(one.day)}, ${shown}</a><span>${facts.join(' ')}</span></li>`;
-      rows.push({ day: one.day, row });
+  for (const person of chosen) {
+    for (const { day, flags } of await kept.of(`flags ${today}`, person, () => readFlaggedDays(call, person.user))) {
+      const facts = flags.map((flag) => t.me.flags[flag][0]);
+      const row = markup`<li class="stated"><a href="/study/${study.name}/p/${person.id}/${day}">${t.shortDay(day)}, ${person.shown}</a><span>${facts.join(' ')}</span></li>`;
+      rows.push({ day, row });
     }
     if (slices.isOver()) await slices.next();
   }
@@ -74,6 +92,15 @@ async function flagged(call: StudyCall): Promise<WebAnswer> {
 ${rows.length === 0 ? banner(words.noneFlagged) : markup`<ul>${rows.map(({ row }) => row)}</ul>`}
 ${pageLinks(all.length, query.page, `/study/${study.name}/flagged?page=`, t)}`;
   return studyPage(call, words.flagged, body, { current: 'flagged', foot: markup`<p>${t.study.noted}</p>` });
+}
+
+/** The last days of a person that have flags. */
+async function readFlaggedDays({ store, now }: StudyCall, user: UserRecord): Promise<{ day: string; flags: Flag[] }[]> {
+  const today = localDay(now, 'UTC');
+  const found: { day: string; flags: Flag[] }[] = [];
+  for await (const { day, flagged } of everyDay(store, user, { from: addDays(today, -daysBack), to: today }, now))
+    if (flagged.length > 0) found.push({ day, flags: flagNames(flagged) });
+  return found;
 }
 
 /** The pages of figures. */

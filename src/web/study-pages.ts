@@ -4,6 +4,7 @@ import type { Steps } from '../diary/status/breakages.ts';
 import { isTrouble } from '../diary/status/person-status.ts';
 import { csvLine } from '../export/formats/csv.ts';
 import { studyTexts } from '../model/study-texts.ts';
+import { localDay } from '../model/time.ts';
 import { readDay } from './me-days.ts';
 import { barPatterns, dayView } from './pages/day-view.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
@@ -16,6 +17,7 @@ import {
   isShown,
   needsReminder,
   pageLinks,
+  readFortnight,
   readPeople,
   type StudyPerson,
   takePage,
@@ -52,7 +54,7 @@ export function studyPage(
 const filterOf = (text: string | undefined): Filter => filters.find((one) => one === text) ?? 'joined';
 
 async function people(call: StudyCall): Promise<WebAnswer> {
-  const { t, store, study, now, zone, query, fortnights } = call;
+  const { t, store, study, now, zone, query, kept } = call;
   const words = t.study;
   const all = await readPeople(store, study, now);
   const filter = filterOf(query.show);
@@ -72,7 +74,11 @@ async function people(call: StudyCall): Promise<WebAnswer> {
     'list of people',
     onPage.map(({ figures }) => figures.audit_key),
   );
-  for (const person of onPage) rows.push(personRow(person, await fortnights.of(store, person, now), call));
+  const today = localDay(now, 'UTC');
+  for (const person of onPage) {
+    const read = () => readFortnight(store, person, now);
+    rows.push(personRow(person, await kept.of(`fortnight ${today}`, person, read), call));
+  }
   const needed = all.filter(needsReminder).length;
   const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
   const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;

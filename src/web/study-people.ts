@@ -1,6 +1,7 @@
 // The people of a study as managers see them: status, name or pseudonym, and the last 14 days.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { everyStatus } from '../diary/status/all-statuses.ts';
@@ -88,38 +89,41 @@ export interface Fortnight {
 }
 
 const days = 14;
-const mostRemembered = 20_000; // people
+/** Readings of people: some numbers each, no places. */
+const mostKept = 50_000;
 
-/** Caches fortnights; reads one again only after data of its person changed. */
-export class Fortnights {
-  readonly #known = new Map<string, { key: string; value: Fortnight }>();
+/** Keeps what was read about people, and reads it again only after data of its person changed. */
+export class KeptReadings {
+  readonly #known = new Map<string, { key: string; value: unknown }>();
 
-  /** The 14 days up to today. */
-  async of(store: Store, { user, figures }: PersonStatus, now: number): Promise<Fortnight> {
-    const { state, profile, registered_ts } = figures;
-    const today = localDay(now, 'UTC');
-    const key = JSON.stringify([today, state.last_run_ts, state.complete_until, profile.last_stored_ts]);
-    const known = this.#known.get(user.uuid);
-    if (known?.key === key) return known.value;
-    const value = await readFortnight(store, user.uuid, { today, now, since: registered_ts });
-    if (this.#known.size >= mostRemembered) this.#known.clear();
-    this.#known.set(user.uuid, { key, value });
+  /** `what`: names the reading; whatever else it depends on is part of it. */
+  async of<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
+    const { state, profile, waiting } = figures;
+    const { last_run_ts, complete_until, retained } = state;
+    const name = `${user.uuid} ${what}`;
+    const changes = [last_run_ts, complete_until, retained?.days_before, profile.last_stored_ts, waiting.count];
+    const key = JSON.stringify(changes);
+    const known = this.#known.get(name);
+    if (known?.key === key) return known.value as T;
+    const value = await read();
+    if (this.#known.size >= mostKept) this.#known.clear();
+    this.#known.set(name, { key, value });
     return value;
   }
 }
 
-async function readFortnight(
-  store: Store,
-  userId: string,
-  { today, now, since }: { today: string; now: number; since: number },
+/** The 14 days up to today. */
+export async function readFortnight(
+  source: Store,
+  { user: { uuid }, figures: { registered_ts: since } }: PersonStatus,
+  now: number,
 ): Promise<Fortnight> {
-  const { days: observed } = await readObservedDays(store, userId, { from: addDays(today, 1 - days), to: today });
+  const store = { ...source, corrections: await readCorrections(source, uuid) };
+  const today = localDay(now, 'UTC');
+  const { days: observed } = await readObservedDays(store, uuid, { from: addDays(today, 1 - days), to: today });
   const first = observed.findIndex(({ to, moving_s, staying_s }) => to > since || moving_s + staying_s > 0);
   const range = { from: observed[0]!.from, to: now };
-  const [spans, labels] = await Promise.all([
-    correctedTrips(store).spans(userId, range),
-    readLabels(store, userId, range),
-  ]);
+  const [spans, labels] = await Promise.all([correctedTrips(store).spans(uuid, range), readLabels(store, uuid, range)]);
   const shares = observed.map((one, i) => (i < first || first < 0 ? null : recordedShare(one, now)));
   return { shares, trips: spans.length, labelled: Math.min(spans.length, labels.labelledTrips) };
 }

@@ -13,7 +13,7 @@ import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
 import type { Tiles } from './pmtiles.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
-import type { Fortnights } from './study-people.ts';
+import type { KeptReadings } from './study-people.ts';
 
 /** A call of a page. */
 export interface WebCall {
@@ -42,7 +42,7 @@ export interface WebCall {
   limits: SignInLimits;
   /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost: number | undefined;
-  fortnights: Fortnights;
+  kept: KeptReadings;
   /** Claims heavy work of which the server does one at a time; null: it is being done. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
   /** The zone of the server, for times that belong to no person. */

@@ -1,7 +1,7 @@
 // The pages of days and of figures over HTTP: forms with their secret and without, what they change at once, their
 // undo, and the figures of a study beside what may be published.
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import type { Act } from '../../src/log/audit-log.ts';
@@ -180,6 +180,7 @@ it('a doubt is a question at its trip, and the answer ends it', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   expect(html).not.toContain('Which one is right?');
+  expect(await page('/study/sunny/flagged', manager)).not.toContain('Your label names another mode');
   const isWalk = /class="trip".*?<h3 class="m">.*?Walk/s.test(
     html.slice(0, html.indexOf('</li>', html.indexOf('id="trip-'))),
   );
@@ -248,6 +249,27 @@ it('figures of a month stand beside what may be published, which waits until the
     ['manager mira', 'figures of 2024-03', people],
   ]);
   expect(html).not.toContain('@example.org');
+});
+
+it('a page of a study reads a person again after their data changed, and other people not at all', async () => {
+  const { uuid } = (await store.users.byEmail(person))!;
+  const read = vi.spyOn(store.timeseries, 'find');
+  const readAfter = async (path: string): Promise<Set<string>> => {
+    read.mockClear();
+    await page(path, manager);
+    return new Set(read.mock.calls.map(([user]) => user));
+  };
+  for (const path of ['', '/flagged', '/figures/2024-03']) {
+    await readAfter(`/study/sunny${path}`);
+    expect([path, await readAfter(`/study/sunny${path}`)]).toEqual([path, new Set()]);
+  }
+  const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`)).at(-1)}`);
+  await state('/me/correct', { ...formWith(html, 'How did you travel from'), mode: 'ferry' });
+  expect(await readAfter('/study/sunny/figures/2024-03')).toEqual(new Set([uuid]));
+  expect(await page('/study/sunny/figures/2024-03', manager)).toContain('>ferry<');
+  await takeBack();
+  expect(await page('/study/sunny/figures/2024-03', manager)).not.toContain('>ferry<');
+  read.mockRestore();
 });
 
 it('the operator sees the version, and by name whose phone is turned away', async () => {
