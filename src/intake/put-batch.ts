@@ -127,7 +127,7 @@ export async function putTaken(
     });
     hasStored = true;
     if (noteError !== null) log.write('WARNING', `Profile does not show this put: ${errorText(noteError)}`);
-    log.writeAll('DEBUG', new StoredMessages(userId, entries, results));
+    log.writeAll('DEBUG', storedMessages(userId, entries, results));
     await logUnusable(log, userId, unusable);
     for (const result of results) counts[result] += 1;
     counts.rejected += unusable.length;
@@ -187,24 +187,10 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
 }
 
 /** The log line of each entry of a put, made after its answer: it keeps keys and times, not the entries. */
-class StoredMessages implements Messages {
-  readonly length: number;
-  private readonly user: string;
-  private readonly keys: readonly string[];
-  private readonly times: Float64Array;
-  private readonly results: readonly PutResult[];
-
-  constructor(userId: string, entries: readonly Entry[], results: readonly PutResult[]) {
-    this.length = entries.length;
-    this.user = userId;
-    this.keys = entries.map(({ metadata }) => metadata.key);
-    this.times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
-    this.results = results;
-  }
-
-  at(i: number): string {
-    return line.entryStored(this.user, this.keys[i]!, this.times[i]!, this.results[i]!);
-  }
+function storedMessages(userId: string, entries: readonly Entry[], results: readonly PutResult[]): Messages {
+  const keysOf = entries.map(({ metadata }) => metadata.key);
+  const times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
+  return { length: entries.length, at: (i) => line.entryStored(userId, keysOf[i]!, times[i]!, results[i]!) };
 }
 
 /** Key and `write_ts` of an invalid entry, as far as it has them. */

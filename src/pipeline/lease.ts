@@ -31,25 +31,15 @@ export async function holdLease(
   if ('heldBy' in taken) return taken;
   let lease = taken.lease;
   let renewing: Promise<void> | null = null;
-  const timer = setInterval(
-    () => {
-      renewing ??= store.leases
-        .renew(lease, seconds)
-        .then(
-          (renewed) => {
-            lease = renewed;
-          },
-          (error) => {
-            if (isMobilityError(error, 'MOBILITY_LEASE_LOST')) clearInterval(timer);
-          },
-        )
-        .finally(() => {
-          renewing = null;
-        });
-    },
-    (seconds * 1000) / 3,
-  );
-  timer.unref();
+  const renew = async (): Promise<void> => {
+    try {
+      lease = await store.leases.renew(lease, seconds);
+    } catch (error) {
+      if (isMobilityError(error, 'MOBILITY_LEASE_LOST')) clearInterval(timer);
+    }
+    renewing = null;
+  };
+  const timer = setInterval(() => (renewing ??= renew()), (seconds * 1000) / 3).unref();
   return {
     held: {
       state: taken.state,

@@ -89,18 +89,16 @@ export function headerTokens(authorization: string | undefined): { bearer: strin
   return { bearer, basic: token === '' ? null : { token, name } };
 }
 
-/** Where the token of a call may be. */
-export interface TokenPlaces {
-  /** Name of the field of the body that may hold it; null: none does. */
-  field: string | null;
-  /** The token of the header. */
-  inHeader: string | null;
-  /** What a call without a token fails with. */
-  missing: () => Problem;
-}
-
-/** The token of a call. Throws a `Problem`: 400 for a token that is no text, or two that differ. */
-export function tokenOf(body: JsonObject, { field, inHeader, missing }: TokenPlaces): string {
+/**
+ * The token of a call. `field`: the field of the body that may hold it; null: none does. `missing`: what a call without
+ * a token fails with. Throws a `Problem`: 400 for a token that is no text, or two that differ.
+ */
+export function tokenOf(
+  body: JsonObject,
+  field: string | null,
+  inHeader: string | null,
+  missing: () => Problem,
+): string {
   const inBody = (field === null ? null : body[field]) ?? null;
   if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected "${field}" to be a string`);
   if (inBody !== null && inHeader !== null && inBody !== inHeader) {

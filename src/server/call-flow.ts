@@ -93,7 +93,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     const { token: inHeader, refusal } = sender;
     const missing = () => refusal ?? forbidden(`expected a token, ${tokenPlace}`);
     const isDone = takesAnything && inHeader !== null;
-    const caller = await sender.admit(isDone ? inHeader : tokenOf(body, { field: tokenField, inHeader, missing }));
+    const caller = await sender.admit(isDone ? inHeader : tokenOf(body, tokenField, inHeader, missing));
     counts.bytes(caller, size);
 
     // 4. The route. An answer in pieces does not need the body.

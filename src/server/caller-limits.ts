@@ -58,7 +58,7 @@ const newMemberLimits = { bytesPerDay: 16 * mebibyte, waitingEntries: 50_000, un
 
 /** Counts the pending and the rejected entries of a user. */
 export interface CountedStore {
-  usercache: Pick<Store['usercache'], 'summary'>;
+  usercache: Pick<Store['usercache'], 'count'>;
   errors: Pick<Store['errors'], 'count'>;
 }
 
@@ -214,7 +214,7 @@ export class CallerCounts {
     const isStale = this.#now() - caller.counted_ts >= countSeconds;
     if (caller.waiting === null || (caller.waiting + more > limit && isStale)) {
       caller.counted_ts = this.#now();
-      caller.waiting = (await store.usercache.summary(uuid)).count + (await store.errors.count(uuid));
+      caller.waiting = (await store.usercache.count(uuid)) + (await store.errors.count(uuid));
     }
     if (caller.waiting + more > limit) {
       const detail = `expected at most ${limit} entries to be pending or rejected`;

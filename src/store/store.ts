@@ -308,8 +308,8 @@ export interface Usercache {
   move(userId: string, page: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   /** Waiting entries by time, like `Timeseries.find`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /** Number of waiting entries, and the oldest and newest `write_ts`. */
-  summary(userId: string): Promise<{ count: number; oldest_ts: number | null; newest_ts: number | null }>;
+  /** Number of waiting entries. */
+  count(userId: string): Promise<number>;
   /** Keys of the waiting entries, in any order. */
   keys(userId: string): Promise<string[]>;
 }
@@ -351,7 +351,6 @@ export interface Documents {
     lease: Lease,
     end?: { state?: Partial<PipelineState>; release?: boolean },
   ): Promise<{ results: (PutResult | 'unchanged')[]; removed: number }>;
-  get(userId: string, key: string): Promise<Document | null>;
   /** All documents of the user by `write_ts`, then key. */
   list(userId: string): Promise<Document[]>;
   /** Keys present, sorted. */

@@ -25,9 +25,9 @@ export async function findLastDay(store: Store, userId: string, now: number): Pr
 
 /** Says why a day may be empty, and what to do. */
 export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
-  const waiting = await store.usercache.summary(uuid);
-  if (waiting.count > 0) {
-    return `${counted(waiting.count, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
+  const waiting = await store.usercache.count(uuid);
+  if (waiting > 0) {
+    return `${counted(waiting, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
   }
   const { count, start_ts, end_ts } = await correctedTrips(store).summary(uuid);
   const located = await findLastLocationDay(store, uuid);

@@ -94,7 +94,7 @@ export async function everythingOf(store: Store, userId: string): Promise<string
   const documents = await store.documents.list(userId);
   const errors = await store.errors.list(userId, { limit: 100_000 });
   const parts = {
-    waiting: (await store.usercache.summary(userId)).count,
+    waiting: await store.usercache.count(userId),
     timeseries: (await allEntries(store.timeseries, userId)).map((entry) => JSON.stringify(entry)),
     trips: (await store.trips.chain(userId, { limit: 100_000 })).map((link) => JSON.stringify(link)),
     documents: documents.map(({ key, data }) => `${key} ${JSON.stringify(data)}`).sort(),

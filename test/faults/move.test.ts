@@ -65,7 +65,7 @@ function entryOf({ identity, flaw }: { identity: number; flaw: Flaw }, content: 
 async function contentsIn(userId: string): Promise<{ timeseries: unknown[]; errors: unknown[]; waiting: number }> {
   const errors = (await store.errors.list(userId, { limit: 100 })).map((row) => (row.entry as unknown as Entry).data);
   const timeseries = (await allEntries(store.timeseries, userId)).map((entry) => entry.data);
-  const { count } = await store.usercache.summary(userId);
+  const count = await store.usercache.count(userId);
   const inOrder = (list: typeof timeseries) => list.map((data) => data.content as number).sort((a, b) => a - b);
   return { timeseries: inOrder(timeseries), errors: inOrder(errors), waiting: count };
 }

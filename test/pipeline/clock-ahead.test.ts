@@ -40,7 +40,7 @@ describe('a day that claims to be', () => {
     const then = at(2 + ahead + 1);
     expect(await hasWork(store, user, then)).toBe(true);
     await pipeline(store, user, { now: () => then });
-    expect((await store.usercache.summary(user)).count).toBe(0);
+    expect(await store.usercache.count(user)).toBe(0);
     expect((await chainOf(store, user)).filter((link) => link.trip).length).toBe(10);
     expect((await keysOf(user)).length).toBe(1);
   });

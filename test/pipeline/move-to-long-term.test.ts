@@ -30,7 +30,7 @@ describe('the move', () => {
     const lines = log.lines.filter((line) => line.includes('background/battery') && line.includes(`${t0 + 9000}`));
     expect(lines.map((line) => line.split(' ')[0])).toEqual(['WARNING', 'DEBUG']);
     expect(lines.join()).not.toContain('13.4');
-    expect((await store.usercache.summary(user)).count).toBe(0);
+    expect(await store.usercache.count(user)).toBe(0);
     expect(await store.errors.list(user, { limit: 10 })).toMatchObject([{ reason: 'wrong_type', tries: 1 }]);
   });
 
@@ -43,7 +43,7 @@ describe('the move', () => {
     await put(store, user, large);
     const report = await pipeline(store, user);
     expect(report.stages[0]!.counts).toMatchObject({ moved: 60, inserted: 60 });
-    expect((await store.usercache.summary(user)).count).toBe(0);
+    expect(await store.usercache.count(user)).toBe(0);
   });
 
   it('of an entry pushed again with a content that fails takes its earlier conversion out', async () => {

@@ -318,7 +318,7 @@ it('nobody is to write to people who stopped the recording, or who asked to be e
 
 it('corrections of one moment are all kept, and one beyond those that a person may have is refused in words', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
-  const waiting = async (): Promise<number> => (await store.usercache.summary(uuid)).count;
+  const waiting = async (): Promise<number> => store.usercache.count(uuid);
   await run('pipeline', '--all');
   const { csrf } = formWith(await page('/me/data'), 'name="word"');
   const drop = (ts: number) => post('/me/correct', { csrf: csrf!, day, kind: 'drop', ts: `${ts}` });

@@ -36,11 +36,6 @@ export function documents(engine: Engine): Documents {
         return { results, removed };
       });
     },
-    get: (userId, key) =>
-      engine.read(async (rows) => {
-        const [row] = await rows.find(table, { where: { user: userId, key } });
-        return row === undefined ? null : documentOf(row);
-      }),
     list: async (userId) => (await all(userId)).map(documentOf),
     keys: async (userId) => {
       const found = await engine.read((rows) => rows.find(table, { where: { user: userId } }, ['key']));

@@ -20,8 +20,6 @@ import { mergeProfile } from './profiles.ts';
 
 /** The usercache of a store. */
 export function usercache(engine: Engine, cache: ChunkCache): Usercache {
-  const heads = <Column extends keyof BatchRow>(userId: string, columns: readonly Column[]) =>
-    engine.read((rows) => rows.find(batches, { where: { user: userId } }, columns));
   return {
     put: async (userId, batch, now) => {
       const { entries, unusable, note } = batch;
@@ -38,21 +36,11 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
     move: (userId, page, lease, judge) => move(engine, cache, userId, page, lease, judge),
     find: async (userId, query) =>
       pageFor(await engine.read((rows) => readPage(batchParts(rows, userId, query), query))),
-    summary: async (userId) => {
-      const found = await heads(userId, ['count', 'first', 'last']);
-      const summary = { count: 0, oldest_ts: null as number | null, newest_ts: null as number | null };
-      for (const { count, first, last } of found) {
-        summary.count += count;
-        summary.oldest_ts = Math.min(summary.oldest_ts ?? first, first);
-        summary.newest_ts = Math.max(summary.newest_ts ?? last, last);
-      }
-      return summary;
-    },
+    count: (userId) => engine.read((rows) => rows.total(batches, { user: userId }, 'count')),
     keys: async (userId) => {
-      const keys = (await heads(userId, ['user', 'id', 'waiting'])).flatMap((row) =>
-        readHeader(row).keys.map(([key]) => key),
-      );
-      return [...new Set(keys)];
+      const columns = ['user', 'id', 'waiting'] as const;
+      const found = await engine.read((rows) => rows.find(batches, { where: { user: userId } }, columns));
+      return [...new Set(found.flatMap((row) => readHeader(row).keys.map(([key]) => key)))];
     },
   };
 }

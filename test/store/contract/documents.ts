@@ -29,16 +29,14 @@ export function documentTests(use: Use): void {
     expect(await use.store.documents.keys(user.id)).toEqual(documents.map((one) => one.key).sort());
   });
 
-  use.it('a document is got and removed by its key, within its user', async (a, b) => {
+  use.it('a document is removed by its key, within its user', async (a, b) => {
     await putDocument(use.store, a.id, day('2016-05-17', 1, { of: 'a' }));
     await putDocument(use.store, b.id, day('2016-05-17', 1, { of: 'b' }));
-    expect(await use.store.documents.get(a.id, 'diary/trips-2016-05-18')).toBeNull();
     expect(await removeDocument(use.store, a.id, 'diary/trips-2016-05-18')).toBe(false);
     expect(await removeDocument(use.store, a.id, 'diary/trips-2016-05-17')).toBe(true);
     expect(await removeDocument(use.store, a.id, 'diary/trips-2016-05-17')).toBe(false);
-    expect(await use.store.documents.get(a.id, 'diary/trips-2016-05-17')).toBeNull();
     expect(await use.store.documents.keys(a.id)).toEqual([]);
-    same(await use.store.documents.get(b.id, 'diary/trips-2016-05-17'), day('2016-05-17', 1, { of: 'b' }));
+    same(await use.store.documents.list(b.id), [day('2016-05-17', 1, { of: 'b' })]);
   });
 
   use.it('an rw-document that the phone pushes and a document of the same key live apart', async (user) => {

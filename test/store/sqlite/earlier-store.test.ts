@@ -39,7 +39,7 @@ const namesIn = (folder: string): string[] =>
 it('a store of commit cb09d3fe opens with all its entries, and the pipeline goes on from its state', async () => {
   const store = await places.open(await earlierStore());
   expect(await timeseriesOf(store, user)).toHaveLength(3);
-  expect((await store.usercache.summary(user)).count).toBe(1);
+  expect(await store.usercache.count(user)).toBe(1);
   expect(await pipeline(store, user)).toMatchObject({ status: 'done' });
   expect(await timeseriesOf(store, user)).toHaveLength(4);
   expect(await chainOf(store, user)).toEqual([]);

@@ -29,7 +29,7 @@ export async function useAll(store: Store): Promise<void> {
   await user.put([fix(1), fix(2), entry(battery, 4, {}, zoned), entry(battery, 9e9)]);
   await store.usercache.put(id, { entries: [fix(1)], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 1);
   await store.usercache.keys(id);
-  await store.usercache.summary(id);
+  await store.usercache.count(id);
   await user.moveAll((one) => (one.metadata.write_ts === 2 ? refuse()(one) : accept(one)));
   await user.put([fix(1), fix(0.5), entry(battery, 5, {}, zoned)]);
   await user.moveAll();
@@ -51,7 +51,6 @@ export async function useAll(store: Store): Promise<void> {
     const link = { kind: 'trip', chain_ts: 1, start_ts: 1, end_ts: 1, day: '2016-05-17', trip: {} } as never;
     await store.trips.apply(id, { put: [link], remove: [2] }, {}, lease);
   });
-  await store.documents.get(id, 'a');
   await store.documents.list(id);
   for (const place of [store.usercache, store.timeseries]) {
     for (const time of ['write_ts', 'ts'] as const) {

@@ -46,12 +46,12 @@ describe('a full file', () => {
     await push(0, 10, 5);
     limit(20);
     for (let i = 0; i < 3; i++) await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
-    expect((await store.usercache.summary(user.id)).count).toBe(10);
+    expect(await store.usercache.count(user.id)).toBe(10);
     expect(await store.profiles.get(user.id)).toEqual({ at: 5 });
     expect((await push(50, 1, 7)).results).toEqual(['inserted']);
     grow();
     expect(new Set((await push(100, 500, 8)).results)).toEqual(new Set(['inserted']));
-    expect((await store.usercache.summary(user.id)).count).toBe(511);
+    expect(await store.usercache.count(user.id)).toBe(511);
     expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
   });
 
@@ -66,8 +66,8 @@ describe('a full file', () => {
     ]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_STORE_FULL' });
-    expect((await store.usercache.summary(small.id)).count).toBe(4);
-    expect((await store.usercache.summary(large.id)).count).toBe(0);
+    expect(await store.usercache.count(small.id)).toBe(4);
+    expect(await store.usercache.count(large.id)).toBe(0);
   });
 
   it('moves nothing, or all', async () => {
@@ -152,7 +152,7 @@ describe('a file that others write to', () => {
     };
     const waitingPut = user.put([fix(1)]);
     await until(async () => {
-      expect((await store.usercache.summary(user.id)).count).toBe(0);
+      expect(await store.usercache.count(user.id)).toBe(0);
       return tries > 10;
     });
     other.exec('ROLLBACK');
