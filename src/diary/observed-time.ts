@@ -7,6 +7,7 @@
 //
 // The parts of a day add up to its length, also if the clock changes or the user crosses time zones.
 
+import type { Stated } from '../model/correction.ts';
 import type { Exclusion } from '../model/pipeline-state.ts';
 import { addDays, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Silence, SilenceReason, Trip, TripRecord } from '../model/trip.ts';
@@ -71,7 +72,7 @@ export interface ObservedSource {
   zone: string;
   /** Causes that override the phone's own reason; the first match wins. */
   causes?: readonly Unobserved[];
-  /** What corrections say: entries that are not analysed, and times at home. Absent: nothing. */
+  /** What corrections say: entries that are not analysed, and times at home or another place. Absent: nothing. */
   setAside?: readonly Exclusion[];
   atHome?: readonly TimeRange[];
 }
@@ -117,6 +118,8 @@ export async function readObservedDays(
 /** What the state and the corrections say of a user's time. */
 export type StatedTime = Pick<ObservedSource, 'observed' | 'setAside' | 'atHome'>;
 
+const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';
+
 /** Reads what the unobserved time of a user depends on, beside the links. */
 export async function readStated(
   store: CorrectionStore & Pick<Store, 'pipeline'>,
@@ -126,7 +129,7 @@ export async function readStated(
   const removed = retained?.days_before ?? null;
   const setAside = [...set_aside, ...(removed === null ? [] : [{ start_ts: -Number.MAX_VALUE, end_ts: removed }])];
   const stated = holding(await readCorrections(store, userId));
-  const atHome = stated.flatMap((one) => (one.kind === 'at_home' ? [concernedTime(one)] : []));
+  const atHome = stated.flatMap((one) => (isStay(one) ? [concernedTime(one)] : []));
   return { observed, setAside, atHome };
 }
 

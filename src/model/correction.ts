@@ -18,6 +18,8 @@ export type Correction =
   /** There was a trip; `distance` in m, default: straight. `end_loc`, default: where the next trip begins. */
   | ({ kind: 'add'; mode: string; distance?: number; end_loc?: Position } & Stretch)
   | ({ kind: 'at_home' } & Stretch)
+  /** The user was where the trip before had ended. */
+  | ({ kind: 'at_place' } & Stretch)
   /** The place of the stay at `ts` has this name. */
   | { kind: 'place_name'; ts: number; name: string }
   /** The correction with the `write_ts` of `of` no longer holds. */
@@ -39,6 +41,7 @@ export const correctionKinds: Readonly<Record<Correction['kind'], readonly strin
   at_home: ['start_ts', 'end_ts'],
   place_name: ['ts', 'name'],
   undo: ['of'],
+  at_place: ['start_ts', 'end_ts'],
 };
 
 /** A correction with what its entry says beside it. */

@@ -5,11 +5,15 @@ import type { StudySettings } from './study.ts';
 /** The file name that the app asks for. */
 export const configFileName = (study: string): string => `${study}.nrel-op.json`;
 
+/** The file name under which the app finds a study's lists of labels. */
+export const labelsFileName = (study: string): string => `${study}.labels.json`;
+
 /**
  * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; and always the address
  * of this server, the study's name and its subgroups, if it has any. A published configuration (with a `version`)
  * without `opcode` keeps none: the app then takes tokens of three parts, which the people of such a study have.
- * `version` grows by one if anything changed. `now`: seconds since the epoch.
+ * `version` grows by one if anything changed. `now`: seconds since the epoch. Lists of labels given as an object move to
+ * `label_lists`, and the app gets their address on this server.
  */
 export function studyConfig(
   study: StudySettings,
@@ -19,8 +23,11 @@ export function studyConfig(
   const { version: _, ts: __, ...wanted } = merged(merged(usual(study), before), given);
   const { subgroups: ___, ...opcode } = objectAt(wanted, 'opcode');
   const isOfThreeParts = wanted.opcode === undefined && (study.config ?? given).version !== undefined;
+  const lists = isJsonObject(wanted.label_options) ? wanted.label_options : wanted.label_lists;
+  const isOwn = lists !== undefined && typeof given.label_options !== 'string';
   const config: JsonObject = {
     ...wanted,
+    ...(isOwn && { label_lists: lists, label_options: `${address}/configs/${labelsFileName(study.name)}` }),
     url_abbreviation: study.name,
     server: { aggregate_call_auth: 'user_only', ...objectAt(wanted, 'server'), connectUrl: `${address}/` },
     ...(!isOfThreeParts && {
@@ -126,6 +133,8 @@ const optional =
   (value) =>
     value === undefined || value === '' || check(value); // published configurations leave texts empty
 
+const isList: Check = (value) => Array.isArray(value) && value.every((row) => isJsonObject(row) && text(row.value));
+
 /** The fields that the app reads, and their valid values. */
 const rules: readonly (readonly [path: string, expected: string, check: Check])[] = [
   ['version', 'a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0],
@@ -149,6 +158,8 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ['opcode.subgroups', 'a list of texts', optional((value) => Array.isArray(value) && value.every(text))],
   ['opcode.autogen', 'true or false', optional(oneOf(true, false))],
   ['label_options', 'an address', optional(text)],
+  ['label_lists.MODE', 'a list of objects with a value', optional(isList)],
+  ['label_lists.PURPOSE', 'a list of objects with a value', optional(isList)],
   ['vehicle_identities', 'a list', optional(Array.isArray)],
   ['reminderSchemes', 'an object', optional(isJsonObject)],
   ['tracking', 'an object', optional(isJsonObject)],

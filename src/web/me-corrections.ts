@@ -1,22 +1,27 @@
-// The forms with which people correct their days: the mode of a section, a trip to drop, to split or to join, time to
-// ignore, the name of a place, and the undo of each. A correction is an entry. Pages show it at once; only ignored time
-// waits for the next run of the pipeline.
+// What people state about their days: corrections and labels, their preview and their undo. Each is an entry. Pages show
+// it at once; only ignored time waits for the next run of the pipeline.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
-import { concernedTime, isNewest, readCorrections } from '../diary/corrections/read-corrections.ts';
-import type { Flagged } from '../diary/flags.ts';
+import { concernedTime, isNewest, readCorrections, withoutUndone } from '../diary/corrections/read-corrections.ts';
+import { ridesOf } from '../diary/corrections/stated-mode.ts';
+import { labelEntries, labelWord, undoOfLabels } from '../diary/labels/label-entries.ts';
+import { readLabels } from '../diary/labels/load-labels.ts';
+import { readInputs } from '../diary/labels/read-inputs.ts';
 import { beyondBounds } from '../intake/stated-times.ts';
 import { writeTime } from '../intake/write-time.ts';
 import { firstTimeShowing } from '../model/clock-times.ts';
 import type { Correction, CorrectionStanding } from '../model/correction.ts';
+import type { Entry } from '../model/entry.ts';
 import { plainMode, statedModes } from '../model/modes.ts';
-import { maxTime, type TimeRange } from '../model/time.ts';
-import type { Section, Trip } from '../model/trip.ts';
-import { type DayItem, type ShownDay, zoneOfDay } from './pages/day-items.ts';
-import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { addDays, maxTime, startOfDay, type TimeRange } from '../model/time.ts';
+import type { Trip } from '../model/trip.ts';
+import { dayPath, modeField, readChoices, statedModeOf } from './me-forms.ts';
+import { dayItems, labelTexts, type ShownDay, zoneOfDay } from './pages/day-items.ts';
+import { type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
 import {
+  banner,
   faultPage,
   formButton,
   formOf,
@@ -27,154 +32,213 @@ import {
   type WebRoute,
 } from './web.ts';
 
-const middle = (from: number, to: number): number => Math.round((from + to) / 2);
+const origin = { program: 'my days' };
 
-/** The form for the mode of a section. */
-function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, zone: string, day: string): Markup {
-  const { t } = call;
-  const own = plainMode(sensed_mode);
-  const options = statedModes.map(
-    (mode) => markup`<option value="${mode}"${plainMode(mode) === own && SELECTED}>${t.me.mode(mode)}</option>`,
-  );
-  const other = !statedModes.some((mode) => plainMode(mode) === own);
-  const content = markup`<label><span>${t.me.howBetween(t.clock(start_ts, zone), t.clock(end_ts, zone))}</span><select name="mode" required>${other && markup`<option value="">${t.me.mode(sensed_mode)}</option>`}${options}</select></label><button>${t.me.save}</button>`;
-  return formOf(call, '/me/correct', { day, kind: 'mode', ts: (start_ts + end_ts) / 2 }, content);
+// ---------------------------------------------------------------- what was stated
+
+/** A statement in words, and what undoes it. */
+interface Stated {
+  /** The `write_ts` of a correction, or the `match_id` of labels. */
+  id: string;
+  words: string;
 }
 
-const SELECTED = new Markup(' selected');
-
-const dropButton = (call: PersonCall, { start_ts, end_ts }: Trip, day: string): Markup =>
-  formButton(call, '/me/correct', call.t.me.drop, { day, kind: 'drop', ts: middle(start_ts, end_ts) });
-
-/** The forms below a trip. `before`: the trip before it if the two can be joined, else null. */
-export function tripCorrections(call: PersonCall, trip: Trip, before: Trip | null, day: string): MarkupValue {
-  const { t } = call;
-  const ts = middle(trip.start_ts, trip.end_ts);
-  const stop = [...trip.stops].sort((a, b) => b.duration - a.duration)[0];
-  const proposed = t.clock(stop === undefined ? ts : middle(stop.enter_ts, stop.exit_ts), trip.start_zone);
-  const join =
-    before !== null &&
-    formButton(call, '/me/correct', t.me.join, { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) });
-  const split = markup`<label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${proposed}"></label><button>${t.me.split}</button>`;
-  return markup`<p class="small soft">${t.me.changeTrip}</p>${trip.sections.map((one) => modeForm(call, one, trip.start_zone, day))}
-<div class="acts">${dropButton(call, trip, day)}${join}</div>${formOf(call, '/me/correct', { day, kind: 'split', trip_ts: ts }, split)}`;
-}
-
-/** The answers to the question of a flag: another mode, a trip to drop, time to ignore. */
-export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
-  const { t } = call;
-  const { day, ...bounds } = shown.observed;
-  if (flag === 'correction_contradicted') return markup`<a href="#stated">${t.me.statedTitle}</a>`;
-  const trip = shown.trips.find((one) => one.id === id || one.sections.some((section) => section.id === id));
-  if (trip === undefined || of === 'place') {
-    const time = { start_ts: Math.max(from, bounds.from), end_ts: Math.min(to, bounds.to) };
-    return (
-      time.end_ts > time.start_ts && formButton(call, '/me/correct', t.me.takeOut, { day, kind: 'set_aside', ...time })
-    );
-  }
-  const [longest] = [...trip.sections].sort((a, b) => b.distance - a.distance);
-  const section = trip.sections.find((one) => one.id === id) ?? longest;
-  return markup`${section && modeForm(call, section, trip.start_zone, day)}${dropButton(call, trip, day)}`;
-}
-
-/** The form that names the place of a stay without a name. */
-export function placeNameForm(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, day: string): MarkupValue {
-  const { t } = call;
-  if (stay.place.isNamed) return null;
-  const content = markup`<label><span>${t.me.placeName}</span><input name="name" maxlength="60" required autocomplete="off"></label><button class="go">${t.me.save}</button>`;
-  return markup`<details><summary><span>${t.me.giveName}<span class="vh"> ${stay.place.name}</span></span></summary>
-${formOf(call, '/me/correct', { day, kind: 'place_name', ts: middle(stay.from, stay.to) }, content)}</details>`;
-}
-
-/** The corrections of a day, each with a button to undo it. */
-export function correctionList(
-  call: PersonCall,
-  shown: ShownDay,
-  standings: readonly CorrectionStanding[],
-): MarkupValue {
-  const { t } = call;
-  const { day, from, to } = shown.observed;
+/** What a person stated about a day and did not undo: corrections, and labels of trips. */
+export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding[], t: Texts): Stated[] {
+  const { from, to } = shown.observed;
   const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
-  const own = standings.filter(
-    ({ effect, correction }) => effect !== 'undone' && correction.kind !== 'undo' && isOf(concernedTime(correction)),
+  const corrections = standings.flatMap(({ effect, correction }) =>
+    effect !== 'undone' && correction.kind !== 'undo' && isOf(concernedTime(correction))
+      ? [{ id: String(correction.write_ts), words: correctionText(correction, shown, t) }]
+      : [],
   );
-  if (own.length === 0) return null;
-  const rows = own.map(({ correction }) => {
-    const undo = formButton(call, '/me/correct', t.me.undo, { day, kind: 'undo', of: correction.write_ts });
-    return markup`<li class="stated"><span>${correctionText(correction, shown, t)}</span>${undo}</li>`;
+  const labels = shown.trips.flatMap((trip) => {
+    const said = shown.labels.ofTrip(trip.start_ts);
+    return [...new Set(Object.values(said.label_ids ?? {}))].map((id) => {
+      const own = Object.entries(said.user_input).filter(([name]) => said.label_ids?.[name] === id);
+      const texts = labelTexts({ ...said, user_input: Object.fromEntries(own), additions: [] }, t, shown.labelWords);
+      return { id, words: t.me.stated.label(t.clock(trip.start_ts, trip.start_zone), texts.join(', ')) };
+    });
+  });
+  return [...corrections, ...labels];
+}
+
+/** A correction in words. */
+export function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
+  const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
+  const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
+  const place = stay?.kind === 'stay' ? stay.place.name : '';
+  const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : place;
+  return t.me.stated[correction.kind](t.clock(ts, zoneOfDay(shown, ts)), name === 'home' ? t.me.home : name);
+}
+
+/** The list of statements about a day, each with a button that undoes it. */
+export function statedList(call: PersonCall, stated: readonly Stated[], day: string): MarkupValue {
+  const { t } = call;
+  if (stated.length === 0) return null;
+  const rows = stated.map(({ id, words }) => {
+    const undo = formButton(call, '/me/correct', t.me.undo, { day, kind: 'undo', of: id });
+    return markup`<li class="stated"><span>${words}</span>${undo}</li>`;
   });
   return markup`<section id="stated"><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
 }
 
-/** The button below a banner that undoes the correction just saved; nothing if it no longer holds. */
-export function undoButton(call: PersonCall, standings: readonly CorrectionStanding[], day: string): MarkupValue {
-  const saved = standings.find(
-    ({ effect, correction }) => effect !== 'undone' && String(correction.write_ts) === call.query.saved,
-  );
-  if (saved === undefined) return null;
-  return formButton(call, '/me/correct', call.t.me.undo, { day, kind: 'undo', of: saved.correction.write_ts });
+/** The banner about statements just saved: what they say, with a button that undoes them. */
+export function savedBanner(
+  call: PersonCall,
+  stated: readonly Stated[],
+  message: string | undefined,
+  day: string,
+): MarkupValue {
+  const { t } = call;
+  if (message === undefined) return null;
+  const ids = new Set((call.query.saved ?? '').split(','));
+  const saved = stated.filter(({ id }) => ids.has(id));
+  const words = [message, ...saved.map((one) => `${one.words}.`)].join(' ');
+  const undo = { day, kind: 'undo', of: call.query.saved ?? '' };
+  return markup`<div class="saved">${banner(words)}${saved.length > 0 && formButton(call, '/me/correct', t.me.undo, undo)}</div>`;
 }
 
-function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
-  const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
-  const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : '';
-  return t.me.stated[correction.kind](t.clock(ts, zoneOfDay(shown, ts)), name);
+/** The banner above the preview of a day: what would be saved, and the buttons to do so or not. */
+export function previewBanner(call: PersonCall, correction: Correction, shown: ShownDay): MarkupValue {
+  const { t } = call;
+  const { day } = shown.observed;
+  const { kind, ...fields } = correction as { kind: string } & Record<string, string | number>;
+  const content = markup`<div class="acts"><button class="go">${t.me.save}</button><a class="btn" href="${dayPath(day)}">${t.me.cancel}</a></div>`;
+  return markup`${banner(t.me.preview(correctionText(correction, shown, t)))}${formOf(call, '/me/correct', { day, kind, ...fields }, content)}`;
 }
+
+// ---------------------------------------------------------------- forms
 
 /**
- * The correction that a form states; null for a form that no page has. `splitAt`: the time of the form's clock within
- * its trip.
+ * The correction that a form states. `outside`: its times lie elsewhere than the form
+ * asked for. Null: no page has such a form.
  */
-function toCorrection(form: PersonCall['form'], splitAt: number | null): Correction | null {
-  const ts = parseTime(form.ts);
-  const of = parseTime(form.of);
-  const name = (form.name ?? '').trim().slice(0, 60);
-  if (form.kind === 'undo') return of === null ? null : { kind: 'undo', of };
-  if (form.kind === 'split') return splitAt === null ? null : { kind: 'split', ts: splitAt };
-  const [start_ts, end_ts] = [parseTime(form.start_ts), parseTime(form.end_ts)];
-  if (form.kind === 'set_aside')
-    return start_ts === null || end_ts === null || end_ts <= start_ts ? null : { kind: 'set_aside', start_ts, end_ts };
-  if (ts === null) return null;
+export async function readStatement(
+  { store, user, now }: PersonCall,
+  form: Readonly<Record<string, string>>,
+): Promise<Correction | 'outside' | null> {
+  const { kind } = form;
+  const [ts, start_ts, end_ts] = [parseTime(form.ts), parseTime(form.start_ts), parseTime(form.end_ts)];
   const mode = statedModes.find((one) => one === form.mode);
-  if (form.kind === 'mode') return mode === undefined ? null : { kind: 'mode', ts, mode };
-  if (form.kind === 'drop' || form.kind === 'join') return { kind: form.kind, ts };
-  return form.kind === 'place_name' && name !== '' ? { kind: 'place_name', ts, name } : null;
+  if (kind === 'split' && form.clock !== undefined) {
+    const link = await correctedTrips(store).previous(user.uuid, Number(form.trip_ts) || now);
+    const at = link?.trip ? timeWithin(link.trip, form.clock) : null;
+    return at === null ? 'outside' : { kind, ts: at };
+  }
+  if (kind === 'set_aside' || kind === 'at_place' || kind === 'add') {
+    if (start_ts === null || end_ts === null || end_ts <= start_ts) return null;
+    if (kind !== 'add') return { kind, start_ts, end_ts };
+    if (mode === undefined) return null;
+    const far = Number((form.km ?? '').replace(',', '.')) * 1000;
+    const distance = form.km ? far : parseTime(form.distance);
+    const own = { kind, mode, ...(distance !== null && Number.isFinite(distance) && { distance }) } as const;
+    if (form.from === undefined || form.to === undefined) return { ...own, start_ts, end_ts };
+    const zone = (await correctedTrips(store).previous(user.uuid, start_ts + 1))?.trip?.end_zone ?? 'UTC';
+    // Clocks show minutes: the first minute may have begun before the gap.
+    const bounds = { from: Math.floor(start_ts / 60) * 60, to: Math.floor(end_ts / 60) * 60 + 60 };
+    const [begin, end] = [form.from, form.to].map((clock) => firstTimeShowing(clock, bounds, zone)) as [
+      number | null,
+      number | null,
+    ];
+    if (begin === null || end === null || end <= begin) return 'outside';
+    return { ...own, start_ts: Math.max(begin, start_ts), end_ts: Math.min(end, end_ts) };
+  }
+  if (ts === null) return null;
+  if (kind === 'mode') return mode === undefined ? null : { kind, ts, mode };
+  if (kind === 'split' || kind === 'drop' || kind === 'join') return { kind, ts };
+  const name = (form.name ?? '').trim().slice(0, 60);
+  return kind === 'place_name' && name !== '' ? { kind, ts, name } : null;
 }
 
 /** A time as the forms write it: seconds since the epoch, up to the year 9999; null for anything else. */
 const parseTime = (text = ''): number | null =>
   /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
 
-async function correct(call: PersonCall): Promise<WebAnswer> {
-  const { t, form, store, user, now } = call;
-  const { day = '', clock = '', trip_ts = '' } = form;
-  if (!isShownDay(day)) return faultPage(400, t);
-  const link = await correctedTrips(store).previous(user.uuid, Number(trip_ts) || now);
-  const splitAt = link?.trip ? timeWithin(link.trip, clock) : null;
-  const correction = toCorrection(form, splitAt);
-  if (correction === null) return form.kind === 'split' ? redirect(`/me/day/${day}?done=outside`) : faultPage(400, t);
-  const stated = await readCorrections(store, user.uuid);
-  if (correction.kind === 'undo' && !stated.some((one) => one.write_ts === correction.of)) return faultPage(400, t);
-  const concerned = correction.kind === 'undo' ? stated.find((one) => one.write_ts === correction.of)! : correction;
-  const done = redirect(`/me/day/${day}?done=${concerned.kind === 'set_aside' ? 'later' : 'stated'}`);
-  // A form that is sent twice stores one correction.
-  if (isNewest(stated, correction)) return done;
-  const author = {
-    now: writeTime(now),
-    origin: { program: 'my days' },
-    ...(link?.trip && { zone: link.trip.start_zone }),
-  };
-  const entry = await correctionEntry(store, user.uuid, correction, author);
-  if (beyondBounds(entry, now) !== null) return faultPage(400, t);
-  const { rejected } = await call.put(user, [entry]);
-  if (rejected > 0) return redirect(`/me/day/${day}?done=full`);
-  return correction.kind === 'undo' ? done : redirect(`${done.headers!.Location}&saved=${entry.metadata.write_ts}`);
-}
-
 const timeWithin = ({ start_ts, end_ts, start_zone }: Trip, clock: string): number | null =>
   firstTimeShowing(clock, { from: start_ts, to: end_ts }, start_zone);
+
+async function correct(call: PersonCall): Promise<WebAnswer> {
+  const { t, form, store, user, now } = call;
+  const { day = '', kind = '' } = form;
+  if (!isShownDay(day)) return faultPage(400, t);
+  if (kind === 'undo') return undo(call, day);
+  const found = await readStatement(call, form);
+  if (found === 'outside') return redirect(`${dayPath(day)}?done=outside`);
+  if (found === null) return faultPage(400, t);
+  // The name in the language of the page is that of the place with a colour of its own.
+  const isHome = found.kind === 'place_name' && found.name.toLowerCase() === t.me.home.toLowerCase();
+  const correction = isHome ? { ...found, name: 'home' } : found;
+  const done = `${dayPath(day)}?done=${correction.kind === 'set_aside' ? 'later' : 'stated'}`;
+  // A form that is sent twice stores one correction.
+  if (isNewest(await readCorrections(store, user.uuid), correction)) return redirect(done);
+  const entry = await correctionEntry(store, user.uuid, correction, { now: writeTime(now), origin });
+  if (beyondBounds(entry, now) !== null) return faultPage(400, t);
+  return putAndShow(call, day, [entry], `${done}&saved=${entry.metadata.write_ts}`);
+}
+
+/** Puts entries, and goes on to `to`, or to the day with the reason why nothing was saved. */
+async function putAndShow(call: PersonCall, day: string, entries: readonly Entry[], to: string): Promise<WebAnswer> {
+  const { rejected } = entries.length > 0 ? await call.put(call.user, entries) : { rejected: 0 };
+  return redirect(rejected > 0 ? `${dayPath(day)}?done=full` : to);
+}
+
+/** Undoes the corrections and labels that a form names. */
+async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
+  const { t, form, store, user } = call;
+  const stated = await readCorrections(store, user.uuid);
+  const around = { from: startOfDay(addDays(day, -1), 'UTC'), to: startOfDay(addDays(day, 2), 'UTC') };
+  const inputs = await readInputs(store, user.uuid, around, { isBounded: true });
+  const entries: Entry[] = [];
+  for (const id of new Set((form.of ?? '').split(','))) {
+    const now = writeTime(call.now);
+    const correction = stated.find(({ write_ts }) => String(write_ts) === id);
+    const undone = undoOfLabels(inputs, id, { origin, now });
+    if (correction !== undefined)
+      entries.push(await correctionEntry(store, user.uuid, { kind: 'undo', of: correction.write_ts }, { now, origin }));
+    else if (undone.length === 0) return faultPage(400, t);
+    entries.push(...undone);
+  }
+  const isLater = stated.some(({ kind, write_ts }) => kind === 'set_aside' && form.of === String(write_ts));
+  return putAndShow(call, day, entries, `${dayPath(day)}?done=${isLater ? 'later' : 'stated'}`);
+}
+
+/** Saves the answers about a trip: how its rides were made, and its purpose. Only what differs is stored. */
+async function label(call: PersonCall): Promise<WebAnswer> {
+  const { t, form, store, user } = call;
+  const { day = '', trip: id = '' } = form;
+  if (!isShownDay(day)) return faultPage(400, t);
+  const near = await correctedTrips(store).byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
+  const trip = near.find((one) => one.trip?.id === id)?.trip ?? null;
+  if (trip === null) return redirect(`${dayPath(day)}?done=gone`);
+  const { modeOf } = await readChoices(store, user, t);
+  const labels = await readLabels(store, user.uuid, { from: trip.start_ts, to: trip.end_ts });
+  const { mode_confirm, purpose_confirm } = labels.ofTrip(trip.start_ts).user_input;
+  const rides = ridesOf(trip.sections);
+  const asked = { mode: labelWord(form.mode ?? ''), purpose: labelWord(form.purpose ?? '') };
+  const words: Parameters<typeof labelEntries>[1] = {
+    ...(rides.length === 1 && asked.mode !== null && asked.mode !== mode_confirm && { mode: asked.mode }),
+    ...(asked.purpose !== null && asked.purpose !== purpose_confirm && { purpose: asked.purpose }),
+  };
+  const entries = labelEntries(trip, words, { origin, now: writeTime(call.now) });
+  const add = async (correction: Correction): Promise<void> => {
+    entries.push(await correctionEntry(store, user.uuid, correction, { now: writeTime(call.now), origin }));
+  };
+  for (const [i, { start_ts, end_ts, sensed_mode }] of rides.entries()) {
+    const isOf = (ts: number): boolean => ts >= start_ts && ts <= end_ts;
+    const mode = statedModeOf(modeOf(form[modeField(rides, i)] ?? ''));
+    if (rides.length > 1 && mode !== null && plainMode(mode) !== plainMode(sensed_mode))
+      await add({ kind: 'mode', ts: (start_ts + end_ts) / 2, mode });
+    // A correction counts before a label: the new answer undoes it.
+    const earlier = words.mode === undefined ? [] : withoutUndone(await readCorrections(store, user.uuid));
+    for (const one of earlier) if (one.kind === 'mode' && isOf(one.ts)) await add({ kind: 'undo', of: one.write_ts });
+  }
+  const saved = [...new Set(entries.map(({ metadata }) => metadata.write_ts))].join(',');
+  return putAndShow(call, day, entries, `${dayPath(day)}?done=saved&saved=${saved}#trip-${trip.id}`);
+}
 
 /** The routes of the forms. */
 export const correctionRoutes: readonly WebRoute[] = [
   { method: 'POST', path: '/me/correct', who: 'person', answer: correct },
+  { method: 'POST', path: '/me/label', who: 'person', answer: label },
 ];

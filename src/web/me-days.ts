@@ -1,18 +1,17 @@
-// My days: a participant looks at a day or a month and labels trips.
+// My days: a participant looks at a day or a month and corrects trips.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
-import { labelEntries, labelWord } from '../diary/labels/label-entries.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import type { DayStore } from '../diary/read-days.ts';
-import { writeTime } from '../intake/write-time.ts';
 import { addDays, daysOfMonth, localDateTime, localDay, startOfDay } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
-import { correctionList, flagAnswers, placeNameForm, tripCorrections, undoButton } from './me-corrections.ts';
+import { previewBanner, readStatement, savedBanner, statedList, statedOn } from './me-corrections.ts';
+import { dayPath, flagAnswers, gapForms, readChoices, stayForms, tripForms, tripLink } from './me-forms.ts';
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
 import { barPatterns, type DayActions, dayView } from './pages/day-view.ts';
-import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
 import {
   type DayRow,
   dayRow,
@@ -32,10 +31,8 @@ import {
   banner,
   faultPage,
   formButton,
-  formOf,
   isShownDay,
   type PersonCall,
-  redirect,
   type WebAnswer,
   type WebRoute,
 } from './web.ts';
@@ -58,7 +55,9 @@ export async function mePage(
   }));
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
-  return answerOf(shell({ t, title, brand: user.study ?? t.service, links, signOut, foot, body }));
+  // The links to other languages cannot send a form again.
+  const query = call.form.kind === undefined ? {} : null;
+  return answerOf(shell({ t, title, brand: user.study ?? t.service, links, signOut, foot, query, body }));
 }
 
 /** The bounds of the days that a page can show. */
@@ -102,7 +101,7 @@ export interface WhichDay {
 
 /** Reads a day and its week. */
 export async function readDay(
-  { store: source, now, t }: Pick<PersonCall, 'store' | 'now' | 't'>,
+  { store: source, now, t }: Pick<PersonCall, 'now' | 't'> & { store: DayStore },
   user: UserRecord,
   { day: asked, isOwn, href }: WhichDay,
 ): Promise<ReadDay> {
@@ -129,31 +128,58 @@ export async function readDay(
   };
 }
 
-const dayPath = (day: string): string => `/me/day/${day}`;
+/** The messages about a form that was sent, by the `done` of the address. */
+const doneTexts = ({ me }: Texts): Record<string, string> => ({
+  saved: me.saved,
+  stated: me.statedNow,
+  later: me.statedLater,
+});
+const failedTexts = ({ me }: Texts): Record<string, string> => ({
+  outside: me.outside,
+  gone: me.tripGone,
+  full: me.full,
+});
 
 async function showDay(call: PersonCall): Promise<WebAnswer> {
-  const { t, params, query, user, store } = call;
+  const { t, params, query, user, store, now } = call;
   if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t);
-  const { shown, first, heading, strip } = await readDay(call, user, { day: params.day, isOwn: true, href: dayPath });
+  const isPreview = call.form.kind !== undefined;
+  const wanted = isPreview ? await readStatement(call, call.form) : null;
+  if (isPreview && wanted === null) return faultPage(400, t);
+  const which = { day: params.day, isOwn: true, href: dayPath };
+  if (wanted !== null && wanted !== 'outside') {
+    const stated = { ...wanted, write_ts: now, received_ts: now };
+    const corrections = [...(await readCorrections(store, user.uuid)), stated];
+    const { shown, heading } = await readDay({ ...call, store: { ...store, corrections } }, user, which);
+    const body = markup`${barPatterns(shown.trips)}${heading}${previewBanner(call, wanted, shown)}${dayView(shown, t)}`;
+    return mePage(call, t.day(shown.observed.day), 'days', body);
+  }
+  const { shown, first, heading, strip } = await readDay(call, user, which);
   const { day, from, to } = shown.observed;
-  const messages: Record<string, string> = { saved: t.me.saved, stated: t.me.statedNow, later: t.me.statedLater };
-  const wrong: Record<string, string> = { outside: t.me.outside, gone: t.me.tripGone, full: t.me.full };
-  const failed = ownValue(wrong, query.done);
-  const done = failed === undefined ? banner(ownValue(messages, query.done)) : banner(`${t.error} ${failed}`, 'bad');
+  const choices = await readChoices(store, user, t);
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
     base: baseMapOf(call, '/me'),
     ofTrip: (trip) =>
-      trip.id === query.correct ? correction(call, trip, before(trip), shown) : correctionLink(trip, day, t),
-    ofStay: (stay) => placeNameForm(call, stay, day),
+      trip.id === query.correct ? tripForms(call, trip, before(trip), shown, choices) : tripLink(day, trip, t),
+    ofStay: (stay) => stayForms(call, stay, shown),
+    ofGap: (gap) => gapForms(call, gap, shown),
     ofFlag: (flag) => flagAnswers(call, flag, shown),
   };
   const standings = await correctedTrips(store).corrections(user.uuid, { from, to });
-  const undo = undoButton(call, standings, day);
-  const body = markup`${barPatterns(shown.trips)}${done}${undo}${heading}${strip}${first === null && banner(t.me.empty)}
-${dayView(shown, t, actions)}${correctionList(call, shown, standings)}`;
+  const stated = statedOn(shown, standings, t);
+  const wrong = wanted === 'outside' && call.form.kind === 'add' ? t.me.outsideStay : wanted && t.me.outside;
+  const failed = wrong ?? ownValue(failedTexts(t), query.done);
+  const message = ownValue(doneTexts(t), query.done);
+  const done = failed === undefined ? savedBanner(call, stated, message, day) : banner(`${t.error} ${failed}`, 'bad');
+  const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
+${dayView(shown, t, actions)}${statedList(call, stated, day)}`;
   return mePage(call, t.day(day), 'days', body);
 }
+
+/** Shows what a form would change; a form with times elsewhere than asked for is shown again as it was sent. */
+const preview = (call: PersonCall): Promise<WebAnswer> =>
+  showDay({ ...call, params: { day: call.form.day ?? '' }, query: call.form });
 
 async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
@@ -172,60 +198,11 @@ ${rows.length > 0 ? dayRows(rows, t) : banner(t.me.future)}`;
   return mePage(call, title, 'month', body);
 }
 
-// ---------------------------------------------------------------- labels
-
-/** A link to the forms of a trip: the forms of all trips would make the page of a busy day too long. */
-const correctionLink = (trip: Trip, day: string, t: Texts): Markup =>
-  markup`<a class="fold" href="${dayPath(day)}?correct=${trip.id}#trip-${trip.id}">${correctWords(trip, t)}</a>`;
-
-const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
-  markup`<span>${t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span></span>`;
-
-const CHECKED = new Markup(' checked');
-const SELECTED = new Markup(' selected');
-
-/** The forms of a trip: its label, and its corrections. */
-function correction(call: PersonCall, trip: Trip, before: Trip | null, { observed, labels }: ShownDay): Markup {
-  const { t } = call;
-  const { day } = observed;
-  const { mode_confirm: mode, purpose_confirm: purpose } = labels.ofTrip(trip.start_ts).user_input;
-  const purposes = Object.entries(t.labelPurposes).map(
-    ([value, words]) => markup`<option value="${value}"${value === purpose && SELECTED}>${words}</option>`,
-  );
-  const modes = Object.entries(t.labelModes).map(
-    ([value, words]) =>
-      markup`<label class="tile2"><input type="radio" name="mode" value="${value}"${value === mode && CHECKED}><span>${words}</span></label>`,
-  );
-  const form = markup`<fieldset><legend>${t.me.how}</legend><div class="tiles">${modes}</div></fieldset>
-<label><span>${t.me.what}</span><select name="purpose"><option value="">${t.me.unsaid}</option>${purposes}</select></label>
-<div class="acts"><button class="go">${t.me.save}</button></div><p class="small soft">${t.me.promise}</p>`;
-  return markup`<details open><summary>${correctWords(trip, t)}</summary>
-${formOf(call, '/me/label', { day, trip: trip.id }, form)}${tripCorrections(call, trip, before, day)}</details>`;
-}
-
-async function label(call: PersonCall): Promise<WebAnswer> {
-  const { t, form, store, now, user } = call;
-  const { day = '', trip: id = '' } = form;
-  if (!isShownDay(day)) return faultPage(400, t);
-  const near = await correctedTrips(store).byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
-  const trip = near.find((one) => one.trip?.id === id)?.trip ?? null;
-  if (trip === null) return redirect(`${dayPath(day)}?done=gone`);
-  const words: { mode?: string; purpose?: string } = {};
-  for (const name of ['mode', 'purpose'] as const) {
-    const word = labelWord(form[name] ?? '');
-    if (word !== null) words[name] = word;
-  }
-  const entries = labelEntries(trip, words, { origin: { program: 'my days' }, now: writeTime(now) });
-  const { rejected } = entries.length > 0 ? await call.put(user, entries) : { rejected: 0 };
-  if (rejected > 0) return redirect(`/me/day/${day}?done=full`);
-  return redirect(`/me/day/${day}?done=saved#trip-${trip.id}`);
-}
-
 /** The pages of days. */
 export const dayRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/me', who: 'person', answer: showDay },
   { method: 'GET', path: '/me/day/:day', who: 'person', answer: showDay },
+  { method: 'POST', path: '/me/preview', who: 'person', answer: preview },
   { method: 'GET', path: '/me/month', who: 'person', answer: showMonth },
   { method: 'GET', path: '/me/month/:month', who: 'person', answer: showMonth },
-  { method: 'POST', path: '/me/label', who: 'person', answer: label },
 ];

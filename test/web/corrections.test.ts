@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
+import { ridesOf } from '../../src/diary/corrections/stated-mode.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import type { Act } from '../../src/log/audit-log.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -88,7 +89,7 @@ function formWith(html: string, words: string, from = ''): Record<string, string
 }
 
 /** Sends a form without its secret and with a wrong one, which changes nothing; then as it is. */
-async function state(path: string, fields: Record<string, string>): Promise<void> {
+async function state(path: string, fields: Record<string, string>): Promise<{ location: string }> {
   const before = await correctedTrips(store).corrections((await store.users.byEmail(person))!.uuid);
   const { csrf, ...others } = fields;
   expect(csrf).toBe(csrfOf(cookie.slice(cookie.indexOf('=') + 1)));
@@ -96,10 +97,12 @@ async function state(path: string, fields: Record<string, string>): Promise<void
   expect(await correctedTrips(store).corrections((await store.users.byEmail(person))!.uuid)).toEqual(before);
   clock += 60;
   const done = await post(path, fields);
-  expect([done.status, done.headers.get('location')]).toEqual([303, expect.stringContaining(`/me/day/${day}?done=`)]);
+  const location = done.headers.get('location')!;
+  expect([done.status, location]).toEqual([303, expect.stringContaining(`/me/day/${day}?done=`)]);
+  return { location };
 }
 
-const takeBack = async (): Promise<void> =>
+const takeBack = async (): Promise<unknown> =>
   state('/me/correct', formWith(await page(`/me/day/${day}`), 'Undo', 'id="stated"'));
 
 const trips = (html: string): string[] => [...html.matchAll(/class="trip" id="trip-(\w+)"/g)].map((m) => m[1]!);
@@ -110,15 +113,19 @@ const shown = (html: string): string => html.replace(/correct=\w+|id="trip-\w+"|
 it('a person says in which mode they travelled, sees it on the next page, and takes it back without a run of the pipeline', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
-  const fields = formWith(html, 'How did you travel from');
-  await state('/me/correct', { ...fields, mode: 'train' });
-  const after = await page(`/me/day/${day}`);
-  const [first] = await correctedTrips(store).corrections((await store.users.byEmail(person))!.uuid);
-  const saved = await page(`/me/day/${day}?done=stated&saved=${first!.correction.write_ts}`);
+  const fields = formWith(html, 'How did you travel?');
+  const { location } = await state('/me/label', { ...fields, mode: 'train', purpose: 'work' });
+  const saved = await page(location);
   expect(saved.indexOf('>Undo<')).toBeLessThan(saved.indexOf('<h1>'));
+  expect(saved).toMatch(/role="status">Saved\. [\d:]{5}: Train or tram, Going to work\.</);
+  const after = await page(`/me/day/${day}`);
   expect(after.indexOf('>Undo<')).toBeGreaterThan(after.indexOf('<h1>'));
-  expect(after).toContain('mode of travel: train');
+  expect(after).toMatch(/id="stated".*Train or tram, Going to work/s);
   expect(after).toMatch(/<li class="trip".*?Train/s);
+  expect(after).toMatch(/class="legend".*?train/);
+  const form = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
+  expect(form).toContain('value="train" checked');
+  expect(form).toContain('<option value="work" selected>');
   await run('pipeline', '--all');
   expect(await page(`/me/day/${day}`)).toBe(after);
   await takeBack();
@@ -127,10 +134,41 @@ it('a person says in which mode they travelled, sees it on the next page, and ta
   expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
 });
 
+it('the undo of a saved answer lets the answer before it count again', async () => {
+  const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
+  const fields = formWith(html, 'How did you travel?');
+  await state('/me/label', { ...fields, mode: 'bus' });
+  const { location } = await state('/me/label', { ...fields, mode: 'air' });
+  expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Plane/s);
+  await state('/me/correct', formWith(await page(location), 'Undo'));
+  expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Bus/s);
+  await takeBack();
+  expect(await page(`/me/day/${day}`)).not.toContain('id="stated"');
+});
+
+it('an answer that names no mode changes nothing, and a new answer counts before an earlier correction', async () => {
+  const before = await page(`/me/day/${day}`);
+  const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
+  const fields = formWith(html, 'How did you travel?');
+  const modes = (text: string): string => text.match(/class="legend".*?<\/ul>/)![0];
+  await state('/me/label', { ...fields, mode: 'other' });
+  expect(modes(await page(`/me/day/${day}`))).toBe(modes(before));
+  const { uuid } = (await store.users.byEmail(person))!;
+  const [first] = (await correctedTrips(store).byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
+  const [ride] = ridesOf(first!.sections);
+  await state('/me/correct', { csrf: fields.csrf!, day, kind: 'mode', ts: `${ride!.start_ts + 1}`, mode: 'ferry' });
+  expect(modes(await page(`/me/day/${day}`))).toContain('ferry');
+  await state('/me/label', { ...fields, mode: 'train' });
+  expect(modes(await page(`/me/day/${day}`))).not.toContain('ferry');
+  expect(modes(await page(`/me/day/${day}`))).toContain('train');
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
+});
+
 it('the latest word counts, also one that was said before', async () => {
   const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
-  const fields = formWith(html, 'How did you travel from');
-  for (const mode of ['train', 'ferry', 'train']) await state('/me/correct', { ...fields, mode });
+  const { csrf, ts } = formWith(html, 'I did not make this trip');
+  for (const mode of ['train', 'ferry', 'train'])
+    await state('/me/correct', { csrf: csrf!, day, kind: 'mode', ts: ts!, mode });
   expect(await page(`/me/day/${day}`)).toMatch(/<li class="trip".*?Train/s);
   for (let n = 0; n < 3; n += 1) await takeBack();
 });
@@ -177,19 +215,15 @@ it('a link that was used leads those on whom it signed in', async () => {
 });
 
 it('a doubt is a question at its trip, and the answer ends it', async () => {
-  const before = await page(`/me/day/${day}`);
-  const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
-  expect(html).not.toContain('Which one is right?');
-  expect(await page('/study/sunny/flagged', manager)).not.toContain('Your label names another mode');
-  const isWalk = /class="trip".*?<h3 class="m">.*?Walk/s.test(
-    html.slice(0, html.indexOf('</li>', html.indexOf('id="trip-'))),
-  );
-  await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: isWalk ? 'drove_alone' : 'walk' });
+  const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
+  expect(await page('/study/sunny/flagged', manager)).not.toContain('Faster than this can be');
+  await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'walk' });
   const asked = await page(`/me/day/${day}`);
-  const answer = formWith(asked, 'name="mode"', 'Which one is right?');
-  expect(await page('/study/sunny/flagged', manager)).toContain('Your label names another mode');
-  await state('/me/correct', { ...answer, mode: isWalk ? 'car' : 'walking' });
-  expect(await page(`/me/day/${day}`)).not.toContain('Which one is right?');
+  const answer = formWith(asked, 'name="mode"', 'Was this the mode?');
+  expect(await page('/study/sunny/flagged', manager)).toContain('Faster than this can be');
+  await state('/me/correct', { ...answer, mode: 'bus' });
+  expect(await page(`/me/day/${day}`)).not.toContain('Was this the mode?');
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
 it('a long label is cut on the page, an endless one is set aside, and one named as a part of the language is a word', async () => {

@@ -114,9 +114,9 @@ class CorrectedStretch {
     if (one.kind === 'drop') return this.remove(this.tripAt(one.ts), 1);
     if (one.kind === 'add') return this.add(one);
     if (one.kind === 'place_name') return this.nameStay(one.ts, one.name);
-    if (one.kind !== 'at_home') return 'applied';
+    if (one.kind !== 'at_home' && one.kind !== 'at_place') return 'applied';
     const cleared = this.clear(one.start_ts, one.end_ts);
-    this.nameStay((one.start_ts + one.end_ts) / 2, 'home');
+    if (one.kind === 'at_home') this.nameStay((one.start_ts + one.end_ts) / 2, 'home');
     return cleared === 'contradicted' ? cleared : 'applied';
   }
 

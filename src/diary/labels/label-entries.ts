@@ -3,6 +3,7 @@ import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
 import type { Trip } from '../../model/trip.ts';
+import type { Input } from './input-keys.ts';
 
 const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replaced: keys.replacedMode } as const;
 
@@ -15,11 +16,19 @@ export function labelWord(given: string): string | null {
   return word === '' || word.length > 100 ? null : word;
 }
 
-/** The entries that label a trip. `origin`: the program that writes them; `now`: seconds since the epoch. */
+/** The program that writes labels, and when, seconds since the epoch. */
+interface LabelAuthor {
+  origin: JsonObject;
+  now: number;
+}
+
+/**
+ * The entries that label a trip. `now` is also the `match_id` by which `undoOfLabels` finds them.
+ */
 export function labelEntries(
   { start_ts, end_ts, start_zone }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_zone'>,
   words: Partial<Record<LabelName, string>>,
-  { origin, now }: { origin: JsonObject; now: number },
+  { origin, now }: LabelAuthor,
 ): Entry[] {
   return Object.entries(words).map(([name, label]) => ({
     metadata: {
@@ -30,6 +39,15 @@ export function labelEntries(
       write_ts: now,
       time_zone: start_zone,
     },
-    data: { start_ts, end_ts, label },
+    data: { start_ts, end_ts, label, match_id: String(now) },
   }));
 }
+
+/** The entries that undo labels with a `match_id`: the labels before them count again. */
+export const undoOfLabels = (inputs: readonly Input[], id: string, { origin, now }: LabelAuthor): Entry[] =>
+  inputs
+    .filter(({ of, entry: { data } }) => of.kind === 'label' && data.match_id === id && data.status !== 'DELETED')
+    .map(({ entry: { metadata, data } }) => ({
+      metadata: { ...metadata, origin, write_ts: now },
+      data: { start_ts: data.start_ts!, end_ts: data.end_ts!, match_id: id, status: 'DELETED' },
+    }));

@@ -4,13 +4,14 @@ import { type Entry, identityOf, identityText } from '../../model/entry.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
 import { type EntryPart, everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
+import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 
 /**
  * The part of the store that labels are matched from. Without `usercache`, pending entries do not count; without
  * `users` and `studies`, the lists of labels of studies.
  */
-export type LabelStore = Pick<Store, 'trips' | 'timeseries'> & Partial<Pick<Store, 'usercache' | 'users' | 'studies'>>;
+export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
 /** s; an input that begins longer before the range is not found. */
 export const longestInput = 7 * 86_400;

@@ -9,6 +9,8 @@ export interface UserInput {
   user_input: Record<string, string | Entry>;
   /** Notes, by when they were written. */
   additions: Entry[];
+  /** The `match_id` of labels that can be undone, by the name of the key. */
+  label_ids?: Record<string, string>;
 }
 
 /** No input. */
@@ -28,8 +30,11 @@ export function combineInputs(inputs: readonly Input[]): UserInput {
   for (const input of active) {
     const { of, entry } = input;
     if (of.kind === 'survey') combined.user_input[of.name] = entry;
-    else if (of.kind === 'label' && typeof entry.data.label === 'string')
+    else if (of.kind === 'label' && typeof entry.data.label === 'string') {
       combined.user_input[of.name] = entry.data.label;
+      const { match_id: id } = entry.data;
+      if (typeof id === 'string') combined.label_ids = { ...combined.label_ids, [of.name]: id };
+    }
   }
   if (!replacedModeHolds(active)) delete combined.user_input.replaced_mode;
   combined.additions = lastOfEach(active.filter(({ of }) => of.kind === 'note')).map(({ entry }) => entry);

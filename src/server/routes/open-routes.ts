@@ -1,23 +1,28 @@
 // Open routes: whether the process runs, whether the store works, and the configurations of studies.
 
+import type { JsonObject } from '../../model/json.ts';
 import { isStudyName } from '../../model/study.ts';
-import { configFileName } from '../../model/study-config.ts';
+import { configFileName, labelsFileName } from '../../model/study-config.ts';
 import { Problem } from '../problem.ts';
 import { objectOf } from '../schemas.ts';
 import type { OpenRoute } from './route.ts';
 
 const ending = configFileName('');
+const labels = labelsFileName('');
 
 /** Each a GET without a token. Their answers contain nothing about users. */
 export const openRoutes: readonly OpenRoute[] = [
   // Where an app that is built to ask here finds it. The published app asks GitHub.
   {
     path: '/configs/:file',
-    summary: "Returns a study's configuration for today's app",
+    summary: "Returns a study's configuration for today's app, or its lists of labels",
     answers: { type: 'object' },
-    parameters: { file: `the name by which people join a study, and \`${ending}\`` },
+    parameters: { file: `the name by which people join a study and \`${ending}\`, or its own and \`${labels}\`` },
     /** The file that `mobility study config` writes, to be published: there is no secret in it. */
     answer: async ({ studies }, { file = '' }) => {
+      const own = file.endsWith(labels) ? file.slice(0, -labels.length) : '';
+      const lists = isStudyName(own) ? (await studies.byName(own))?.config?.label_lists : undefined;
+      if (lists !== undefined) return lists as JsonObject;
       const name = file.endsWith(ending) ? file.slice(0, -ending.length) : '';
       const config = isStudyName(name) ? ((await studies.byJoinName(name))?.config ?? null) : null;
       if (config === null)

@@ -122,5 +122,5 @@ export interface OpenRoute {
 export interface OpenParts {
   /** Rejects if the store or its disk cannot take what phones push. */
   checkReady: () => Promise<void>;
-  studies: Pick<Store['studies'], 'byJoinName'>;
+  studies: Pick<Store['studies'], 'byJoinName' | 'byName'>;
 }

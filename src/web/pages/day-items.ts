@@ -1,10 +1,12 @@
 // The parts of a day in order: stays, trips, and time that was not recorded. Pages list and draw them.
 import type { Flagged } from '../../diary/flags.ts';
+import { shownTexts } from '../../diary/labels/label-text.ts';
 import type { Labels } from '../../diary/labels/load-labels.ts';
+import type { UserInput } from '../../diary/labels/user-labels.ts';
 import type { ObservedDay, UnobservedReason } from '../../diary/observed-time.ts';
 import type { Places } from '../../diary/places.ts';
 import type { Position, Trip } from '../../model/trip.ts';
-import type { Texts } from './texts/texts.ts';
+import { ownValue, type Texts } from './texts/texts.ts';
 
 /** A place as pages show it. */
 export interface ShownPlace {
@@ -13,6 +15,8 @@ export interface ShownPlace {
   mark: string;
   /** True if the person or an operator named it. */
   isNamed: boolean;
+  /** True if only the nights spent there make it the home. */
+  isGuess?: boolean;
   look: 'home' | 'work' | 'place';
 }
 
@@ -32,6 +36,8 @@ export interface ShownDay {
   placeAt: (position: Position) => ShownPlace;
   /** Seconds since the epoch; later time is not shown. */
   now: number;
+  /** The words of a label that the study's own lists have. */
+  labelWords?: (label: string) => string | undefined;
 }
 
 /** A part of the day. Times are within the day. */
@@ -39,9 +45,18 @@ export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
   /** `since`: start of the stay if it lies before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  /** `place`: where the person was before and after, if that is one place. */
-  | { kind: 'gap'; reason: UnobservedReason; place: ShownPlace | null }
+  /** `place`: where the person was before and after, if that is one place. `parts`: gaps shown as one. */
+  | { kind: 'gap'; reason: UnobservedReason; place: ShownPlace | null; parts: number }
 );
+
+/** Reasons that concern the study or the future, not the phone: pages say only the reason. */
+const outside: ReadonlySet<UnobservedReason> = new Set(['before joining', 'after leaving', 'not yet']);
+
+/** True for time before joining, after leaving and to come. */
+export const isOutside = (item: DayItem): boolean => item.kind === 'gap' && outside.has(item.reason);
+
+/** The name of a stay or gap in addresses. */
+export const itemId = ({ from }: DayItem): string => `at-${Math.round(from)}`;
 
 /** The parts of a day, in order of time. */
 export function dayItems({ observed, trips, before, after, placeAt, now }: ShownDay): DayItem[] {
@@ -74,15 +89,40 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
       const next = around.find((trip) => trip.start_ts >= cut - 1);
       const [here, there] = [place(from), next === undefined ? null : placeAt(next.start_loc)];
       const same = here?.name === there?.name ? here : null;
-      if (!isWithin && cut - from >= shortest) items.push({ kind: 'gap', from, to: cut, reason: reason!, place: same });
+      if (!isWithin && cut - from >= shortest)
+        items.push({ kind: 'gap', from, to: cut, reason: reason!, place: same, parts: 1 });
     }
     const at = kind === 'staying' ? place(from) : null;
     if (at === null || to - from < (from === observed.from ? shortest : 1)) continue;
     const since = from === observed.from ? (lastBefore(from)?.end_ts ?? null) : null;
     items.push({ kind: 'stay', from, to, place: at, since: since !== null && since < from - shortest ? since : null });
   }
-  return items.sort((a, b) => a.from - b.from);
+  return joinGaps(items.sort((a, b) => a.from - b.from));
 }
+
+/**
+ * Joins gaps of one reason with less than five minutes between them, in which the person at most stayed.
+ *
+ *     gap 8:00-9:00   stay 9:00-9:01   gap 9:01-10:00   ->   gap 8:00-10:00 in 2 parts
+ */
+function joinGaps(items: readonly DayItem[]): DayItem[] {
+  const joined: DayItem[] = [];
+  for (const item of items) {
+    const isShort = (one: DayItem | undefined): boolean => one?.kind === 'stay' && one.to - one.from < shortStay;
+    const at = isShort(joined.at(-1)) ? -2 : -1;
+    const before = joined.at(at);
+    const isNear = before !== undefined && item.from - before.to < shortStay;
+    if (item.kind !== 'gap' || before?.kind !== 'gap' || before.reason !== item.reason || !isNear) joined.push(item);
+    else {
+      const place = before.place?.name === item.place?.name ? item.place : null;
+      joined.splice(at, -at, { ...before, to: item.to, place, parts: before.parts + 1 });
+    }
+  }
+  return joined;
+}
+
+/** s; a shorter stay does not part two gaps. */
+const shortStay = 300;
 
 /** s; shorter gaps, and shorter rests of a stay that began the day before, are not listed. */
 const shortest = 60;
@@ -98,10 +138,11 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
 export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);
-    const guess = isOwn && (home ?? 0) >= surelyHome ? 'home' : 'place';
-    if (name === null) return { name: t.me.place(letter), mark: letter, isNamed: false, look: guess };
+    const isGuess = isOwn && name === null && (home ?? 0) >= surelyHome;
+    if (isGuess) return { name: t.me.homeGuess, mark: t.me.homeGuess, isNamed: false, isGuess, look: 'home' };
+    if (name === null) return { name: t.me.place(letter), mark: letter, isNamed: false, look: 'place' };
     const shown = name === 'home' ? t.me.home : name;
-    const look = t.me.looks[name.toLowerCase()] ?? guess;
+    const look = t.me.looks[name.toLowerCase()] ?? 'place';
     return { name: shown, mark: shown.slice(0, 16), isNamed: true, look };
   };
 }
@@ -119,6 +160,12 @@ export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: Observe
 /** Time up to which the day is final; the start of the day if nothing is. */
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
+
+/** Labels, surveys and notes about a trip or stay, in words. */
+export const labelTexts = (said: UserInput, t: Texts, words?: ShownDay['labelWords']): string[] =>
+  Object.values(shownTexts(said)).map(
+    (one) => words?.(one) ?? ownValue(t.labelModes, one) ?? ownValue(t.labelPurposes, one) ?? one,
+  );
 
 /** The mode of the longest section. */
 export const mainMode = ({ sections }: Trip): string =>

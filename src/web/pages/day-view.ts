@@ -1,25 +1,35 @@
 // One day as people see it: a summary, its bar, a map, and the list of stays, trips and gaps.
 import { lineName, modeTotals } from '../../diary/day-summary.ts';
 import type { Flag, Flagged } from '../../diary/flags.ts';
-import { shownTexts } from '../../diary/labels/label-text.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import { estimatedOf } from '../../model/trip-fields.ts';
 import { dayBar } from './day-bar.ts';
-import { type DayItem, dayItems, recordedShare, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
+import {
+  type DayItem,
+  dayItems,
+  isOutside,
+  itemId,
+  labelTexts,
+  recordedShare,
+  type ShownDay,
+  settledUntil,
+  zoneOfDay,
+} from './day-items.ts';
 import { type BaseMap, dayMap, type MapPlace } from './day-map.ts';
 import { html } from './html.ts';
 import { icon } from './icons.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
-import { ownValue, type Texts } from './texts/texts.ts';
+import type { Texts } from './texts/texts.ts';
 
 /** Additions of a page to the list of a day. */
 export interface DayActions {
   /** The last row of a trip. */
   ofTrip?: (trip: Trip) => MarkupValue;
-  /** The last row of a stay. */
+  /** The last row of a stay, and of a gap. */
   ofStay?: (stay: Extract<DayItem, { kind: 'stay' }>) => MarkupValue;
+  ofGap?: (gap: Extract<DayItem, { kind: 'gap' }>) => MarkupValue;
   /** Map tiles below the map. */
   base?: BaseMap | null;
   /** The answers to the question of a flag. */
@@ -34,14 +44,15 @@ export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = 
     const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
     return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
   });
+  if (items.every(isOutside)) return outsideView(day, items, t);
   const map = drawMap(day, own, t, actions.base ?? null);
   const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
-  return markup`<p class="lead">${summary(own, items, t)}</p>
+  return markup`<p class="lead">${summary(day, own, items, t)}</p>
 ${legend.length > 0 && markup`<ul class="legend">${legend}</ul>`}${items.length > 0 && dayBar(day, items, t)}
 <p class="small soft">${observedText(day, own, t)}</p>${flagNotes(day, ({ of }) => of === 'day', t, actions)}
 <div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
 <section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
-${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t)))}
+${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t, actions)))}
 </ol></section></div>`;
 }
 
@@ -64,7 +75,23 @@ export function barPatterns(trips: readonly Trip[] | null): Markup {
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
 }
 
-function summary(trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
+/** A day before joining, after leaving or to come: only that. */
+function outsideView({ observed, now }: ShownDay, [item]: readonly DayItem[], t: Texts): Markup {
+  const words = observed.from > now || item?.kind !== 'gap' ? t.me.future : t.me.reasons[item.reason];
+  return markup`<p class="lead"><b>${words}</b></p>`;
+}
+
+/** What is not known comes first: of a day that was recorded for less than half, why the most of it is missing. */
+function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
+  const gaps = items.flatMap((item) => (item.kind === 'gap' ? [item] : []));
+  const [most] = gaps.sort((a, b) => b.to - b.from - (a.to - a.from));
+  const known = tripsSummary(trips, items, t);
+  if (most === undefined || recordedShare(day.observed, day.now) >= 0.5) return known;
+  const missing = markup`<b>${t.me.mostlyNot(t.me.reasons[most.reason])}</b>`;
+  return trips.length === 0 ? missing : markup`${missing} ${known}`;
+}
+
+function tripsSummary(trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
   if (trips.length === 0) {
     const places = new Set(items.flatMap((item) => (item.kind === 'stay' ? [item.place.name] : [])));
     const [place] = places;
@@ -136,13 +163,16 @@ function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayAct
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
   const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
   const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${flagNotes(day, isHere, t, actions)}${actions.ofStay?.(item)}`;
-  return markup`<li>${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
+  return markup`<li id="${itemId(item)}">${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
 }
 
-function gapItem(day: ShownDay, { from, to, reason, place }: ItemOf<'gap'>, t: Texts): Markup {
-  const before = place === null || reason === 'nothing received' ? '' : ` ${t.me.between(place.name)}`;
-  const content = markup`<h3>${t.me.notRecorded}</h3><span class="d">${t.span(to - from)}</span><p class="small">${t.me.reasons[reason]}${before}</p>`;
-  return markup`<li>${row('gap', timeTag(from, zoneOfDay(day, from), t), '', content)}</li>`;
+function gapItem(day: ShownDay, item: ItemOf<'gap'>, t: Texts, actions: DayActions): Markup {
+  const { from, to, reason, place, parts } = item;
+  const isBare = place === null || reason === 'nothing received' || isOutside(item);
+  const before = isBare ? '' : ` ${t.me.between(place.name)}`;
+  const long = parts === 1 ? t.span(to - from) : t.me.inParts(t.span(to - from), parts);
+  const content = markup`<h3>${t.me.notRecorded}</h3><span class="d">${long}</span><p class="small">${t.me.reasons[reason]}${before}</p>${actions.ofGap?.(item)}`;
+  return markup`<li id="${itemId(item)}">${row('gap', timeTag(from, zoneOfDay(day, from), t), '', content)}</li>`;
 }
 
 function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: DayActions): Markup {
@@ -150,9 +180,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   const [from, to] = [day.placeAt(start_loc).name, day.placeAt(end_loc).name];
   const figures = (seconds: number, metres: number): string => `${t.span(seconds)} · ${t.length(metres)}`;
   const name = from === to ? t.me.roundTrip(to) : t.me.trip(to);
-  const labels = Object.values(shownTexts(day.labels.ofTrip(start_ts))).map(
-    (one) => ownValue(t.labelModes, one) ?? ownValue(t.labelPurposes, one) ?? one,
-  );
+  const labels = labelTexts(day.labels.ofTrip(start_ts), t, day.labelWords);
   const estimated = estimatedOf(trip);
   const notes = [
     start_ts < day.observed.from && t.me.beganOn(t.weekdayAndClock(start_ts, start_zone)),

@@ -3,6 +3,7 @@
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { type DayBounds, type DayStore, everyDay } from '../../diary/read-days.ts';
+import { studyLabels } from '../../model/study-labels.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { namedPlaces, type ShownDay } from './day-items.ts';
 import type { Texts } from './texts/texts.ts';
@@ -28,6 +29,10 @@ export async function* shownDays(
   beyond = true,
 ): AsyncGenerator<ShownDay, undefined> {
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
+  const record = user.study === undefined ? null : await store.studies?.byName(user.study);
+  const lists = studyLabels(record?.config, t.language);
+  const own = new Map([...(lists?.modes ?? []), ...(lists?.purposes ?? [])].map(({ value, words }) => [value, words]));
+  const labelWords = (label: string): string | undefined => own.get(label);
   const placeAt = namedPlaces(await readPlaces(store, user.uuid), t, isOwn);
   for await (const { observed, records, labels, flagged } of everyDay(store, user, bounds, now, beyond)) {
     const began = records.flatMap(({ trip }) => trip ?? []);
@@ -44,6 +49,6 @@ export async function* shownDays(
       ? ((await correctedTrips(store).previous(user.uuid, earlier.start_ts))?.trip ?? null)
       : earlier;
     const trips = reaches ? [labels.stated(earlier), ...began] : began;
-    yield { observed, trips, began, before, after: later, completeUntil, labels, flagged, placeAt, now };
+    yield { observed, trips, began, before, after: later, completeUntil, labels, flagged, placeAt, now, labelWords };
   }
 }

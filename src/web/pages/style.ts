@@ -38,6 +38,7 @@ code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.875em;backgrou
 .go{background:var(--ink);border-color:var(--ink);color:var(--paper)}.danger{border-color:var(--bad);color:var(--bad)}
 .note{background:var(--warn);color:var(--warnink);border-radius:6px;padding:.5rem .75rem;margin:.75rem 0;max-width:46rem}
 .note.bad{background:var(--badwash);color:var(--bad)}.note.quiet{background:var(--wash);color:var(--ink)}
+.saved{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:0 .5rem;align-items:center;background:var(--paper)}.saved .note{flex:1;margin:.5rem 0}:target{scroll-margin-top:6rem}
 .acts{display:flex;flex-wrap:wrap;gap:.5rem;padding-top:.5rem}
 label span,legend{font-weight:650;padding:0;margin-bottom:.25rem;display:block}label{display:block;margin:1rem 0}
 input:not([type=radio]),select{font:inherit;color:inherit;width:100%;min-height:2.75rem;padding:.375rem .75rem;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper)}

@@ -116,6 +116,9 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     expect(await text('[role=status]')).toContain('This page shows it now');
     await page.follow('.trip .fold');
     await page.follow('.trip [value=drop] ~ button');
+    expect(await text('main')).toContain('Nothing is saved yet');
+    expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
+    await page.follow('main .go');
     await page.open(`${address}/me/day/${day}`);
     expect(await page.value(`document.querySelectorAll('.trip').length`)).toBe(trips - 1);
     expect(await text('.rail')).toContain('Home <b>');

@@ -1,0 +1,213 @@
+// The forms with which people answer how they travelled and correct their days. Every form that changes more than one
+// answer shows the day as it would be first.
+
+import { ridesOf } from '../diary/corrections/stated-mode.ts';
+import type { Flagged } from '../diary/flags.ts';
+import { modeOfLabel, plainMode, statedModes } from '../model/modes.ts';
+import { labelModes, type StudyLabels, studyLabels } from '../model/study-labels.ts';
+import type { Section, Trip } from '../model/trip.ts';
+import type { UserRecord } from '../model/user.ts';
+import type { Store } from '../store/store.ts';
+import { type DayItem, dayItems, isOutside, itemId, type ShownDay, zoneOfDay } from './pages/day-items.ts';
+import { Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { ownValue, type Texts } from './pages/texts/texts.ts';
+import { formButton, formOf, type PersonCall } from './web.ts';
+
+const CHECKED = new Markup(' checked');
+const SELECTED = new Markup(' selected');
+
+/** The address of a day. */
+export const dayPath = (day: string): string => `/me/day/${day}`;
+
+const middle = (from: number, to: number): number => Math.round((from + to) / 2);
+
+/** The labels that a person can choose: those of their study, else the usual ones. */
+export interface Choices extends StudyLabels {
+  /** The mode that a label states; null: none. */
+  modeOf: ReturnType<typeof labelModes>;
+}
+
+/** Reads the labels that a person can choose. */
+export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts): Promise<Choices> {
+  const config = study === undefined ? null : (await studies.byName(study))?.config;
+  const usual = (words: Record<string, string>) => Object.entries(words).map(([value, words]) => ({ value, words }));
+  const own = studyLabels(config, t.language);
+  return {
+    modes: own?.modes ?? usual(t.labelModes),
+    purposes: own?.purposes ?? usual(t.labelPurposes),
+    modeOf: labelModes(config),
+  };
+}
+
+/** The form of one button that shows a preview of the day before anything is saved. */
+const previewButton = (call: PersonCall, words: string, fields: Readonly<Record<string, string | number>>): Markup =>
+  formButton(call, previewPath, words, fields);
+
+const previewPath = '/me/preview';
+
+/** A link to the forms of an item: the forms of all items would make the page of a busy day too long. */
+const formsLink = (day: string, item: string, words: MarkupValue): Markup =>
+  markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${words}</span></a>`;
+
+/** The link to the forms of a trip. */
+export const tripLink = (day: string, trip: Trip, t: Texts): Markup =>
+  markup`<a class="fold" href="${dayPath(day)}?correct=${trip.id}#trip-${trip.id}"><span>${correctWords(trip, t)}</span></a>`;
+
+/** The words of the link to the forms of a trip, which name it for screen readers. */
+const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
+  markup`${t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span>`;
+
+// ---------------------------------------------------------------- trips
+
+/** The question how a person travelled: the present answer is checked. `given`: the label, if the trip has one. */
+function modeQuestion(
+  { t }: PersonCall,
+  name: string,
+  question: string,
+  { sensed_mode }: Section,
+  { modes, modeOf }: Pick<Choices, 'modes' | 'modeOf'>,
+  given?: string,
+): Markup {
+  const present = plainMode(sensed_mode);
+  const same = modes.filter(({ value }) => modeOf(value) === present);
+  const known = given ?? (same.length === 1 ? same[0]!.value : '');
+  const isListed = modes.some(({ value }) => value === known);
+  const words = given === undefined ? t.me.section(sensed_mode) : (ownValue(t.labelModes, given) ?? given);
+  const options = [...(isListed ? [] : [{ value: known, words }]), ...modes];
+  const tiles = options.map(
+    ({ value, words }) =>
+      markup`<label class="tile2"><input type="radio" name="${name}" value="${value}"${value === known && CHECKED}><span>${words}</span></label>`,
+  );
+  return markup`<fieldset><legend>${question}</legend><div class="tiles">${tiles}</div></fieldset>`;
+}
+
+/** The name of the field for the mode of a ride. Of several rides each has its own. */
+export const modeField = (rides: readonly Section[], i: number): string => (rides.length === 1 ? 'mode' : `mode_${i}`);
+
+/** The forms of a trip. `before`: the trip before it if the two can be joined, else null. */
+export function tripForms(
+  call: PersonCall,
+  trip: Trip,
+  before: Trip | null,
+  { observed: { day }, labels }: ShownDay,
+  choices: Choices,
+): Markup {
+  const { t, query } = call;
+  const { mode_confirm: mode, purpose_confirm: purpose } = labels.ofTrip(trip.start_ts).user_input;
+  const rides = ridesOf(trip.sections);
+  const isOne = rides.length === 1;
+  // A ride among others gets a correction, which needs a mode.
+  const modes = isOne
+    ? choices.modes
+    : choices.modes.filter(({ value }) => statedModeOf(choices.modeOf(value)) !== null);
+  const questions = rides.map((ride, i) => {
+    const times = [t.clock(ride.start_ts, trip.start_zone), t.clock(ride.end_ts, trip.start_zone)] as const;
+    const given = isOne && typeof mode === 'string' ? mode : undefined;
+    const question = isOne ? t.me.how : t.me.howBetween(...times);
+    return modeQuestion(call, modeField(rides, i), question, ride, { ...choices, modes }, given);
+  });
+  const purposes = choices.purposes.map(
+    ({ value, words }) => markup`<option value="${value}"${value === purpose && SELECTED}>${words}</option>`,
+  );
+  const other = typeof purpose === 'string' && !choices.purposes.some(({ value }) => value === purpose);
+  const form = markup`${questions}
+<label><span>${t.me.what}</span><select name="purpose"><option value="">${t.me.unsaid}</option>${other && markup`<option value="${purpose}" selected>${purpose}</option>`}${purposes}</select></label>
+<div class="acts"><button class="go">${t.me.save}</button>${cancelLink(call, day, `trip-${trip.id}`)}</div><p class="small soft">${t.me.promise}</p>`;
+  const ts = middle(trip.start_ts, trip.end_ts);
+  const stop = [...trip.stops].sort((a, b) => b.duration - a.duration)[0];
+  const proposed = t.clock(stop === undefined ? ts : middle(stop.enter_ts, stop.exit_ts), trip.start_zone);
+  const split = markup`<label><span>${t.me.splitAt}</span><input type="time" name="clock" required value="${query.clock ?? proposed}"></label><button>${t.me.split}</button>`;
+  const join =
+    before !== null && previewButton(call, t.me.join, { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) });
+  const isOpen = query.clock !== undefined && new Markup(' open');
+  return markup`<details open><summary><span>${correctWords(trip, t)}</span></summary>
+${formOf(call, '/me/label', { day, trip: trip.id }, form)}<details${isOpen}><summary><span>${t.me.more}</span></summary>
+<div class="acts">${previewButton(call, t.me.drop, { day, kind: 'drop', ts })}${join}</div>
+${formOf(call, previewPath, { day, kind: 'split', trip_ts: ts, correct: trip.id }, split)}</details></details>`;
+}
+
+const cancelLink = ({ t }: PersonCall, day: string, item: string): Markup =>
+  markup`<a class="btn" href="${dayPath(day)}#${item}">${t.me.cancel}</a>`;
+
+/** A mode as corrections spell it; null: a correction cannot state it. */
+export const statedModeOf = (mode: string | null): string | null =>
+  (mode !== null && statedModes.find((one) => modeOfLabel(one) === mode)) || null;
+
+/** The answers to the question of a flag: another mode, a trip to drop, time to ignore. */
+export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
+  const { t } = call;
+  const { day, ...bounds } = shown.observed;
+  if (flag === 'correction_contradicted') return markup`<a href="#stated">${t.me.statedTitle}</a>`;
+  const trip = shown.trips.find((one) => one.id === id || one.sections.some((section) => section.id === id));
+  if (trip === undefined || of === 'place') {
+    const time = { start_ts: Math.max(from, bounds.from), end_ts: Math.min(to, bounds.to) };
+    return (
+      time.end_ts > time.start_ts && formButton(call, '/me/correct', t.me.takeOut, { day, kind: 'set_aside', ...time })
+    );
+  }
+  const [longest] = [...trip.sections].sort((a, b) => b.distance - a.distance);
+  const section = trip.sections.find((one) => one.id === id) ?? longest;
+  const ts = middle(trip.start_ts, trip.end_ts);
+  return markup`${section && modeForm(call, section, trip.start_zone, day)}${previewButton(call, t.me.drop, { day, kind: 'drop', ts })}`;
+}
+
+/** The form for the mode of a section. */
+function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, zone: string, day: string): Markup {
+  const { t } = call;
+  const own = plainMode(sensed_mode);
+  const other = !statedModes.some((mode) => plainMode(mode) === own);
+  const content = markup`<label><span>${t.me.howBetween(t.clock(start_ts, zone), t.clock(end_ts, zone))}</span>${modeSelect(t, own, other && markup`<option value="">${t.me.mode(sensed_mode)}</option>`)}</label><button>${t.me.save}</button>`;
+  return formOf(call, '/me/correct', { day, kind: 'mode', ts: (start_ts + end_ts) / 2 }, content);
+}
+
+function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): Markup {
+  const options = statedModes.map(
+    (mode) => markup`<option value="${mode}"${plainMode(mode) === chosen && SELECTED}>${t.me.mode(mode)}</option>`,
+  );
+  return markup`<select name="mode" required>${first}${options}</select>`;
+}
+
+// ---------------------------------------------------------------- stays and gaps
+
+type Stretch = Extract<DayItem, { kind: 'stay' | 'gap' }>;
+
+/** The forms of a stay: the name of its place, a guess to confirm, and a trip that was not recorded. */
+export function stayForms(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, shown: ShownDay): MarkupValue {
+  const { t, query } = call;
+  const { day } = shown.observed;
+  const { name, isNamed } = stay.place;
+  if (query.correct === itemId(stay)) return addForm(call, stay, shown);
+  const ts = middle(stay.from, stay.to);
+  const content = markup`<label><span>${t.me.placeName}</span><input name="name" maxlength="60" required autocomplete="off"${isNamed && markup` value="${name}"`}></label><button class="go">${t.me.save}</button>`;
+  const isFirst = dayItems(shown).find((one) => one.kind === 'stay' && one.place.isGuess)?.from === stay.from;
+  const confirm =
+    isFirst && formButton(call, '/me/correct', t.me.isHome, { day, kind: 'place_name', ts, name: 'home' });
+  return markup`${confirm}<details><summary><span>${isNamed ? t.me.rename : t.me.giveName}<span class="vh"> ${name}</span></span></summary>
+${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}${formsLink(day, itemId(stay), t.me.madeTrip)}</details>`;
+}
+
+/** The answers to a gap: the person was where they were before and after, or made a trip. */
+export function gapForms(call: PersonCall, gap: Extract<DayItem, { kind: 'gap' }>, shown: ShownDay): MarkupValue {
+  const { t, query } = call;
+  const { day } = shown.observed;
+  if (isOutside(gap) || gap.reason === 'nothing received') return null;
+  if (query.correct === itemId(gap)) return addForm(call, gap, shown);
+  const time = { day, kind: 'at_place', start_ts: gap.from, end_ts: gap.to };
+  return markup`<div class="acts">${gap.place && previewButton(call, t.me.wasAt(gap.place.name), time)}</div>
+${formsLink(day, itemId(gap), t.me.madeTrip)}`;
+}
+
+/** The form of a trip that was not recorded, within a stay or gap. */
+function addForm(call: PersonCall, item: Stretch, shown: ShownDay): Markup {
+  const { t, query } = call;
+  const { day } = shown.observed;
+  const clock = (ts: number): string => t.clock(ts, zoneOfDay(shown, ts));
+  const field = (name: string, words: string, proposed: number): Markup =>
+    markup`<label><span>${words}</span><input type="time" name="${name}" required value="${query[name] ?? clock(proposed)}"></label>`;
+  const content = markup`${field('from', t.me.begins, item.from)}${field('to', t.me.ends, item.to)}
+<label><span>${t.me.how}</span>${modeSelect(t, query.mode === undefined ? undefined : plainMode(query.mode), null)}</label>
+<label><span>${t.me.howFar}</span><input name="km" inputmode="decimal" maxlength="6" pattern="[0-9]+([.,][0-9]+)?" value="${query.km ?? ''}"></label>
+<div class="acts"><button class="go">${t.me.show}</button>${cancelLink(call, day, itemId(item))}</div>`;
+  const bounds = { day, kind: 'add', start_ts: item.from, end_ts: item.to, correct: itemId(item) };
+  return markup`<details open><summary><span>${t.me.madeTrip}</span></summary>${formOf(call, previewPath, bounds, content)}</details>`;
+}
