@@ -1,5 +1,6 @@
 // The days of a person: trips, observed time with its reasons, labels and flags.
 
+import { plainMode } from '../model/modes.ts';
 import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
 import type { Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
@@ -17,7 +18,7 @@ import { readFlagInputs } from './read-flag-inputs.ts';
 export interface Day {
   day: string;
   observed: ObservedDay;
-  /** Links that start on the day, in order: trips, in the mode of their label, and movement that was none. */
+  /** Links that start on the day, in order: trips as analysed and corrected, and movement that was none. */
   records: TripRecord[];
   labels: Labels;
   flagged: Flagged[];
@@ -105,19 +106,23 @@ async function* readRange(
   const labels = trips.length > 0 ? await readLabels(store, userId, span, { isBounded: true }) : noLabels;
   const stays = findStays(trips);
   for (const observed of days) {
-    const records = links.flatMap((link) =>
-      link.day === observed.day ? [{ ...link, trip: link.trip && labels.stated(link.trip) }] : [],
-    );
+    const records = links.filter(({ day }) => day === observed.day);
     const own = records.filter(isTrip);
     const flagged = [
       ...flagDay(observed, own.length, inputs),
       ...own.flatMap(({ trip }) => [
-        ...flagTrip(trip, inputs, labels),
+        ...flagTrip(labels.stated(trip), inputs, labels).map((one) => inAnalysedMode(one, trip)),
         ...stays.filter(({ id }) => id === trip.end_place.id).flatMap((stay) => flagStay(stay, inputs)),
       ]),
     ];
     yield { day: observed.day, observed, records, labels, flagged };
   }
+}
+
+/** A flag names the mode of its section as the records of the day have it, without labels. */
+function inAnalysedMode(flagged: Flagged, { sections }: Trip): Flagged {
+  const section = sections.find(({ id }) => id === flagged.id);
+  return section === undefined ? flagged : { ...flagged, mode: plainMode(section.sensed_mode) };
 }
 
 const isTrip = (record: TripRecord): record is TripRecord & { trip: Trip } => record.trip !== null;

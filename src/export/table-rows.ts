@@ -88,32 +88,35 @@ type KeptTrip = Omit<TripRecord, 'trip'> & { trip: ShownTrip; follows: boolean; 
 /** Trips whose labels are read at once. */
 const labelsAtOnce = 50;
 
-/** Rows of trips with their labels and, if wanted, their flags. */
+/** The rows of trips, with their labels and, if wanted, their flags. */
 async function* labelled(
   source: Source,
   rows: (record: KeptTrip, labels: Labels, flagged: readonly Flagged[]) => Row[],
   isFlagged = true,
 ): AsyncGenerator<Row> {
+  for await (const { record, labels } of labelledTrips(source)) {
+    const { start_ts: from, end_ts: to, trip } = record;
+    const flagsBy = (clues: FlagInputs): Flagged[] => flagTrip(labels.stated(trip), clues, labels);
+    yield* rows(record, labels, isFlagged ? await flagsIn(source, { from, to }, flagsBy) : []);
+  }
+}
+
+/** Trips that begin on the days asked for, with their labels. */
+async function* labelledTrips(source: Source): AsyncGenerator<{ record: KeptTrip; labels: Labels }> {
   let batch: KeptTrip[] = [];
   for await (const record of tripsOf(source)) {
     batch.push(record);
     if (batch.length < labelsAtOnce) continue;
-    yield* await rowsOfBatch();
+    yield* await readBatch();
     batch = [];
   }
-  yield* await rowsOfBatch();
+  yield* await readBatch();
 
-  async function rowsOfBatch(): Promise<Row[]> {
+  async function readBatch(): Promise<{ record: KeptTrip; labels: Labels }[]> {
     const [first, last] = [batch[0], batch.at(-1)];
     if (!first || !last) return [];
     const labels = await readLabels(source.store, source.person.uuid, { from: first.start_ts, to: last.end_ts });
-    const found: Row[] = [];
-    for (const record of batch) {
-      const { start_ts: from, end_ts: to } = record;
-      const flagsBy = (clues: FlagInputs): Flagged[] => flagTrip(labels.stated(record.trip), clues, labels);
-      found.push(...rows(record, labels, isFlagged ? await flagsIn(source, { from, to }, flagsBy) : []));
-    }
-    return found;
+    return batch.map((record) => ({ record, labels }));
   }
 }
 
@@ -360,8 +363,9 @@ async function* dayRows(source: Source): AsyncGenerator<Row> {
     days.set(day, row);
     return row;
   };
-  for await (const { trip, day } of tripsOf(source)) {
-    const row = rowOf(day);
+  for await (const { record, labels } of labelledTrips(source)) {
+    const trip = labels.stated(record.trip);
+    const row = rowOf(record.day);
     row.trips += 1;
     row.duration_s += trip.duration;
     row.distance_m += trip.distance;

@@ -35,7 +35,7 @@ export async function* shownDays(
   const labelWords = (label: string): string | undefined => own.get(label);
   const placeAt = namedPlaces(await readPlaces(store, user.uuid), t, isOwn);
   for await (const { observed, records, labels, flagged } of everyDay(store, user, bounds, now, beyond)) {
-    const began = records.flatMap(({ trip }) => trip ?? []);
+    const began = records.flatMap(({ trip }) => (trip === null ? [] : [labels.stated(trip)]));
     const [earlier, later] = await Promise.all([
       correctedTrips(store)
         .previous(user.uuid, records[0]?.chain_ts ?? observed.to)
