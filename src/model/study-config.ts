@@ -12,8 +12,8 @@ export const labelsFileName = (study: string): string => `${study}.labels.json`;
  * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; and always the address
  * of this server, the study's name and its subgroups, if it has any. A published configuration (with a `version`)
  * without `opcode` keeps none: the app then takes tokens of three parts, which the people of such a study have.
- * `version` grows by one if anything changed. `now`: seconds since the epoch. Lists of labels given as an object move to
- * `label_lists`, and the app gets their address on this server.
+ * `version` grows by one if anything changed. `now`: seconds since the epoch. Lists of labels given as an object move
+ * to `label_lists`, and the app gets their address on this server.
  */
 export function studyConfig(
   study: StudySettings,

@@ -1,5 +1,5 @@
-// What people state about their days: corrections and labels, their preview and their undo. Each is an entry. Pages show
-// it at once; only ignored time waits for the next run of the pipeline.
+// What people state about their days: corrections and labels, their preview and their undo. Each is an entry. Pages
+// show it at once; only ignored time waits for the next run of the pipeline.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
@@ -64,7 +64,7 @@ export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding
 }
 
 /** A correction in words. */
-export function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
+function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
   const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
   const place = stay?.kind === 'stay' ? stay.place.name : '';
@@ -166,7 +166,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const found = await readStatement(call, form);
   if (found === 'outside') return redirect(`${dayPath(day)}?done=outside`);
   if (found === null) return faultPage(400, t);
-  // The name in the language of the page is that of the place with a colour of its own.
+  // The word for home in the language of the page names the home.
   const isHome = found.kind === 'place_name' && found.name.toLowerCase() === t.me.home.toLowerCase();
   const correction = isHome ? { ...found, name: 'home' } : found;
   const done = `${dayPath(day)}?done=${correction.kind === 'set_aside' ? 'later' : 'stated'}`;
@@ -177,7 +177,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   return putAndShow(call, day, [entry], `${done}&saved=${entry.metadata.write_ts}`);
 }
 
-/** Puts entries, and goes on to `to`, or to the day with the reason why nothing was saved. */
+/** Puts entries and redirects to `to`, or to the day with the reason why nothing was saved. */
 async function putAndShow(call: PersonCall, day: string, entries: readonly Entry[], to: string): Promise<WebAnswer> {
   const { rejected } = entries.length > 0 ? await call.put(call.user, entries) : { rejected: 0 };
   return redirect(rejected > 0 ? `${dayPath(day)}?done=full` : to);

@@ -21,7 +21,7 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The labels that a person can choose: those of their study, else the usual ones. */
+/** The labels that a person can choose: the lists of their study, else the usual ones. */
 export interface Choices extends StudyLabels {
   /** The mode that a label states; null: none. */
   modeOf: ReturnType<typeof labelModes>;
