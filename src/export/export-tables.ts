@@ -39,7 +39,8 @@ export interface TableExport {
 /** Rows handed to a writer at once. */
 const rowsAtOnce = 500;
 
-const manifestName = 'datapackage.json';
+/** The name of the manifest among the files. */
+export const manifestName = 'datapackage.json';
 
 /** The names of the files that an export writes. */
 export function tableFiles({ kinds, format, names }: Pick<TableExport, 'kinds' | 'format' | 'names'>): string[] {

@@ -10,12 +10,20 @@ import type { Writer } from './formats/export-format.ts';
 export type MakeFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
 
 /** The bytes of an archive of the files that `make` writes. The files stop when the reader does. */
-export async function* zipStream(make: (file: MakeFile) => Promise<unknown>): AsyncGenerator<Uint8Array> {
+export const zipStream = (make: (file: MakeFile) => Promise<unknown>): AsyncGenerator<Uint8Array> =>
+  streamOf(async (writer) => {
+    const archive = new Archive(writer);
+    await make((name, fill) => archive.file(name, fill));
+    await archive.end();
+  });
+
+/** What `fill` writes, as it becomes ready. `fill` fails when the reader stops. */
+export async function* streamOf(fill: (writer: Writer) => Promise<unknown>): AsyncGenerator<Uint8Array> {
   const out = new PassThrough();
-  const archive = new Archive(out);
-  const made = make((name, fill) => archive.file(name, fill))
-    .then(() => archive.end())
-    .catch((error: Error) => out.destroy(error));
+  const made = fill({ write: (piece) => send(out, Buffer.from(piece as string)) }).then(
+    () => out.end(),
+    (error: Error) => out.destroy(error),
+  );
   try {
     for await (const piece of out) yield piece as Uint8Array;
   } finally {
@@ -37,11 +45,11 @@ const fixed = { version: 20, flags: 0x0808, method: 8, time: 0, date: 0x21 };
 const mostBytes = 0xffff_ffff;
 
 class Archive {
-  readonly #out: Writable;
+  readonly #out: Writer;
   readonly #directory: Buffer[] = [];
   #offset = 0;
 
-  constructor(out: Writable) {
+  constructor(out: Writer) {
     this.#out = out;
   }
 
@@ -86,12 +94,11 @@ class Archive {
     end.writeUInt32LE(list.length, 12);
     end.writeUInt32LE(this.#offset, 16);
     await this.#send(Buffer.concat([list, end]));
-    this.#out.end();
   }
 
   async #send(piece: Buffer): Promise<void> {
     this.#offset += piece.length;
-    await send(this.#out, piece);
+    await this.#out.write(piece);
   }
 }
 

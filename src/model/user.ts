@@ -53,7 +53,7 @@ export interface TokenRecord {
 export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
 
 /** True for a token that opens pages for people and no call of an app. */
-export const isForPages = ({ kind }: TokenRecord): boolean => kind === 'link' || kind === 'session';
+export const isForPages = ({ kind }: Pick<TokenRecord, 'kind'>): boolean => kind === 'link' || kind === 'session';
 
 /** Why and since when a token is refused at time `now`; null: it is good. */
 export function refusalOf(

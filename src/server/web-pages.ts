@@ -189,7 +189,7 @@ async function respond(call: Call, answer: WebAnswer, parts: AppParts, isGzipTak
   const headers: Record<string, string> = { ...pageHeaders(call), ...answer.headers };
   if (typeof body === 'object' && Symbol.asyncIterator in body) {
     // Pages are not compressed: their length would give away the secrets of their forms.
-    if (isGzipTaken) headers['Content-Encoding'] = 'gzip';
+    if (isGzipTaken && headers['Content-Type'] !== 'application/zip') headers['Content-Encoding'] = 'gzip';
     return streamedAnswer(call, body, headers, (error) => reportFailure(problemOf(error), call, parts));
   }
   const bytes = body instanceof Uint8Array ? body : Buffer.from(textOf(answer));

@@ -185,8 +185,8 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
   const { today, first, last } = await readKnownDays(store, user.uuid, now);
   const month = params.month ?? last.slice(0, 7);
+  if (!isShownDay(`${month}-01`)) return faultPage(404, t);
   const { from, to: end } = daysOfMonth(month);
-  if (!isShownDay(from)) return faultPage(404, t);
   const rows: DayRow[] = [];
   for await (const day of shownDays(store, user, { from, to: end < today ? end : today }, { t, now, isOwn: true }))
     rows.push(dayRow(day, dayPath(day.observed.day), t));

@@ -4,18 +4,23 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';
 import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
+import { exportTables, manifestName } from '../export/export-tables.ts';
+import { streamOf } from '../export/zip-stream.ts';
+import { appOfToken } from '../model/apps.ts';
 import type { JsonValue } from '../model/json.ts';
 import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
-import { refusalOf, shownName, stoppedSince, type TokenRecord } from '../model/user.ts';
+import { isForPages, refusalOf, shownName, stoppedSince, type TokenRecord, tokenId } from '../model/user.ts';
 import { mePage } from './me-days.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import {
   banner,
   factList,
+  faultPage,
   formButton,
   formOf,
+  isShownDay,
   type PersonCall,
   redirect,
   type WebAnswer,
@@ -66,7 +71,12 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     (one) => markup`<li>${one.hash === session.hash ? words.thisBrowser : words.browser(date(one.created_ts))}</li>`,
   );
   const asked = typeof profile?.erasure_asked_ts === 'number' ? profile.erasure_asked_ts : null;
-  const messages: Record<string, string> = { stopped: words.stopped, kept: words.eraseKept, others: words.othersOut };
+  const messages: Record<string, string> = {
+    stopped: words.stopped,
+    kept: words.eraseKept,
+    others: words.othersOut,
+    lost: words.isLost,
+  };
   const isWrong = query.done === 'word';
   const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(ownValue(messages, query.done));
   const counted = [...kinds]
@@ -83,8 +93,8 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   ];
   const body = markup`${done}<h1>${words.title}</h1><p class="lead">${words.lead}</p>
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
-<section><h2>${words.phone}</h2><p>${phoneText(await readStatus(store, user, { now }), call)}</p></section>
-<section><h2>${words.download}</h2><p>${words.downloadText}</p><div class="acts"><a class="btn" href="/me/data/records.jsonl">${words.downloadRecords}</a><a class="btn" href="/me/data/trips.geojson">${words.downloadTrips}</a></div></section>
+<section><h2>${words.phone}</h2><p>${phoneText(await readStatus(store, user, { now }), call)}</p>${devices(call, tokens)}</section>
+<section id="download"><h2>${words.download}</h2><p>${words.downloadText}</p>${downloadForm(call)}<p><a href="/me/data/records.jsonl">${words.downloadRecords}</a></p></section>
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${(sessions.length > 1 || links.length > 0) && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
 <section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
 <section><h2>${words.erase}</h2>${asked === null ? eraseForm(call) : markup`<p class="note">${words.eraseAsked(date(asked))}</p>${formButton(call, '/me/keep', words.eraseUndo)}`}</section>`;
@@ -97,6 +107,64 @@ function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
+/** The phones and programs that send data, each with a button that ends it. */
+function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue {
+  const { t, now, zone } = call;
+  const words = t.mine;
+  const items = tokens
+    .filter((token) => !isForPages(token) && refusalOf(token, now) === null)
+    .map(({ kind, created_ts, used_ts, hash }) => {
+      const name = kind === 'made' || kind === 'imported' ? words.program : (appOfToken(kind)?.name ?? 'e-mission');
+      const last = used_ts === undefined ? words.noContact : words.lastContact(t.lately(used_ts, now, zone));
+      const lost = formButton(call, '/me/lost', words.lost, { token: tokenId(hash) });
+      return markup`<li class="stated"><span>${words.device(name, t.date(created_ts, zone))} ${last}</span>${lost}</li>`;
+    });
+  return items.length > 0 && markup`<h3>${words.devices}</h3><ul>${items}</ul>`;
+}
+
+/** What people download: a format, and its table. */
+const downloads = { csv: 'trips', gpx: 'points', geojson: 'trips' } as const;
+type Download = keyof typeof downloads;
+
+function downloadForm({ t, query }: PersonCall): MarkupValue {
+  const words = t.mine;
+  const day = isShownDay(query.day ?? '') ? query.day : '';
+  const formats = Object.keys(downloads).map(
+    (name) => markup`<option value="${name}">${words.formats[name as Download]}</option>`,
+  );
+  const date = (name: string, label: string): MarkupValue =>
+    markup`<label><span>${label}</span><input type="date" name="${name}" value="${day}"></label>`;
+  return markup`<form action="/me/data/download">${date('from', words.from)}${date('to', words.to)}<label><span>${words.format}</span><select name="format">${formats}</select></label><button class="go">${words.downloadDo}</button></form>`;
+}
+
+/** A day, some days or everything, as one file. An empty field of the form is no bound. */
+async function download({ t, query, store, user, now }: PersonCall): Promise<WebAnswer> {
+  const format = query.format as Download;
+  const [from, to] = [query.from || undefined, query.to || undefined];
+  if (!Object.hasOwn(downloads, format) || ![from, to].every((day) => day === undefined || isShownDay(day)))
+    return faultPage(400, t);
+  const days = { ...(from && { from }), ...(to && { to }) };
+  const type = { csv: 'text/csv; charset=utf-8', gpx: 'application/gpx+xml', geojson: 'application/geo+json' }[format];
+  const name = [downloads[format], ...new Set([from, to])].filter(Boolean).join('-');
+  const body =
+    format === 'geojson'
+      ? tripsGeoJson(store, user.uuid, days, () => {})
+      : streamOf((writer) =>
+          exportTables({
+            store,
+            people: async function* () {
+              yield user;
+            },
+            kinds: [downloads[format]],
+            format,
+            days: async () => days,
+            now,
+            file: (path, fill) => (path === manifestName ? Promise.resolve() : fill(writer)),
+          }),
+        );
+  return file(body, `${name}.${format}`, type);
+}
+
 function eraseForm(call: PersonCall): MarkupValue {
   const words = call.t.mine;
   const content = markup`<label><span>${words.eraseType(words.eraseWord)}</span><input name="word" autocomplete="off" autocapitalize="none" required></label><button class="danger">${words.eraseDo}</button>`;
@@ -107,7 +175,7 @@ function eraseForm(call: PersonCall): MarkupValue {
 async function revoke(
   call: PersonCall,
   why: 'stopped' | 'revoked',
-  isRevoked: (kind: string | undefined, hash: string) => boolean,
+  isRevoked: (kind: TokenRecord['kind'], hash: string) => boolean,
 ) {
   const { store, user, now } = call;
   for (const { kind, hash } of await store.tokens.list(user.uuid))
@@ -125,7 +193,7 @@ async function* lines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
   yield text;
 }
 
-const file = (body: AsyncIterable<string>, name: string, type: string): WebAnswer => ({
+const file = (body: AsyncIterable<string | Uint8Array>, name: string, type: string): WebAnswer => ({
   status: 200,
   body,
   headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
@@ -141,16 +209,16 @@ export const dataRoutes: readonly WebRoute[] = [
     answer: async ({ store, user }) =>
       file(lines(entryRows(store, user.uuid, {})), 'records.jsonl', 'application/x-ndjson'),
   },
+  { method: 'GET', path: '/me/data/download', who: 'person', answer: download },
   {
-    method: 'GET',
-    path: '/me/data/trips.geojson',
+    method: 'POST',
+    path: '/me/lost',
     who: 'person',
-    answer: async ({ store, user }) =>
-      file(
-        tripsGeoJson(store, user.uuid, {}, () => {}),
-        'trips.geojson',
-        'application/geo+json',
-      ),
+    answer: async (call) => {
+      await revoke(call, 'revoked', (kind, hash) => !isForPages({ kind }) && tokenId(hash) === call.form.token);
+      call.log.write('WARNING', `user ${call.user.uuid} lost a phone`);
+      return redirect('/me/data?done=lost');
+    },
   },
   {
     method: 'POST',

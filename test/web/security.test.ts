@@ -337,7 +337,7 @@ it('a file is compressed for a browser that accepts gzip; a page, whose form has
   const get = async (path: string, accepted: string): Promise<Response> =>
     kit.app.request(path, { headers: { Cookie: people.sunny!.cookie, 'Accept-Encoding': accepted } });
   const bytesOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer());
-  for (const name of ['records.jsonl', 'trips.geojson']) {
+  for (const name of ['records.jsonl', 'download?format=geojson']) {
     const packed = await get(`/me/data/${name}`, 'br, gzip');
     expect(packed.headers.get('Content-Encoding')).toBe('gzip');
     const bytes = await bytesOf(packed);
