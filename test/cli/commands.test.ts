@@ -112,12 +112,16 @@ describe('days', () => {
     await withStore(async (store) => {
       const user = (await store.users.byEmail(ada))!;
       const [first] = await store.trips.byDay(user.uuid, { from: day, to: day });
-      const { start_ts, end_ts } = first!;
-      const entry = {
-        metadata: { key: 'manual/mode_confirm', write_ts: end_ts + 60, platform: 'android', time_zone: 'UTC' },
-        data: { start_ts, end_ts, label: 'bike' },
-      };
-      await putBatch(user.uuid, [entry], { store, now: () => 1_720_000_000 });
+      const { start_ts, end_ts, sections } = first!.trip!;
+      const metadata = { write_ts: end_ts + 60, platform: 'android', time_zone: 'UTC' };
+      // A correction counts before a label.
+      const ride = sections.find(({ sensed_mode }) => !sensed_mode.endsWith('WALKING'))!;
+      const corrected = { kind: 'mode', ts: ride.start_ts + 1, mode: 'train' };
+      const entries = [
+        { metadata: { ...metadata, key: 'manual/correction' }, data: corrected },
+        { metadata: { ...metadata, key: 'manual/mode_confirm' }, data: { start_ts, end_ts, label: 'bike' } },
+      ];
+      await putBatch(user.uuid, entries, { store, now: () => 1_720_000_000 });
     });
     const { stdout, stderr } = await run([...one, '--flagged']);
     expect(stdout).toMatch(/\n {4}\d\d:\d\d-\d\d:\d\d trip: label contradicts\n$/);

@@ -34,7 +34,7 @@ it('names a trip, shows in the diary as text and as GeoJSON, and the last one co
 
   const diary = ['diary', '--user', 'ada', '--day', '2016-05-17'];
   const { stdout } = await run(diary);
-  expect(stdout.match(/\bbus\b/g)).toHaveLength(1);
+  expect(stdout).toMatch(/user input: .*\bbus\b/);
   expect(stdout).toContain('work');
   expect(stdout).not.toContain('shared_ride');
   const file = join(folder, 'day.geojson');
