@@ -7,34 +7,12 @@ import type { DayAsked } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 
 /** Commands that show, change or hand out data of people, or keep them safe. */
-export const audited: ReadonlySet<string> = new Set([
-  ...[
-    'backup',
-    'correct',
-    'debug-bundle',
-    'diary',
-    'erase',
-    'errors show',
-    'explain',
-    'export',
-    'import',
-    'label',
-    'migrate',
-    'purge-keys',
-  ],
-  ...[
-    'managers add',
-    'managers remove',
-    'rebuild',
-    'recover-errors',
-    'retain',
-    'store check',
-    'study create',
-    'study config',
-  ],
-  ...['study invite', 'study new-link', 'study readmit', 'study remove', 'study tokens', 'users link'],
-  ...['users add', 'users import', 'users remove', 'users revoke', 'users token'],
-]);
+export const audited: ReadonlySet<string> = new Set(
+  `backup, correct, debug-bundle, diary, erase, errors show, explain, export, import, label, managers add,
+managers remove, migrate, purge-keys, rebuild, recover-errors, retain, store check, study config, study create,
+study invite, study new-link, study readmit, study remove, study tokens, users add, users import, users link,
+users remove, users revoke, users token`.split(/,\s/),
+);
 
 /** Flags that say how much a command did. Texts that people type freely are not among them. */
 const notedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];

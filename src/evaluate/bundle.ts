@@ -107,11 +107,15 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
     end_ts: end_ts + moved,
   });
   const truth = {
-    ...{ platform, regime: 'debug bundle', timeline: 'debug bundle', local_days: [addDays(day, -7 * weeks)] },
+    platform,
+    regime: 'debug bundle',
+    timeline: 'debug bundle',
+    local_days: [addDays(day, -7 * weeks)],
     time_zone: trips[0]?.start_zone ?? zones[0] ?? 'UTC',
     range: timesOf({ start_ts: range.from, end_ts: range.to }),
     trips: trips.map((trip) => ({
-      ...{ ...timesOf(trip), reference_distance_m: trip.distance },
+      ...timesOf(trip),
+      reference_distance_m: trip.distance,
       sections: trip.sections.map((section) => ({ mode: section.sensed_mode, ...timesOf(section) })),
     })),
   };

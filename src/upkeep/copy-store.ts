@@ -80,7 +80,7 @@ export async function copyBetween(
   to: string,
   options: CopyOptions & { onWarning?: (message: string) => void },
 ): Promise<CopyReport> {
-  const opening = { make: options.dryRun !== true, ...(options.onWarning && { onWarning: options.onWarning }) };
+  const opening = { make: options.dryRun !== true, onWarning: options.onWarning };
   return onEngine(from, { make: false }, (source) =>
     onEngine(to, opening, (target) => copyStore(source, target, options)).catch((error) => {
       if (options.dryRun !== true || !(error instanceof NoStore)) throw error;
@@ -119,10 +119,16 @@ const withoutRows = (address: string): Engine =>
 export async function copyStore(from: Engine, to: Engine, options: CopyOptions): Promise<CopyReport> {
   const started = options.now();
   const report: CopyReport = {
-    ...{ users: 0, copied: 0, same: 0, written: 0, removed: 0, others: 0 },
-    ...{ reports: [], equal: false, seconds: 0 },
+    users: 0,
+    copied: 0,
+    same: 0,
+    written: 0,
+    removed: 0,
+    others: await settleMissing(from, to, options),
+    reports: [],
+    equal: false,
+    seconds: 0,
   };
-  report.others = await settleMissing(from, to, options);
   if (options.dryRun !== true) {
     for (const table of [studies, managers, erasedTokens] as unknown as AnyTable[]) {
       const found = await from.read((rows) => rows.find(table, { where: {} }));

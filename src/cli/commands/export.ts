@@ -169,23 +169,26 @@ async function exportFiles(
   const progress = context.output.progress('exporting');
   const signal = context.interruptible();
   makeFolder(out);
-  for (const name of tableFiles({ kinds: chosen, format, ...(names && { names }) }))
-    await refuseExisting(join(out, name));
+  for (const name of tableFiles({ kinds: chosen, format, names })) await refuseExisting(join(out, name));
   let done = 0;
   const { written, leftOut } = await withoutDamaged(people, async (sound, { write }) => {
     const tables = await exportTables({
-      ...{ store, people: sound, kinds: chosen, format, now: context.now() },
+      store,
+      people: sound,
+      kinds: chosen,
+      format,
+      now: context.now(),
       file: (name, fill) => write(join(out, name), fill),
       onPerson: (kind, person) => {
         signal.throwIfAborted();
         done += 1;
         progress.update(`${kind}: ${person.name} (${done} done)`);
       },
-      ...((options.from ?? options.to) && { days }),
-      ...(names && { names }),
-      ...(key && { keys: key }),
-      ...(coarse !== undefined && { coarse }),
-      ...(pseudonymKey !== undefined && { pseudonymKey }),
+      days: (options.from ?? options.to) === undefined ? undefined : days,
+      names,
+      keys: key,
+      coarse,
+      pseudonymKey,
     });
     signal.throwIfAborted();
     return tables;

@@ -60,14 +60,15 @@ async function add(context: CommandContext, name: string, options: AddOptions): 
     );
   }
   const record: ManagerRecord = {
-    ...{
-      name,
-      studies: [...new Set(studies)],
-      operator,
-      ...(mayExport && { may_export: true as const }),
-      password: await passwordHash(password),
-    },
-    ...{ created_ts: context.now(), failures: 0, locked_ts: 0, sessions: [] },
+    name,
+    studies: [...new Set(studies)],
+    operator,
+    ...(mayExport && { may_export: true as const }),
+    password: await passwordHash(password),
+    created_ts: context.now(),
+    failures: 0,
+    locked_ts: 0,
+    sessions: [],
   };
   let existed = false;
   await (await context.store()).managers.change(name, (before) => {

@@ -143,9 +143,12 @@ async function refuseLosses(context: CommandContext, before: StudyRecord, after:
 
 /** What settings say, by names for people. */
 const factsOf = (study: StudySettings): Record<string, string | number> => ({
-  ...{ joining: joiningOf(study), subgroups: subgroupsOf(study).join(', ') },
-  ...{ 'hour limit': study.hour_limit, 'total limit': study.total_limit },
-  ...{ 'on the first page': study.listed ? 'named' : 'not named', names: study.show_names ? 'shown' : 'pseudonyms' },
+  joining: joiningOf(study),
+  subgroups: subgroupsOf(study).join(', '),
+  'hour limit': study.hour_limit,
+  'total limit': study.total_limit,
+  'on the first page': study.listed ? 'named' : 'not named',
+  names: study.show_names ? 'shown' : 'pseudonyms',
 });
 
 /** What an operator may not expect of a command that also replaces the settings of a study. */
