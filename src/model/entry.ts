@@ -46,7 +46,7 @@ export function identityOf(entry: Entry): Identity {
   return { key: entry.metadata.key, write_ts: entry.metadata.write_ts };
 }
 
-/** An identity as one text, for maps and sets. A key holds no blank, see `intake/take-entry.ts`. */
+/** An identity as one text, for maps and sets. A key holds no blank, see `intake/check-entry.ts`. */
 export function identityText(identity: Identity): string {
   return `${identity.write_ts} ${identity.key}`;
 }

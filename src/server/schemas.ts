@@ -1,5 +1,5 @@
 // What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see
-// intake/take-entry.ts.
+// intake/check-entry.ts.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { localFrequencies, utcFrequencies } from '../figures/periods.ts';
 import { type JsonObject, kindOf } from '../model/json.ts';

@@ -66,7 +66,7 @@ type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'
 const entriesAhead = 500;
 const mostAhead = 8;
 
-/** The chunks that a query touches, see `pageOf`. */
+/** The chunks that a query touches, see `readPage`. */
 async function* chunkParts(
   rows: Rows,
   cache: ChunkCache,

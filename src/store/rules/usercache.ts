@@ -164,7 +164,7 @@ async function writeNote(
 
 // ---------------------------------------------------------------- find
 
-/** The batches that a query touches, see `pageOf`. */
+/** The batches that a query touches, see `readPage`. */
 async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
   const [low, high] = spanColumns[query.time];
   const { from, to } = rangeOf(query);
