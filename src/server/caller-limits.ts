@@ -62,6 +62,9 @@ export interface CountedStore {
   errors: Pick<Store['errors'], 'count'>;
 }
 
+/** ms: a phone may write a name into its keys, and another process may erase its person. */
+const keysKept = 30_000;
+
 /** s for which a count of the store is good enough: counting costs by the number of entries. */
 const countSeconds = 10;
 
@@ -239,6 +242,7 @@ export class CallerCounts {
     if (limit === 0 || !list.some(isNew)) return list;
     const waiting = await store.usercache.keys(user.uuid);
     const moved = (await store.timeseries.summary(user.uuid)).map(({ key }) => key);
+    setTimeout(() => keys.clear(), keysKept).unref();
     for (const key of [...waiting, ...moved]) if (!knownKeys.has(key)) keys.add(key);
     return list.map((taken) => {
       if (!isNew(taken)) return taken;

@@ -1,6 +1,6 @@
 // What one caller may send, and the figures for whoever watches.
 
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { takeEntry } from '../../src/intake/check-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -251,6 +251,26 @@ it('unknown keys beyond the limit are set aside, known ones never, and recovery 
   expect([third, first]).toMatchObject([{ reason: 'too_many_keys' }, { metadata: { key: 'a/1' } }]);
   const report = await recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
   expect(report).toMatchObject({ recovered: 1 });
+});
+
+it('keys that a phone chose are dropped within a minute of their use: another process may have erased its person', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const counts = new CallerCounts({ ...callerLimits(config), unknownKeys: 5 }, () => clock);
+  let reads = 0;
+  const usercache = { ...kit.store.usercache, keys: async () => [`read/${reads++}`] };
+  const user = await kit.user('ada');
+  const send = () =>
+    counts.keys(user, [takeEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })], {
+      ...kit.store,
+      usercache,
+    });
+  await send();
+  await send();
+  expect(reads).toBe(1);
+  vi.advanceTimersByTime(60_000);
+  await send();
+  expect(reads).toBe(2);
 });
 
 it('what was set aside for its key does not come back over content of the same entry that was accepted later', async () => {
