@@ -130,7 +130,7 @@ export const rooms = {
       'src/web/pages/overview.ts',
       'src/web/pages/shown-days.ts',
     ],
-    tests: ['test/web/pages', 'test/web/corrections.test.ts'],
+    tests: ['test/web/pages', 'test/web/corrections.test.ts', 'test/web/correction-forms.test.ts'],
   },
   web: {
     sources: [
@@ -140,7 +140,7 @@ export const rooms = {
       'src/web/sign-in-limits.ts',
       'src/web/sign-in.ts',
     ],
-    tests: ['test/web/corrections.test.ts', 'test/web/security.test.ts'],
+    tests: ['test/web/corrections.test.ts', 'test/web/correction-forms.test.ts', 'test/web/security.test.ts'],
   },
   explain: {
     sources: ['src/diary/explain/explain-day.ts', 'src/diary/explain/readings.ts'],

@@ -1,0 +1,220 @@
+// The forms below a trip and a flag: which time each of them states, and what the server takes of them.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
+import type { Flagged } from '../../src/diary/flags.ts';
+import type { CorrectionStanding } from '../../src/model/correction.ts';
+import type { Trip } from '../../src/model/trip.ts';
+import { tokenHash } from '../../src/model/user.ts';
+import { correctionList, flagAnswers, tripCorrections } from '../../src/web/me-corrections.ts';
+import type { ShownDay } from '../../src/web/pages/day-items.ts';
+import { type MarkupValue, markup } from '../../src/web/pages/markup.ts';
+import { shownDays } from '../../src/web/pages/shown-days.ts';
+import { textsFor } from '../../src/web/pages/texts/texts.ts';
+import { csrfOf } from '../../src/web/sessions.ts';
+import type { PersonCall } from '../../src/web/web.ts';
+import { type Kit, now, openKit } from '../server/kit.ts';
+import { madeTrip, storeTrips } from '../server/trips.ts';
+
+const t = textsFor(['en']);
+const call = { t, csrf: 'secret', query: {} } as PersonCall;
+const day = '2016-05-17';
+const zone = 'America/Los_Angeles';
+const midnight = Date.parse(`${day}T07:00:00Z`) / 1000;
+
+/** The hidden fields of each form, without its secret, and the text of its button. */
+function forms(value: MarkupValue): Record<string, string>[] {
+  const html = String(markup`${value}`.text ?? '');
+  return [...html.matchAll(/<form.*?<\/form>/gs)].map(([form]) =>
+    Object.fromEntries(
+      [...form.matchAll(/name="(\w+)"(?: required)? value="([^"]*)"/g)]
+        .filter(([, name]) => name !== 'csrf')
+        .map(([, name, content]) => [name!, content!]),
+    ),
+  );
+}
+
+const tripAt = (ts: number, lengths: number[] = [600]): Trip =>
+  madeTrip(
+    ts,
+    lengths.map((duration, i) => ({
+      mode: i % 2 ? 'WALKING' : 'CAR',
+      after: i * 1000,
+      duration,
+      distance: 100 * (i + 1),
+    })),
+    zone,
+  ).trip!;
+const stop = (enter_ts: number, duration: number) =>
+  ({ enter_ts, exit_ts: enter_ts + duration, duration }) as Trip['stops'][number];
+
+describe('the forms below a trip', () => {
+  it('state the middle of a section, of the trip, and of the time between two trips', () => {
+    const trip = tripAt(midnight + 36_000, [600, 401]);
+    const before = tripAt(midnight + 30_000);
+    expect(forms(tripCorrections(call, trip, before, day))).toEqual([
+      { day, kind: 'mode', ts: String(midnight + 36_300) },
+      { day, kind: 'mode', ts: String(midnight + 37_200.5) },
+      { day, kind: 'drop', ts: String(Math.round(midnight + 36_700.5)) },
+      { day, kind: 'join', ts: String(midnight + 33_300) },
+      { day, kind: 'split', trip_ts: String(Math.round(midnight + 36_700.5)), clock: '10:11' },
+    ]);
+    expect(forms(tripCorrections(call, trip, null, day)).map(({ kind }) => kind)).not.toContain('join');
+  });
+
+  it('propose to split a trip in the middle of its longest stop', () => {
+    const from = midnight + 36_000;
+    const trip = {
+      ...tripAt(from, [7200]),
+      stops: [stop(from + 600, 60), stop(from + 3600, 1200), stop(from + 5400, 90)],
+    };
+    expect(forms(tripCorrections(call, trip, null, day)).at(-1)).toMatchObject({ clock: '11:10' });
+  });
+});
+
+describe('the answers to a flag', () => {
+  const trip = tripAt(midnight + 36_000, [600, 400, 500]);
+  const other = tripAt(midnight + 50_000);
+  const observed = { day, from: midnight, to: midnight + 86_400 };
+  const shown = { observed, trips: [other, trip] } as unknown as ShownDay;
+  const flagged = (flag: Partial<Flagged>): Flagged =>
+    ({ flag: 'x', of: 'trip', id: '', from: 0, to: 0, ...flag }) as Flagged;
+  const ofSection = (i: number) => {
+    const { start_ts, end_ts } = trip.sections[i]!;
+    return { day, kind: 'mode', ts: String((start_ts + end_ts) / 2) };
+  };
+  const drop = { day, kind: 'drop', ts: String(Math.round((trip.start_ts + trip.end_ts) / 2)) };
+
+  it('are about the section that it names, else about the longest section of the trip that it names', () => {
+    expect(forms(flagAnswers(call, flagged({ of: 'section', id: trip.sections[0]!.id }), shown))).toEqual([
+      ofSection(0),
+      drop,
+    ]);
+    expect(forms(flagAnswers(call, flagged({ id: trip.id }), shown))).toEqual([ofSection(2), drop]);
+  });
+
+  it('ignore the flagged time of the day where it names no trip, or a place', () => {
+    const [from, to] = [midnight - 500, midnight + 90_000];
+    const aside = (start_ts: number, end_ts: number) => [
+      { day, kind: 'set_aside', start_ts: String(start_ts), end_ts: String(end_ts) },
+    ];
+    expect(forms(flagAnswers(call, flagged({ of: 'day', id: 'none', from, to }), shown))).toEqual(
+      aside(observed.from, observed.to),
+    );
+    const inside = { from: midnight + 60, to: midnight + 3600 };
+    expect(forms(flagAnswers(call, flagged({ of: 'place', id: trip.id, ...inside }), shown))).toEqual(
+      aside(inside.from, inside.to),
+    );
+    expect(flagAnswers(call, flagged({ of: 'day', from: midnight - 9, to: midnight }), shown)).toBe(false);
+  });
+
+  it('lead to the list of corrections for one that later data contradict', () => {
+    const html = String(markup`${flagAnswers(call, flagged({ flag: 'correction_contradicted' }), shown)}`.text);
+    expect(html).toContain('<a href="#stated">');
+  });
+});
+
+it('the list of a day has the corrections that touch it and hold, each with its undo', () => {
+  const shown = { observed: { day, from: midnight, to: midnight + 86_400 }, trips: [], before: null, after: null };
+  const standing = (correction: object, effect = 'applied') =>
+    ({ effect, correction }) as unknown as CorrectionStanding;
+  const standings = [
+    standing({ kind: 'drop', ts: midnight - 1, write_ts: 1 }),
+    standing({ kind: 'drop', ts: midnight, write_ts: 2 }),
+    standing({ kind: 'drop', ts: midnight + 9, write_ts: 3 }, 'undone'),
+    standing({ kind: 'undo', of: 1, ts: midnight + 9, write_ts: 4 }),
+    standing({ kind: 'mode', mode: 'train', ts: midnight + 86_399, write_ts: 5 }),
+    standing({ kind: 'drop', ts: midnight + 86_400, write_ts: 6 }),
+    standing({ kind: 'set_aside', start_ts: midnight - 99, end_ts: midnight + 99, write_ts: 7 }),
+    standing({ kind: 'place_name', ts: midnight + 99, name: 'Work <b>', write_ts: 8 }),
+  ];
+  const list = correctionList(call, shown as unknown as ShownDay, standings);
+  expect(forms(list).map(({ kind, of }) => [kind, of])).toEqual(['2', '5', '7', '8'].map((of) => ['undo', of]));
+  const html = String(markup`${list}`.text);
+  expect(html).toContain('train');
+  expect(html).toContain('this place is Work &#60;b&#62;');
+  expect(correctionList(call, shown as unknown as ShownDay, standings.slice(2, 4))).toBe(null);
+});
+
+describe('on a server', () => {
+  let kit: Kit;
+  let ada: string;
+  const secret = 'the secret of a session';
+  beforeEach(async () => {
+    kit = await openKit();
+    ada = (await kit.user('ada')).uuid;
+    const session = { hash: tokenHash(secret), user_id: ada, created_ts: 1, expires_ts: now + 9e6 } as const;
+    await kit.store.tokens.add({ ...session, kind: 'session' });
+  });
+  afterEach(() => kit.close());
+  const correct = async (fields: object) => {
+    const texts = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+    const { status, headers } = await kit.request('/me/correct', {
+      method: 'POST',
+      headers: { Cookie: `mobility-days=${secret}`, 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ csrf: csrfOf(secret), day, ...texts }).toString(),
+    });
+    return [status, headers.get('location')];
+  };
+  const stated = async () =>
+    (await correctedTrips(kit.store).corrections(ada)).map(({ correction: { write_ts, ...one } }) => one);
+
+  it('a form states what its fields say', async () => {
+    const ts = now - 5000;
+    const name = 'x'.repeat(70);
+    for (const fields of [
+      { kind: 'mode', ts, mode: 'train' },
+      { kind: 'drop', ts: ts + 0.5 },
+      { kind: 'join', ts: ts + 1 },
+      { kind: 'set_aside', start_ts: ts, end_ts: ts + 1 },
+      { kind: 'place_name', ts, name: `  ${name} ` },
+    ])
+      expect([fields, await correct(fields)]).toEqual([fields, [303, expect.stringContaining('&saved=')]]);
+    const found = await stated();
+    expect(found).toMatchObject([
+      { kind: 'mode', ts, mode: 'train' },
+      { kind: 'drop', ts: ts + 0.5 },
+      { kind: 'join', ts: ts + 1 },
+      { kind: 'set_aside', start_ts: ts, end_ts: ts + 1 },
+      { kind: 'place_name', ts, name: name.slice(0, 60) },
+    ]);
+  });
+
+  it('a form that no page has states nothing', async () => {
+    const ts = now - 5000;
+    for (const fields of [
+      { kind: 'mode', ts, mode: 'rocket' },
+      { kind: 'mode', ts: 'noon', mode: 'train' },
+      { kind: 'drop', ts: '' },
+      { kind: 'drop', ts: '253402300801' },
+      { kind: 'drop', ts: '-1' },
+      { kind: 'set_aside', start_ts: ts, end_ts: ts },
+      { kind: 'set_aside', start_ts: ts },
+      { kind: 'set_aside', end_ts: ts },
+      { kind: 'place_name', ts, name: '   ' },
+      { kind: 'undo', of: 'x' },
+      { kind: 'undo', of: 5 },
+      { kind: 'teleport', ts },
+      { kind: 'drop', ts, day: '2016-05-32' },
+    ])
+      expect([fields, (await correct(fields))[0]]).toEqual([fields, 400]);
+    expect(await correct({ kind: 'split', trip_ts: ts, clock: '10:00' })).toEqual([303, `/me/day/${day}?done=outside`]);
+    expect(await stated()).toEqual([]);
+  });
+
+  it('a day has the trip that ends after its midnight, and only as the one before it if it ends at midnight', async () => {
+    const own = tripAt(midnight + 36_000);
+    for (const [end, trips, before] of [
+      [midnight + 1, 2, 1],
+      [midnight, 1, 0],
+    ] as const) {
+      const first = madeTrip(midnight - 40_000, [{ mode: 'CAR' }], zone);
+      const late = madeTrip(midnight - 600, [{ mode: 'CAR', after: 0, duration: end - midnight + 600 }], zone);
+      await storeTrips(kit.store, ada, [first, late, madeTrip(own.start_ts, [{ mode: 'CAR' }], zone)]);
+      const user = await kit.user('ada');
+      const { value } = await shownDays(kit.store, user, { from: day, to: day }, { t, now }).next();
+      expect(value!.trips).toHaveLength(trips);
+      expect(value!.began).toHaveLength(1);
+      expect(value!.before?.start_ts).toBe([late, first][before]!.start_ts);
+    }
+  });
+});
