@@ -1,0 +1,125 @@
+// How long browsers stay signed in, what a sign-in takes as a name, and pages that nobody waits for.
+import { EventEmitter } from 'node:events';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { tokenHash } from '../../src/model/user.ts';
+import { passwordHash } from '../../src/web/password-hash.ts';
+import { type Answered, config, type Kit, now, openKit } from '../server/kit.ts';
+import { managerRecord, studySettings } from '../support/study.ts';
+
+const [day, hour] = [86_400, 3600];
+const passwordCost = 2 ** 10;
+const password = 'a password for tests';
+let kit: Kit;
+let clock: number;
+
+beforeEach(async () => {
+  clock = now;
+  kit = await openKit({ now: () => clock, config: { ...config, auth: 'token' }, passwordCost });
+  await kit.store.studies.put(studySettings());
+  const record = managerRecord({ password: await passwordHash(password, passwordCost) });
+  await kit.store.managers.change('mira', () => record);
+});
+afterEach(() => kit.close());
+
+const form = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Answered> =>
+  kit.request(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
+    body: new URLSearchParams(fields).toString(),
+  });
+
+const cookieOf = ({ headers }: Answered): string => headers.get('set-cookie')!.split(';')[0]!;
+
+/** Statuses of a page a second before a time and at it. */
+async function statusesAround(ts: number, path: string, cookie: string): Promise<number[]> {
+  const found: number[] = [];
+  for (clock of [ts - 1, ts]) found.push((await kit.request(path, { headers: { Cookie: cookie } })).status);
+  return found;
+}
+
+it('a person stays signed in for 90 days, and the browser keeps the cookie as long', async () => {
+  const { uuid } = await kit.user('ada');
+  await kit.store.tokens.add({
+    hash: tokenHash('key'),
+    user_id: uuid,
+    created_ts: 1,
+    expires_ts: now + 60,
+    kind: 'link',
+  });
+  const opened = await form('/me/open', { key: 'key' });
+  expect(opened.headers.get('set-cookie')).toMatch(
+    /^mobility-days=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=7776000$/,
+  );
+  expect(await statusesAround(now + 90 * day, '/me', cookieOf(opened))).toEqual([200, 303]);
+});
+
+it('a manager stays signed in for 12 hours, and the browser is known for 400 days', async () => {
+  const signedIn = await form('/sign-in/study', { name: 'mira', password });
+  expect(signedIn.headers.get('set-cookie')).toMatch(
+    /^mobility-study=mira\.[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=34560000$/,
+  );
+  const cookie = cookieOf(signedIn);
+  expect(await statusesAround(now + 12 * hour, '/study/sunny', cookie)).toEqual([200, 303]);
+  // Behind a lock, only a known browser gets in.
+  for (const [ts, status] of [
+    [now + 400 * day - 1, 303],
+    [now + 400 * day, 403],
+  ] as const) {
+    clock = ts;
+    await kit.store.managers.change('mira', (before) => before && { ...before, locked_ts: ts + 60 });
+    const { browsers } = (await kit.store.managers.byName('mira'))!;
+    expect((await form('/sign-in/study', { name: 'mira', password }, { Cookie: cookie })).status).toBe(status);
+    await kit.store.managers.change('mira', (before) => before && { ...before, ...(browsers && { browsers }) });
+  }
+});
+
+it('a manager has ten sessions at most, the newest ones', async () => {
+  const cookies: string[] = [];
+  for (let i = 0; i < 12; i += 1) {
+    clock += 1;
+    cookies.push(cookieOf(await form('/sign-in/study', { name: 'mira', password })));
+  }
+  const statuses = await Promise.all(
+    cookies.map(async (Cookie) => (await kit.request('/study/sunny', { headers: { Cookie } })).status),
+  );
+  expect(statuses).toEqual([303, 303, ...Array.from({ length: 10 }, () => 200)]);
+});
+
+it('blanks around a name and capital letters do not matter, and a wrong name is shown cut', async () => {
+  expect((await form('/sign-in/study', { name: '  MIRA ', password })).status).toBe(303);
+  const wrong = await form('/sign-in/study', { name: 'm'.repeat(90), password });
+  expect([wrong.status, /value="(m+)"/.exec(wrong.text)?.[1]]).toEqual([403, 'm'.repeat(40)]);
+  expect(wrong.text).toContain('role="alert"');
+  const asked = await kit.request('/sign-in/study');
+  expect([asked.status, asked.text.includes('role="alert"')]).toEqual([200, false]);
+});
+
+it('a page is not made for a browser that has left, and the place is free again', async () => {
+  const { uuid } = await kit.user('ada');
+  const session = { hash: tokenHash('secret'), user_id: uuid, created_ts: 1, expires_ts: now + 60 } as const;
+  await kit.store.tokens.add({ ...session, kind: 'session' });
+  const headers = { Cookie: 'mobility-days=secret' };
+  const outgoing = Object.assign(new EventEmitter(), { destroyed: true });
+  for (let i = 0; i < 6; i += 1) {
+    const left = await kit.app.request('/me', { headers }, { outgoing } as never);
+    expect(left.status).toBe(400);
+  }
+  expect((await kit.request('/me', { headers })).status).toBe(200);
+});
+
+it.each([
+  ['/traccar?id=first&deviceid=second&lat=1&lon=2', 'first'],
+  ['/traccar?id=&deviceid=second&lat=1&lon=2', 'second'],
+  ['/overland?access_token=second&token=first', 'first'],
+])('of several parameters with a token, %s, the first with a value counts', async (path, name) => {
+  for (const one of ['first', 'second']) {
+    const { uuid } = await kit.user(one);
+    await kit.store.tokens.add({ hash: tokenHash(one), user_id: uuid, created_ts: 1, expires_ts: null, kind: 'made' });
+  }
+  const properties = { timestamp: '2016-05-18T00:00:00Z' };
+  const geometry = { type: 'Point', coordinates: [1, 2] };
+  const body = path.startsWith('/overland') ? { locations: [{ type: 'Feature', geometry, properties }] } : '';
+  expect((await kit.post(path, body)).status).toBe(200);
+  const { uuid } = (await kit.store.users.byEmail(name))!;
+  expect((await kit.store.usercache.summary(uuid)).count).toBe(1);
+});
