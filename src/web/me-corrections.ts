@@ -34,6 +34,9 @@ import {
 
 const origin = { program: 'my days' };
 
+/** Statements that one form undoes: a trip has a label and a mode for each of its rides. */
+const mostUndone = 50;
+
 // ---------------------------------------------------------------- what was stated
 
 /** A statement in words, and what undoes it. */
@@ -190,7 +193,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
   const around = { from: startOfDay(addDays(day, -1), 'UTC'), to: startOfDay(addDays(day, 2), 'UTC') };
   const inputs = await readInputs(store, user.uuid, around, { isBounded: true });
   const entries: Entry[] = [];
-  for (const id of new Set((form.of ?? '').split(','))) {
+  for (const id of [...new Set((form.of ?? '').split(','))].slice(0, mostUndone)) {
     const now = writeTime(call.now);
     const correction = stated.find(({ write_ts }) => String(write_ts) === id);
     const undone = undoOfLabels(inputs, id, { origin, now });

@@ -115,7 +115,7 @@ const others = words(`
 
 /** Forms that change what a person or a manager may do, and store no entries. */
 const otherForms = words(
-  '/me/open /me/sign-out /sign-in/study /sign-out/study /me/sign-out-others /me/stop /me/erase /me/keep',
+  '/me/open /me/sign-out /sign-in/study /sign-out/study /me/sign-out-others /me/stop /me/erase /me/keep /me/preview /me/lost /study/:study/export.zip',
 );
 
 it('every route is listed here as one that stores entries or one that does not', async () => {

@@ -5,7 +5,8 @@ import type { Flagged } from '../../src/diary/flags.ts';
 import type { CorrectionStanding } from '../../src/model/correction.ts';
 import type { Trip } from '../../src/model/trip.ts';
 import { tokenHash } from '../../src/model/user.ts';
-import { correctionList, flagAnswers, tripCorrections } from '../../src/web/me-corrections.ts';
+import { statedList, statedOn } from '../../src/web/me-corrections.ts';
+import { type Choices, flagAnswers, tripForms } from '../../src/web/me-forms.ts';
 import type { ShownDay } from '../../src/web/pages/day-items.ts';
 import { type MarkupValue, markup } from '../../src/web/pages/markup.ts';
 import { shownDays } from '../../src/web/pages/shown-days.ts';
@@ -21,12 +22,11 @@ const day = '2016-05-17';
 const zone = 'America/Los_Angeles';
 const midnight = Date.parse(`${day}T07:00:00Z`) / 1000;
 
-/** The hidden fields of each form, without its secret, and the text of its button. */
+/** The hidden fields of each form, without its secret, and the clock that it proposes. */
 function forms(value: MarkupValue): Record<string, string>[] {
-  const html = String(markup`${value}`.text ?? '');
-  return [...html.matchAll(/<form.*?<\/form>/gs)].map(([form]) =>
+  return [...markup`${value}`.text.matchAll(/<form.*?<\/form>/gs)].map(([form]) =>
     Object.fromEntries(
-      [...form.matchAll(/name="(\w+)"(?: required)? value="([^"]*)"/g)]
+      [...form.matchAll(/type="(?:hidden|time)" name="(\w+)"(?: required)? value="([^"]*)"/g)]
         .filter(([, name]) => name !== 'csrf')
         .map(([, name, content]) => [name!, content!]),
     ),
@@ -47,27 +47,29 @@ const tripAt = (ts: number, lengths: number[] = [600]): Trip =>
 const stop = (enter_ts: number, duration: number) =>
   ({ enter_ts, exit_ts: enter_ts + duration, duration }) as Trip['stops'][number];
 
-describe('the forms below a trip', () => {
-  it('state the middle of a section, of the trip, and of the time between two trips', () => {
+describe('the forms of a trip', () => {
+  const labels = { ofTrip: () => ({ user_input: {} }) };
+  const shown = { observed: { day }, labels } as unknown as ShownDay;
+  const choices = { modes: [], purposes: [], modeOf: () => null } as unknown as Choices;
+
+  it('state the middle of the trip, and of the time between two trips', () => {
     const trip = tripAt(midnight + 36_000, [600, 401]);
     const before = tripAt(midnight + 30_000);
-    expect(forms(tripCorrections(call, trip, before, day))).toEqual([
-      { day, kind: 'mode', ts: String(midnight + 36_300) },
-      { day, kind: 'mode', ts: String(midnight + 37_200.5) },
-      { day, kind: 'drop', ts: String(Math.round(midnight + 36_700.5)) },
+    const middle = String(Math.round(midnight + 36_700.5));
+    expect(forms(tripForms(call, trip, before, shown, choices))).toEqual([
+      { day, trip: trip.id },
+      { day, kind: 'drop', ts: middle },
       { day, kind: 'join', ts: String(midnight + 33_300) },
-      { day, kind: 'split', trip_ts: String(Math.round(midnight + 36_700.5)), clock: '10:11' },
+      { day, kind: 'split', trip_ts: middle, correct: trip.id, clock: '10:11' },
     ]);
-    expect(forms(tripCorrections(call, trip, null, day)).map(({ kind }) => kind)).not.toContain('join');
+    expect(forms(tripForms(call, trip, null, shown, choices)).map(({ kind }) => kind)).not.toContain('join');
   });
 
   it('propose to split a trip in the middle of its longest stop', () => {
     const from = midnight + 36_000;
-    const trip = {
-      ...tripAt(from, [7200]),
-      stops: [stop(from + 600, 60), stop(from + 3600, 1200), stop(from + 5400, 90)],
-    };
-    expect(forms(tripCorrections(call, trip, null, day)).at(-1)).toMatchObject({ clock: '11:10' });
+    const stops = [stop(from + 600, 60), stop(from + 3600, 1200), stop(from + 5400, 90)];
+    const trip = { ...tripAt(from, [7200]), stops };
+    expect(forms(tripForms(call, trip, null, shown, choices)).at(-1)).toMatchObject({ clock: '11:10' });
   });
 });
 
@@ -108,13 +110,19 @@ describe('the answers to a flag', () => {
   });
 
   it('lead to the list of corrections for one that later data contradict', () => {
-    const html = String(markup`${flagAnswers(call, flagged({ flag: 'correction_contradicted' }), shown)}`.text);
+    const html = markup`${flagAnswers(call, flagged({ flag: 'correction_contradicted' }), shown)}`.text;
     expect(html).toContain('<a href="#stated">');
   });
 });
 
 it('the list of a day has the corrections that touch it and hold, each with its undo', () => {
-  const shown = { observed: { day, from: midnight, to: midnight + 86_400 }, trips: [], before: null, after: null };
+  const shown = {
+    observed: { day, from: midnight, to: midnight + 86_400, spans: [] },
+    trips: [],
+    before: null,
+    after: null,
+    now,
+  };
   const standing = (correction: object, effect = 'applied') =>
     ({ effect, correction }) as unknown as CorrectionStanding;
   const standings = [
@@ -127,12 +135,13 @@ it('the list of a day has the corrections that touch it and hold, each with its 
     standing({ kind: 'set_aside', start_ts: midnight - 99, end_ts: midnight + 99, write_ts: 7 }),
     standing({ kind: 'place_name', ts: midnight + 99, name: 'Work <b>', write_ts: 8 }),
   ];
-  const list = correctionList(call, shown as unknown as ShownDay, standings);
+  const listOf = (all: typeof standings) => statedList(call, statedOn(shown as unknown as ShownDay, all, t), day);
+  const list = listOf(standings);
   expect(forms(list).map(({ kind, of }) => [kind, of])).toEqual(['2', '5', '7', '8'].map((of) => ['undo', of]));
-  const html = String(markup`${list}`.text);
+  const html = markup`${list}`.text;
   expect(html).toContain('train');
   expect(html).toContain('this place is Work &#60;b&#62;');
-  expect(correctionList(call, shown as unknown as ShownDay, standings.slice(2, 4))).toBe(null);
+  expect(listOf(standings.slice(2, 4))).toBe(null);
 });
 
 describe('on a server', () => {

@@ -121,5 +121,5 @@ it.each([
   const body = path.startsWith('/overland') ? { locations: [{ type: 'Feature', geometry, properties }] } : '';
   expect((await kit.post(path, body)).status).toBe(200);
   const { uuid } = (await kit.store.users.byEmail(name))!;
-  expect((await kit.store.usercache.summary(uuid)).count).toBe(1);
+  expect(await kit.store.usercache.count(uuid)).toBe(1);
 });
