@@ -1,20 +1,26 @@
-// Groups the stays of a person into places with stable ids. The result does not depend on the order of stays, and
-// nothing is stored.
+// Groups the stays of a person into places with stable ids. The result does not depend on the order of stays. Of a long
+// life a run of the pipeline keeps the places up to a time (`keepPlaces`): later stays join them or make new places.
 //
 //   stays      a 06:00   b 09:00   c 17:00   d 22:00       a, c and d lie within 150 m of their median
 //   places     A = {a, c, d}   B = {b}                     letters in order of the first stay
 //   home       A: the person was there at 03:00            P(next night at A) = (nights at A + 1) / (all nights + 2)
 //   id of A    its 1500 m cell; if a larger place has that cell: the 500 m cell, then 150 m, then 1 m
+//
+//   kept       A B        later stays   a a' x             a and a' within 150 m of A, x of none
+//   places     A, with two stays more   B   C = {x}
 
 import { daysWithTime } from '../model/clock-times.ts';
+import type { Stated } from '../model/correction.ts';
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { median } from '../model/geo/quantile.ts';
 import { idOf } from '../model/ids.ts';
+import { day, type TimeRange } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
+import type { PipelineState, Store } from '../store/store.ts';
 import { atOnce, inSlices } from '../util/slices.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
-import { type CorrectionStore, holding, readCorrections } from './corrections/read-corrections.ts';
+import { type CorrectionStore, concernedTime, holding, readCorrections } from './corrections/read-corrections.ts';
 
 /** All set by hand, on made-up lives. */
 const limits = {
@@ -47,6 +53,10 @@ export interface KnownPlace {
   /** The median of its stays. */
   at: Position;
   stays: number;
+  /** Nights spent here. */
+  nights: number;
+  /** When the first stay began, seconds since the epoch. */
+  first: number;
   /** `A` for the place of the first stay of all, then `B`; after `Z` numbers. */
   letter: string;
   /** The name that the person or an operator gave, or null. */
@@ -70,11 +80,27 @@ export interface PlaceName {
   name: string;
 }
 
-/** Groups stays into places. `names`: the last of two for one place counts. Pure. */
-export const groupPlaces = (userId: string, found: readonly LocatedStay[], names: readonly PlaceName[] = []): Places =>
-  atOnce(placesInSteps(userId, found, names));
+/** The places of all stays up to a time. */
+export interface KeptPlaces {
+  /** What they were made of: other corrections or another time make other places. */
+  key: string;
+  until: number;
+  places: Pick<KnownPlace, 'id' | 'at' | 'stays' | 'nights' | 'first'>[];
+  /** The times of names, with the index of the place where the person was. */
+  named: [ts: number, place: number][];
+}
 
-/** Like `groupPlaces`, in slices: a person may have thousands of places, and each is compared with all. */
+/**
+ * Groups stays into places. `names`: the last of two for one place counts. `kept`: the places of earlier stays. Pure.
+ */
+export const groupPlaces = (
+  userId: string,
+  found: readonly LocatedStay[],
+  names: readonly PlaceName[] = [],
+  kept: KeptPlaces | null = null,
+): Places => atOnce(placesInSteps(userId, found, names, kept));
+
+/** Like `groupPlaces`, in slices: a person may have thousands of stays. */
 export const groupPlacesInSlices: (...all: Required<Parameters<typeof groupPlaces>>) => Promise<Places> = (...all) =>
   inSlices(placesInSteps(...all));
 
@@ -82,12 +108,21 @@ function* placesInSteps(
   userId: string,
   found: readonly LocatedStay[],
   names: readonly PlaceName[],
+  kept: KeptPlaces | null,
 ): Generator<void, Places> {
   const stays = found.toSorted((a, b) => a.from - b.from || a.to - b.to || a.at[0] - b.at[0] || a.at[1] - b.at[1]);
-  const middles = yield* findMiddles(stays.map(({ at }) => at));
+  const before = kept?.places ?? [];
+  const known = before.map(({ at }) => locationOf(at));
+  const around = bandsOf(known);
+  const isNew = (at: LatLon): boolean => !indexesAround(around, at).some((i) => isNear(at, known[i]!, limits.reach));
+  const added = yield* findMiddles(stays.map(({ at }) => locationOf(at)).filter(isNew));
+  const middles = [...known, ...added];
   const bands = bandsOf(middles);
   const indexOf = (at: Position): number => nearest(locationOf(at), middles, bands);
-  const spots = middles.map((middle) => ({ middle, stays: 0, nights: 0, first: Number.POSITIVE_INFINITY }));
+  const spots = middles.map((middle, i) => {
+    const { id = null, stays, nights, first } = before[i] ?? { stays: 0, nights: 0, first: Number.POSITIVE_INFINITY };
+    return { id, middle, stays, nights, first };
+  });
   for (const { at, from, to, zone } of stays) {
     const place = spots[indexOf(at)]!;
     place.stays += 1;
@@ -96,50 +131,60 @@ function* placesInSteps(
     yield;
   }
   const nights = spots.reduce((sum, one) => sum + one.nights, 0);
-  const most = Math.max(1, ...spots.map((one) => one.nights));
+  const most = spots.reduce((largest, one) => Math.max(largest, one.nights), 1);
   const home = spots.findIndex((one) => one.nights === most);
   const ids = assignIds(userId, spots);
+  const places = new Map(kept?.named);
   const named = new Map(
     names.flatMap(({ ts, name }) => {
-      const stay = stays.findLast(({ from }) => from <= ts) ?? stays[0];
-      return stay === undefined ? [] : [[indexOf(stay.at), name] as const];
+      const stay = stayAt(stays, ts);
+      const place = stay !== undefined && (stay.from <= ts || !places.has(ts)) ? indexOf(stay.at) : places.get(ts);
+      return place === undefined ? [] : [[place, name] as const];
     }),
   );
   const order = [...spots.keys()].sort((a, b) => spots[a]!.first - spots[b]!.first || a - b);
-  const places = spots.map(({ middle, stays: count }, i): KnownPlace => {
-    const rank = order.indexOf(i);
+  const all = order.map((i, rank): KnownPlace => {
+    const { middle, stays, nights: own, first } = spots[i]!;
     return {
       id: ids[i]!,
       at: [middle.longitude, middle.latitude],
-      stays: count,
+      stays,
+      nights: own,
+      first,
       name: named.get(i) ?? null,
       letter: rank < 26 ? String.fromCharCode(65 + rank) : String(rank + 1),
       home: i === home ? (most + 1) / (nights + 2) : null,
     };
   });
-  const of = (position: Position): KnownPlace => places[indexOf(position)]!;
+  const byIndex = new Map(order.map((i, rank) => [i, all[rank]!]));
+  const of = (position: Position): KnownPlace => byIndex.get(indexOf(position))!;
   const labelOf = (position: Position): string => {
     const { letter, name } = of(position);
     return name === null ? letter : `${letter} ${name.replaceAll(/[\p{C}\s]+/gu, ' ')}`;
   };
-  return { all: order.map((i) => places[i]!), of, labelOf };
+  return { all, of, labelOf };
 }
 
 const locationOf = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });
 
+/** The stay at a time: the last that began, or the first of all. */
+const stayAt = (stays: readonly LocatedStay[], ts: number): LocatedStay | undefined =>
+  stays.findLast(({ from }) => from <= ts) ?? stays[0];
+
+const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
+
 /** The middles of groups of stays, largest group first. */
-function* findMiddles(positions: readonly Position[]): Generator<void, LatLon[]> {
+function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
-  for (const at of positions.map(locationOf)) {
+  for (const at of positions) {
     const key = JSON.stringify(cellMiddle(at, limits.count));
     if (!cells.get(key)?.push(at)) cells.set(key, [at]);
   }
   const spots = [...cells].map(([key, own]) => ({ key, own, at: medianLocation(own) }));
-  const near = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
   const weights = new Map<string, number>();
   const bands = bandsOf(spots.map(({ at }) => at));
   for (const { key, at } of spots) {
-    const around = indexesAround(bands, at).filter((i) => near(at, spots[i]!.at, limits.reach / 2));
+    const around = indexesAround(bands, at).filter((i) => isNear(at, spots[i]!.at, limits.reach / 2));
     weights.set(
       key,
       around.reduce((sum, i) => sum + spots[i]!.own.length, 0),
@@ -152,7 +197,7 @@ function* findMiddles(positions: readonly Position[]): Generator<void, LatLon[]>
   const middles: LatLon[] = [];
   for (const [i, { at }] of spots.entries()) {
     if (grouped.has(i)) continue;
-    const own = indexesAround(ordered, at).filter((k) => !grouped.has(k) && near(at, spots[k]!.at, limits.reach));
+    const own = indexesAround(ordered, at).filter((k) => !grouped.has(k) && isNear(at, spots[k]!.at, limits.reach));
     middles.push(medianLocation(own.flatMap((k) => spots[k]!.own)));
     for (const k of own) grouped.add(k);
     yield;
@@ -208,39 +253,88 @@ function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   return found;
 }
 
-/** Ids from cells: middles that differ by some metres are mostly in one cell, more often in larger cells. */
-function assignIds(userId: string, places: readonly { middle: LatLon; stays: number }[]): string[] {
+/**
+ * Ids from cells: middles that differ by some metres are mostly in one cell, more often in larger cells. Kept places
+ * come first with the ids that they have.
+ */
+function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
-  const ids: string[] = [];
-  const order = [...places.keys()].sort((a, b) => places[b]!.stays - places[a]!.stays || a - b);
+  const ids = places.map(({ id }) => id ?? '');
+  const added = places.filter(({ id }) => id === null);
+  const order = [...places.keys()].sort(
+    (a, b) => Number(!ids[a]) - Number(!ids[b]) || places[b]!.stays - places[a]!.stays || a - b,
+  );
   for (const i of order) {
+    const { id, middle } = places[i]!;
+    if (id !== null && !added.some((one) => isNear(one.middle, middle, 2 * limits.ids[0]!))) continue;
     const cells = limits.ids.map((size) => {
-      const { latitude, longitude } = cellMiddle(places[i]!.middle, size);
+      const { latitude, longitude } = cellMiddle(middle, size);
       return idOf(userId, 'location', size, latitude, longitude);
     });
-    ids[i] = cells.find((id) => !taken.has(id)) ?? cells.at(-1)!;
-    for (const id of cells) taken.add(id);
+    ids[i] ||= cells.find((cell) => !taken.has(cell)) ?? cells.at(-1)!;
+    for (const cell of [...cells, ids[i]!]) taken.add(cell);
   }
   return ids;
 }
 
-/** Reads the places of all trips of a person, with their names. */
-export async function readPlaces(store: ChainStore, userId: string): Promise<Places> {
-  const spans = await correctedTrips(store).spans(userId, { from: -Number.MAX_VALUE, to: Number.MAX_VALUE });
-  const ends = new Map(spans.map(({ chain_ts, end_ts }) => [chain_ts, end_ts]));
-  const outlines = await correctedTrips(store).outlines(userId, [...ends.keys()]);
-  const trips = outlines.map((trip) => ({ ...trip, end_ts: ends.get(trip.chain_ts)! }));
-  return groupPlacesInSlices(userId, staysBetweenTrips(trips), await readPlaceNames(store, userId));
+/** Reads the places of all trips of a person, with their names: those that are kept, and what came later. */
+export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, userId: string): Promise<Places> {
+  const corrections = await readCorrections(source, userId);
+  const store = { ...source, corrections };
+  const found = (await store.trips.places(userId)) as unknown as KeptPlaces | null;
+  const { retained } = await store.pipeline.get(userId);
+  const kept = found?.key === undefined || found.key !== keptKey(found.until, retained, corrections) ? null : found;
+  const stays = await readStays(store, userId, kept === null ? {} : { from: kept.until });
+  return groupPlacesInSlices(userId, stays, placeNames(corrections), kept);
+}
+
+/** Groups the places of a person up to a time. `store`: with what was moved only. */
+export async function placesUntil(
+  store: ChainStore,
+  userId: string,
+  { until, retained }: { until: number; retained: PipelineState['retained'] },
+): Promise<KeptPlaces> {
+  const corrections = await readCorrections(store, userId);
+  const stays = await readStays(store, userId, { to: until });
+  const { all, of } = await groupPlacesInSlices(userId, stays, [], null);
+  const named = stays.length === 0 ? [] : placeNames(corrections);
+  return {
+    key: keptKey(until, retained, corrections),
+    until,
+    places: all.map(({ id, at, stays, nights, first }) => ({ id, at, stays, nights, first })),
+    named: named.map(({ ts }) => [ts, all.indexOf(of(stayAt(stays, ts)!.at))]),
+  };
+}
+
+/** s; a correction changes no trips longer before it. */
+const correctionReach = 14 * day;
+
+/** What kept places are made of, beside the analysed trips. */
+export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
+  const concerning = holding(corrections).filter((one) => concernedTime(one).from < until + correctionReach);
+  return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
+}
+
+/** The stays of a person; with `from` or `to` those that begin after or end before the last trip that begins before. */
+async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
+  const trips = correctedTrips(store);
+  const before = from === undefined ? null : await trips.previous(userId, from);
+  const range = { from: before?.chain_ts ?? from ?? -Number.MAX_VALUE, to: to ?? Number.MAX_VALUE };
+  const ends = new Map((await trips.spans(userId, range)).map(({ chain_ts, end_ts }) => [chain_ts, end_ts]));
+  const outlines = await trips.outlines(userId, [...ends.keys()]);
+  const stays = staysBetweenTrips(outlines.map((trip) => ({ ...trip, end_ts: ends.get(trip.chain_ts)! })));
+  return stays.slice(before === null ? 0 : 1, to === undefined ? undefined : -1);
 }
 
 /** Reads the names of places in the order in which they were given. */
-export async function readPlaceNames(store: CorrectionStore, userId: string): Promise<PlaceName[]> {
-  const stated = holding(await readCorrections(store, userId));
-  return stated.flatMap((one) => {
+export const readPlaceNames = async (store: CorrectionStore, userId: string): Promise<PlaceName[]> =>
+  placeNames(await readCorrections(store, userId));
+
+const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
+  holding(corrections).flatMap((one) => {
     if (one.kind === 'at_home') return [{ ts: (one.start_ts + one.end_ts) / 2, name: 'home' }];
     return one.kind === 'place_name' ? [one] : [];
   });
-}
 
 /** The ends of a trip. */
 export interface Ends {

@@ -273,7 +273,7 @@ async function placesIn(source: Source): Promise<Places> {
     ends.push({ start_ts, end_ts, start_zone, start_loc: start_place.location, end_loc: end_place.location });
   }
   const { store, person } = source;
-  return groupPlacesInSlices(person.uuid, staysBetweenTrips(ends), await readPlaceNames(store, person.uuid));
+  return groupPlacesInSlices(person.uuid, staysBetweenTrips(ends), await readPlaceNames(store, person.uuid), null);
 }
 
 const positionOf = ({ geometry }: Row): Position => (geometry as { coordinates: Position }).coordinates;

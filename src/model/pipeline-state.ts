@@ -46,6 +46,8 @@ export interface PipelineState {
   cells: readonly string[] | null;
   /** Ids of the transit feeds with stops in these cells, with which trips were derived. */
   feeds: readonly string[];
+  /** What the kept places were made of, see `keepPlaces`; null: none are kept. */
+  places: string | null;
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
   /** When entries last left the usercache, and when the converters last accepted one; null: never. */
@@ -69,6 +71,7 @@ export const initialPipelineState: PipelineState = {
   retained: null,
   cells: null,
   feeds: [],
+  places: null,
   analysis_version: null,
   moved_ts: null,
   converted_ts: null,

@@ -9,6 +9,7 @@ import type { JsonValue } from '../model/json.ts';
 import { dayKey } from '../model/keys.ts';
 import type { Document } from '../store/store.ts';
 import { type DocumentWindow, documentWindow } from './document-window.ts';
+import { keepPlaces } from './keep-places.ts';
 import { type DocumentKeys, findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
@@ -27,6 +28,7 @@ export const writeDocuments: Stage = {
     const isCorrected = corrections.length > 0;
     const known = isCorrected ? undefined : context.lastTrip;
     const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
+    await keepPlaces(context, moved, last);
     const window = documentWindow(last);
     if (isCorrected) state.complete_lost ||= state.complete_until === null; // an added trip may be gone
     const found = await findObsoleteKeys(moved, userId, state, window);

@@ -468,13 +468,16 @@ export interface Trips {
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /** The outlines of the links with these `chain_ts` that are trips (not dropped ones), ascending. */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
+  /** The places that were kept last, as `apply` got them; null: none were. */
+  places(userId: string): Promise<JsonObject | null>;
   /**
-   * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; merges
-   * `state` into the pipeline state: all in one transaction. Throws `MOBILITY_LEASE_LOST`.
+   * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; keeps
+   * `places` in place of others; merges `state` into the pipeline state: all in one transaction. Throws
+   * `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
-    change: { put: readonly TripRecord[]; remove: readonly number[] },
+    change: { put: readonly TripRecord[]; remove: readonly number[]; places?: JsonObject },
     state: Partial<PipelineState>,
     lease: Lease,
   ): Promise<void>;

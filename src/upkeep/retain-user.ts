@@ -125,6 +125,6 @@ async function removeLinks(
   const remove: number[] = [];
   for await (const link of everyLink(store, userId, { to: justAfter(chain_ts) }))
     if (link.end_ts <= days_before!) remove.push(link.chain_ts);
-  await store.trips.apply(userId, { put: [], remove }, {}, lease());
+  await store.trips.apply(userId, { put: [], remove, places: {} }, {}, lease());
   return remove.length;
 }

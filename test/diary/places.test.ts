@@ -89,6 +89,32 @@ it('on 30 lives of 60 days a place has one id in 99 of 100 stays, however much o
   expect(homes).toBeGreaterThanOrEqual(29);
 });
 
+it('places that were kept up to a day keep their ids, and the stays after it join them', () => {
+  let [right, all] = [0, 0];
+  for (let n = 0; n < 30; n += 1) {
+    const life = lifeOf(`life ${n}`).map(({ stay }) => stay);
+    const whole = groupPlaces('a person', life);
+    const until = life[0]!.from + 30 * 86_400;
+    const earlier = groupPlaces(
+      'a person',
+      life.filter(({ from }) => from < until),
+    );
+    const kept = { key: '', until, places: [...earlier.all], named: [] };
+    const later = life.filter(({ from }) => from >= until);
+    const found = groupPlaces('a person', later, [], kept);
+    const sum = ({ all: places }: Places, of: 'stays' | 'nights'): number =>
+      places.reduce((total, place) => total + place[of], 0);
+    for (const of of ['stays', 'nights'] as const) expect(sum(found, of)).toBe(sum(whole, of));
+    expect(new Set(found.all.map(({ id }) => id)).size).toBe(found.all.length);
+    expect(found.all.length - whole.all.length).toBeLessThanOrEqual(1); // a stay at the edge of a place
+    for (const { at } of life.filter(({ from }) => from < until)) {
+      all += 1;
+      if (found.of(at).id === earlier.of(at).id) right += 1;
+    }
+  }
+  expect(right / all).toBeGreaterThan(0.999);
+});
+
 it('the guess at the home is shown to its own person, and to nobody else', () => {
   const life = lifeOf('guess').map(({ stay }) => stay);
   const places = groupPlaces('a', life);

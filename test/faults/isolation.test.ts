@@ -106,7 +106,9 @@ describe('erasing a user', () => {
         return fill(store, 'ada');
       });
       const naming = tablesOf(folder).filter(({ columns }) => columns.some((name) => /user|uuid|email/.test(name)));
-      expect(naming.map(({ name }) => name).sort()).toEqual([...Object.values(tables), 'accounts', 'arrivals'].sort());
+      expect(naming.map(({ name }) => name).sort()).toEqual(
+        [...Object.values(tables), 'accounts', 'arrivals', 'places'].sort(),
+      );
       expect(Object.keys(tables).sort()).toEqual([...collections].sort());
       await withStore(folder, async (store) => {
         const counts = await store.counts(ada);

@@ -9,7 +9,7 @@ import { applyCorrections } from './apply.ts';
 import { type CorrectionStore, concernedTime, holding, readCorrections, undoneTimes } from './read-corrections.ts';
 
 /** The readers of `Trips`, with the corrections that hold applied. */
-export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'apply'> {
+export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'places' | 'apply'> {
   /** Corrections by `write_ts`: all, or those about a time of `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
 }

@@ -215,6 +215,14 @@ export const trips = table('trips', {
   user: 'user',
 });
 
+/** The places of a user up to a time; packed JSON of the `KeptPlaces`. */
+export const places = table('places', {
+  columns: { user: 'text', places: 'bytes' },
+  key: ['user'],
+  indexes: [],
+  user: 'user',
+});
+
 /** A document that the phone pulls, see `Document`; `data`: packed JSON. */
 export const documents = table('documents', {
   columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
@@ -240,7 +248,15 @@ export type TripRow = RowOf<typeof trips>;
 export type DocumentRow = RowOf<typeof documents>;
 
 /** Tables of one user's rows, in the order in which an erasure empties them. */
-export const userTables: readonly Table<never>[] = [batches, documents, errors, profiles, chunks, trips] as never;
+export const userTables: readonly Table<never>[] = [
+  batches,
+  documents,
+  errors,
+  profiles,
+  chunks,
+  trips,
+  places,
+] as never;
 
 /** Every table. */
 export const allTables: readonly Table<never>[] = [

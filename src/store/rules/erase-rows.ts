@@ -8,6 +8,7 @@ import {
   documents,
   errors,
   people,
+  places,
   profiles,
   tokens,
   trips,
@@ -61,6 +62,7 @@ export async function erase(
     if (account !== null) await rows.put(accounts, [{ ...released(account), stage: 'erasing' }]);
     await keepErasedTokens(rows, userId);
     await rows.remove(tokens, { user: userId });
+    await rows.remove(places, { user: userId });
   });
   for (const { table } of tables) {
     while ((await engine.write(userId, (rows) => rows.remove(table, { user: userId }, rowsAtOnce))) === rowsAtOnce);

@@ -1,11 +1,11 @@
 // The chain of trips of each user, and the documents that derive from it.
-import type { JsonValue } from '../../model/json.ts';
+import type { JsonObject, JsonValue } from '../../model/json.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
 import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { objectIn, readColumn } from '../rows/sums.ts';
-import { type TripRow, trips as table } from '../rows/tables.ts';
+import { places, type TripRow, trips as table } from '../rows/tables.ts';
 import type { TripOutline, Trips } from '../store.ts';
 import { putAccount, underLease, withState } from './accounts.ts';
 
@@ -62,13 +62,21 @@ export function trips(engine: Engine): Trips {
         }
         return outlines;
       }),
-    apply: async (userId, { put, remove }, state, lease) => {
+    places: (userId) =>
+      engine.read(async (rows) => {
+        const [row] = await rows.find(places, { where: { user: userId } });
+        return row === undefined
+          ? null
+          : readColumn(places, row, 'places', () => unpackValue(row.places) as JsonObject);
+      }),
+    apply: async (userId, { put, remove, places: kept }, state, lease) => {
       const now = await engine.now();
       const fresh = put.map((record) => rowOf(userId, record, now));
       await engine.write(userId, async (rows) => {
         const account = await underLease(rows, userId, lease);
         for (const some of slicesOf(remove)) await rows.remove(table, { user: userId, chain_ts: { in: some } });
         if (fresh.length > 0) await rows.put(table, fresh);
+        if (kept !== undefined) await rows.put(places, [{ user: userId, places: packValue(kept) }]);
         await putAccount(rows, account, withState(account, state));
       });
     },

@@ -54,6 +54,25 @@ export function tripTests(use: Use): void {
     same(await chain(other), [link(10, { id: 'other' })]);
   });
 
+  use.it(
+    'places are kept beside the trips until others take their place or the user is erased',
+    async (user, other) => {
+      const { trips } = use.store;
+      const keep = (which: Person, places: object): Promise<void> =>
+        which.leased((lease) => trips.apply(which.id, { put: [], remove: [], places: { ...places } }, {}, lease));
+      expect(await trips.places(user.id)).toBeNull();
+      await keep(other, { of: 'other' });
+      await keep(user, { key: 'k', until: 0.1 + 0.2, places: [{ at: [9.05, -0] }] });
+      await apply(user, [link(10)], [10]);
+      same(await trips.places(user.id), { key: 'k', until: 0.1 + 0.2, places: [{ at: [9.05, -0] }] });
+      await keep(user, { key: 'l' });
+      same(await trips.places(user.id), { key: 'l' });
+      await use.store.erase(user.id);
+      expect(await trips.places(user.id)).toBeNull();
+      same(await trips.places(other.id), { of: 'other' });
+    },
+  );
+
   use.it('spans contain the time of the last write of each trip', async (user) => {
     const written = async () => (await use.store.trips.spans(user.id, everything)).map((one) => one.written_ts);
     await apply(user, [link(10), link(20)]);
