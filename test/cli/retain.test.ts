@@ -78,6 +78,28 @@ it('raw: what was sensed is gone from every file, and the days are the same what
   expect(await daysOf(program)).toBe(before);
 });
 
+it('raw: days whose raw data are gone change by what their person states, and by no new word of an operator', async () => {
+  const program = await simulated();
+  const { run } = program;
+  const correct = (what: string, date: string, ...more: string[]) =>
+    run(['correct', what, ...ada, ...(date === '' ? [] : ['--day', date]), ...more, '--json'], { now });
+  const { id } = (await correct('set-aside', '2024-03-04', '--by', 'helen')).json<{ id: string }>();
+  await run(['retain', ...ada, ...old, '--what', 'raw', '--yes'], { now });
+  const before = await daysOf(program);
+  for (const refused of [
+    await correct('set-aside', '2024-03-06', '--by', 'helen'),
+    await correct('undo', '', '--id', id),
+  ])
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('expected a time whose raw data are kept'),
+    ]);
+  expect(await daysOf(program)).toBe(before);
+  expect((await correct('at-home', '2024-03-06')).code).toBe(0);
+  expect(await daysOf(program)).not.toBe(before);
+  expect((await correct('set-aside', '2024-03-25', '--by', 'helen')).code).toBe(0);
+});
+
 it('both: old trips are gone and their time is taken out; the audit log shows it', async () => {
   const program = await simulated();
   const { run } = program;

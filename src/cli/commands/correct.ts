@@ -2,6 +2,7 @@
 import { Argument, Command, Option } from '@commander-js/extra-typings';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
+import { concernedTime } from '../../diary/corrections/read-corrections.ts';
 import { minuteText } from '../../diary/number-text.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { readDays } from '../../diary/read-days.ts';
@@ -72,9 +73,14 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   const user = await context.findUser(options.user);
   const store = await context.store();
   if (what === 'list') return list(context, user);
-  const { correction, day, zone } =
-    what === 'undo' ? await undoOf(store, user, options) : await statedBy(context, user, what, options);
+  const {
+    correction,
+    day,
+    zone,
+    of = correction,
+  } = what === 'undo' ? await undoOf(store, user, options) : await statedBy(context, user, what, options);
   const { by: author = what === 'undo' ? 'operator' : undefined, reason } = options;
+  if (author !== undefined) await refuseRetained(store, user, concernedTime(of).from);
   const origin = { program: 'mobility correct', version: packageVersion() };
   const run = await pipelineOptions(context);
   /** The day before and after, and what became of the correction. */
@@ -118,6 +124,15 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   });
 }
 
+/** Days whose raw data are gone stay as they are: only the person can say that they were otherwise. */
+async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
+  const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
+  if (removed === null || ts >= removed) return;
+  const until = new Date(removed * 1000).toISOString();
+  const text = `expected a time whose raw data are kept, found one before ${until}; what ${user_email} states themselves still counts`;
+  throw usageError(`${text}: on their page, or without --by`);
+}
+
 const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to', author: 'by', token_id: 'token' };
 
 /** A message about fields of an entry, with the flags that name them. */
@@ -132,7 +147,8 @@ async function dayText({ output, now }: CommandContext, store: Store, user: User
   return { text, trips: shown!.records.flatMap(({ trip }) => trip ?? []) };
 }
 
-type Statement = { correction: Correction; day: string; zone: string };
+/** `of`: the correction that is undone. */
+type Statement = { correction: Correction; day: string; zone: string; of?: Correction };
 
 async function statedBy(context: CommandContext, user: UserRecord, what: string, options: Options): Promise<Statement> {
   const { at, from, to, mode, name, distance, source, token } = options;
@@ -183,7 +199,8 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
   if (one.effect === 'undone')
     throw usageError(`expected a correction that holds, found ${id}, which is undone already`);
   const { day, correction } = one;
-  return { correction: { kind: 'undo', of: correction.write_ts }, day, zone: await readZoneOn(store, uuid, day) };
+  const zone = await readZoneOn(store, uuid, day);
+  return { correction: { kind: 'undo', of: correction.write_ts }, day, zone, of: correction };
 }
 
 /** The instant when clocks of the zone show this time on the day. */
