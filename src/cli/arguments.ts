@@ -1,7 +1,7 @@
 // Values of flags: checked while the command line is parsed, so that a mistake is wrong usage and nothing has begun.
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
-import { addDays, addUtc, isDay, localDateTime, localDay } from '../model/time.ts';
+import { addDays, addUtc, isDay, isTimeZone, localDateTime, localDay } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
 /** A parser of whole numbers from `min` to `max`. */
@@ -107,4 +107,10 @@ export type OptionsOf<Make extends (context: CommandContext) => { opts(): unknow
 /** Collects a flag that may be repeated. */
 export function repeated(text: string, before: readonly string[] = []): string[] {
   return [...before, text];
+}
+
+/** A name of a time zone. */
+export function zoneArgument(text: string): string {
+  if (isTimeZone(text)) return text;
+  throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin or UTC.');
 }

@@ -93,7 +93,10 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   );
 }
 
-function checkZones({ env, zone }: Host): Check {
+/** Months after which time zone data are called old: zones change several times a year. */
+const oldMonths = 6;
+
+function checkZones({ env, zone, now }: Host): Check {
   const knowsZones = new Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata', hour: '2-digit' }).format(0) !== '';
   if (env.TZ !== undefined && env.TZ !== '' && zone === 'UTC' && !/^(Etc\/)?(UTC|GMT)$/i.test(env.TZ))
     return wrong(
@@ -101,9 +104,15 @@ function checkZones({ env, zone }: Host): Check {
       `TZ names no time zone that Node knows: ${JSON.stringify(env.TZ)}`,
       'set TZ to a name such as Europe/Berlin',
     );
-  return knowsZones
-    ? sound('zones', `host time ${zone}`)
-    : wrong('zones', 'Node has no time zones', 'install a complete Node');
+  if (!knowsZones) return wrong('zones', 'Node has no time zones', 'install a complete Node');
+  const { tz = '' } = process.versions; // such as 2025c
+  const since = new Date(now() * 1000);
+  since.setUTCMonth(since.getUTCMonth() - oldMonths);
+  if (Number.parseInt(tz, 10) >= since.getUTCFullYear()) return sound('zones', `host time ${zone}, data of ${tz}`);
+  return {
+    ...sound('zones', `host time ${zone}; the time zone data of this Node, ${tz}, are old: local times may be wrong`),
+    next: 'install a newer Node; where a zone has changed, mobility rebuild --all --zone NAME',
+  };
 }
 
 /** What the audit log says of the last backup and the last check of all rows. */

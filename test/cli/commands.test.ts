@@ -469,6 +469,15 @@ it('what is done when the signal comes ends with 0', async () => {
   }
 });
 
+it('rebuild --zone takes only people with trips in that zone', async () => {
+  const users = async (zone: string) =>
+    (await shared.run(['rebuild', '--all', '--zone', zone, '--dry-run', '--json'])).json().users;
+  const { trips } = (await shared.run(['diary', '--user', ada, '--day', day, '--json'])).json();
+  const { start_local_dt } = trips[0].properties;
+  expect(await users(start_local_dt.timezone)).toBeGreaterThan(0);
+  expect(await users('Pacific/Auckland')).toBe(0);
+});
+
 it('rebuild of an unchanged diary changes nothing', async () => {
   const { code, stdout } = await shared.run(['rebuild', '--user', ada, '--from', day]);
   expect([code, stdout]).toEqual([

@@ -7,9 +7,8 @@ import type { Part } from '../../import/import-format.ts';
 import type { FoundParts } from '../../import/import-formats.ts';
 import type { ImportCounts, ImportedFor, ImportReport, PartReport } from '../../import/import-source.ts';
 import { isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
-import { isTimeZone } from '../../model/time.ts';
 import type { Store } from '../../store/store.ts';
-import type { OptionsOf } from '../arguments.ts';
+import { type OptionsOf, zoneArgument } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { counted, type Progress, table } from '../output.ts';
 
@@ -55,11 +54,6 @@ Exit code 3: entries were rejected, or a source could not be read to its end; th
     );
 
 type Options = OptionsOf<typeof flags>;
-
-function zoneArgument(text: string): string {
-  if (isTimeZone(text)) return text;
-  throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin or UTC.');
-}
 
 function columnsArgument(text: string, before: Record<string, string> = {}): Record<string, string> {
   for (const pair of text.split(',')) {

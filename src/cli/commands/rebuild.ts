@@ -6,6 +6,8 @@ import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import { startOfDay } from '../../model/time.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { TripChange } from '../../pipeline/stage.ts';
+import { everyLink } from '../../store/paging.ts';
+import type { Store } from '../../store/store.ts';
 import {
   addUser,
   type DayChange,
@@ -16,7 +18,7 @@ import {
 } from '../../upkeep/rebuild-summary.ts';
 import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { allOrNone } from '../../util/file-access.ts';
-import { dayArgument, dayMeant, type OptionsOf, wholeNumber } from '../arguments.ts';
+import { dayArgument, dayMeant, type OptionsOf, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
@@ -41,6 +43,7 @@ export function command(context: CommandContext) {
 const flags = () =>
   withWhom(new Command('rebuild'))
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
+    .option('--zone <name>', 'only people with trips in this time zone, from the first of them on', zoneArgument)
     .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
     .option('--csv <file>', 'write a row for each changed day and mode')
@@ -51,6 +54,7 @@ Examples:
   mobility rebuild --user ada@example.org --from 2024-03-01
   mobility rebuild --all --sample 50 --dry-run
   mobility rebuild --all --dry-run --csv changes.csv
+  mobility rebuild --all --zone America/Vancouver       (after an update of Node changed the rules of this zone)
 
 After an upgrade all days are derived again, also those before --from.
 --sample takes the first users by UUID: UUIDs are random, and the same command reads the same users again.
@@ -75,7 +79,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   const names = await namesOf(context, report.worst);
   await context.output.result(report, () => reportText(report, names, options.dryRun === true));
   if (report.interrupted) {
-    const { sample: most, ...whom } = options;
+    const { sample: most, zone: _, ...whom } = options;
     const done = report.users + report.failures.length;
     await noteInterrupted(context, done, usersMeant(context, whom), { ...(most !== undefined && { most }) });
   }
@@ -86,7 +90,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
 /** Adds what changes for each user to the report, and passes its rows on. Throws for a single user that fails. */
 async function deriveAll(
   context: CommandContext,
-  { from, sample = Infinity, dryRun, ...whom }: Options,
+  { from, zone, sample = Infinity, dryRun, ...whom }: Options,
   report: Report,
   onRows: (rows: Row[]) => Promise<void> = async () => {},
 ): Promise<void> {
@@ -99,9 +103,12 @@ async function deriveAll(
     if (signal.aborted) break;
     progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
     try {
+      const first = zone === undefined ? -Infinity : await firstIn(zone, await context.store(), user);
+      if (first === null) continue;
       // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
-      const since =
-        from === undefined ? {} : { from: startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast };
+      const day = from && startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast;
+      const start = Math.max(first, day ?? -Infinity);
+      const since = start === -Infinity ? {} : { from: start };
       const days = dayChanges(user.uuid, await changesOf(user, since));
       addUser(report, days);
       await onRows(days.flatMap((day) => csvRows(user, day)));
@@ -112,6 +119,13 @@ async function deriveAll(
       if (whom.user?.length === 1) throw error;
     }
   }
+}
+
+/** When the first trip of a user in a zone begins; null if there is none. */
+async function firstIn(zone: string, store: Store, { uuid }: UserRecord): Promise<number | null> {
+  for await (const { chain_ts, trip } of everyLink(store, uuid))
+    if (trip !== null && [trip.start_zone, trip.end_zone].includes(zone)) return chain_ts;
+  return null;
 }
 
 type ChangesOf = (user: UserRecord, since: { from?: number }) => Promise<TripChange[]>;
