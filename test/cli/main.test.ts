@@ -126,6 +126,18 @@ describe('errors', () => {
     expect((await run(['doctor', '--user', 'ben'], { env: { MOBILITY_DEBUG: '1' } })).stderr).toMatch(/\n {4}at /);
   });
 
+  it.each(['https://example.org/mobility', 'example.org', 'https://example.org/?a=1'])(
+    'an address that pages cannot link from is refused with the reason: %s',
+    async (address) => {
+      const { run } = await freshProgram();
+      const { code, stderr } = await run(['config'], { env: { MOBILITY_PUBLIC_URL: address } });
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/MOBILITY_PUBLIC_URL.*without a path.*root of their host/),
+      ]);
+    },
+  );
+
   it('of settings name the variable, what was found and what was expected', async () => {
     const { code, stderr } = await run(['config'], { env: { MOBILITY_PORT: 'eighty' } });
     expect([code, stderr]).toEqual([
