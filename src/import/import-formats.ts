@@ -40,6 +40,12 @@ const recordings: readonly FileFormat[] = [
   csv,
 ];
 
+/** The format of a recording; undefined for another file. */
+export async function recordingFormat(file: SourceFile): Promise<FileFormat | undefined> {
+  for (const format of recordings) if (await format.recognises(file, {})) return format;
+  return undefined;
+}
+
 /** Formats of files; of two that fit, the first. */
 const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 

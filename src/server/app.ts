@@ -63,6 +63,9 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     // People type the addresses of other apps by hand, at times with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);
+      // Some send a file with PUT, below the address that was typed.
+      if (route.dialect !== undefined)
+        for (const file of [path, `${path.replace(/\/$/, '')}/:file`]) app.put(file, answer);
       if (route.inQuery !== undefined) app.get(path, storing(answer));
       app.all(path, refuseMethod(route.inQuery === undefined ? 'POST' : 'GET, POST'));
     }

@@ -35,8 +35,8 @@ export interface RequestBody {
 /** Bytes from which on a body waits for a slot before it is parsed. */
 const largeBody = 256 * 1024;
 
-/** Characters that are kept of a body that is not a JSON object. */
-const unreadLimit = 64 * 1024;
+/** Characters of a form. */
+const longestForm = 64 * 1024;
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: null };
 
@@ -69,7 +69,7 @@ export async function readRequest(
     return { ...nothing, size, notes, ...(await readObject(text, rules)) };
   } catch (error) {
     if (!rules.takesAnything || !rules.isKnown() || !(error instanceof Problem) || error.status >= 500) throw error;
-    return { ...nothing, size, unread: text.slice(0, unreadLimit) };
+    return { ...nothing, size, unread: text };
   }
 }
 
@@ -103,7 +103,7 @@ const mostFields = 200;
 
 /** The fields of a form; null for JSON, which some programs send with the type of a form. */
 function readForm(text: string, { tokenField, tokenParameters = [] }: RequestRules): JsonObject | null {
-  if (/^\s*[[{]/.test(text) || text.length > unreadLimit) return null;
+  if (/^\s*[[{]/.test(text) || text.length > longestForm) return null;
   const fields: JsonObject = Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
   const token = tokenParameters.map((name) => fields[name]).find(Boolean);
   if (tokenField !== null && token !== undefined) fields[tokenField] ??= token;

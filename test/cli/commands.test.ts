@@ -473,7 +473,7 @@ it('rebuild --zone takes only people with trips in that zone', async () => {
   const users = async (zone: string) =>
     (await shared.run(['rebuild', '--all', '--zone', zone, '--dry-run', '--json'])).json().users;
   const { trips } = (await shared.run(['diary', '--user', ada, '--day', day, '--json'])).json();
-  const { start_local_dt } = trips[0].properties;
+  const { start_local_dt } = trips![0].properties;
   expect(await users(start_local_dt.timezone)).toBeGreaterThan(0);
   expect(await users('Pacific/Auckland')).toBe(0);
 });

@@ -53,7 +53,8 @@ export function fromOwnTracks(message: JsonValue): Mapped {
     return aside(unusable(message, 'format_not_an_object', text));
   }
   const shown = keptOf(message, shownNames);
-  const type = keyPart(message._type);
+  const isPosition = message.lat !== undefined && message.lon !== undefined;
+  const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // Colota names no type
   if (type === null) {
     return aside(unusable(shown, 'format_unknown', `expected _type to name a message, found ${kindOf(message._type)}`));
   }
@@ -90,7 +91,8 @@ function aside(one: Mapped['unusable'][number]): Mapped {
 
 /** Zeros are left out by the app in some fields and mean "unknown" in others: a speed of 0 is left out either way. */
 function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
-  const kmh = numberFrom(message.vel, 0);
+  const isColota = message._type === undefined || message.bear !== undefined; // its speeds are in m/s
+  const speed = numberFrom(message.vel, 0);
   const fix = {
     ts,
     latitude: numberFrom(message.lat) ?? message.lat,
@@ -98,12 +100,12 @@ function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
     altitude: numberFrom(message.alt),
     accuracy: positive(message.acc),
     vaccuracy: positive(message.vac),
-    sensed_speed: kmh === undefined ? undefined : kmh / 3.6,
-    bearing: numberFrom(message.cog, 0),
+    sensed_speed: speed === undefined || isColota ? speed : speed / 3.6,
+    bearing: numberFrom(message.cog ?? message.bear, 0),
   };
   const entries = [locationEntry(fix, origin, keptOf(message, reportedNames))];
   // The app sends a ping at intervals, whatever happens: one without a speed says that the phone rests.
-  const isResting = message.t === 'p' && !kmh;
+  const isResting = message.t === 'p' && !speed;
   const type = motionOf(message.motionactivities) ?? (isResting ? motionTypes.STILL : null);
   // A ping repeats the last fix with its time; `created_at` is when the phone rested there.
   const created = numberFrom(message.created_at) ?? ts;

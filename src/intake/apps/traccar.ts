@@ -66,12 +66,12 @@ const reportedParameters = new Set(
 const knot = 1852 / 3600; // m/s
 
 /**
- * One message in OsmAnd's protocol: the parameters of a query or form, the speed in knots. Without a time it is of
- * `arrived`, seconds since the epoch; sent again it is then another position. A message without a position gives the
- * battery. Never throws.
+ * One message in OsmAnd's protocol: the parameters of a query or form, the speed in knots. PhoneTrack and its kin say
+ * `acc`, `alt` and `bat`, and their speed is in m/s. Without a time a message is of `arrived`, seconds since the epoch;
+ * sent again it is then another position. A message without a position gives the battery. Never throws.
  */
 export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: number): Mapped {
-  const { timestamp, location = '', batt, charge } = query;
+  const { timestamp = query.time, location = '', batt = query.bat ?? query.battery, charge } = query;
   const [north, east] = location.split(',');
   const { lat = north, lon = east } = query;
   const ts = timestamp ? timeOf(timestamp) : arrived;
@@ -90,14 +90,14 @@ export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: num
 }
 
 function fixOf({ lat, lon, ...query }: Readonly<Record<string, string | undefined>>, ts: number): OtherFix {
-  const knots = numberFrom(query.speed, 0);
+  const speed = numberFrom(query.speed, 0);
   return {
     ts,
     latitude: numberFrom(lat) ?? lat,
     longitude: numberFrom(lon) ?? lon,
-    altitude: numberFrom(query.altitude),
-    accuracy: numberFrom(query.accuracy, 0) || undefined,
-    sensed_speed: knots === undefined ? undefined : knots * knot,
+    altitude: numberFrom(query.altitude ?? query.alt),
+    accuracy: numberFrom(query.accuracy ?? query.acc, 0) || undefined,
+    sensed_speed: speed === undefined ? undefined : speed * (query.acc === undefined ? knot : 1),
     bearing: numberFrom(query.bearing ?? query.heading, 0),
   };
 }
@@ -129,7 +129,8 @@ function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped
   if (type !== null) entries.push(motionEntry(ts, type, origin, confidenceOf(activity)));
   const battery = isJsonObject(location.battery) ? location.battery : {};
   const level = numberFrom(battery.level, 0);
-  if (level !== undefined) entries.push(batteryEntry(ts, Math.round(level * 100), statusOf(battery), origin));
+  const percent = level !== undefined && level <= 1 ? level * 100 : level; // Home Assistant has percent
+  if (percent !== undefined) entries.push(batteryEntry(ts, Math.round(percent), statusOf(battery), origin));
   return entries;
 }
 

@@ -1,4 +1,5 @@
-// What other apps push: OwnTracks, Overland, Traccar Client. Each answered so that its app keeps what was not stored.
+// What other apps push: OwnTracks, Overland, Traccar Client, and files of GPSLogger and others. Each answered so that
+// its app keeps what was not stored.
 import type { Mapped } from '../../intake/apps/other-entry.ts';
 import { rejectTogether, restOf, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
@@ -6,7 +7,7 @@ import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import { fromOsmAnd, fromTraccar } from '../../intake/apps/traccar.ts';
 import { takeEntry } from '../../intake/check-entry.ts';
 import { type AppId, appIds, phoneApps } from '../../model/apps.ts';
-import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { type Problem, retryAfterSeconds } from '../problem.ts';
 import { objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
@@ -15,7 +16,10 @@ import type { Route, RouteCall } from './route.ts';
 const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   owntracks: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
-  traccar: ({ query, body: { location = null, ...others }, now }) => {
+  traccar: ({ query, body: { location: sent = null, ...others }, now }) => {
+    // Home Assistant, as guides of GeoPulse show it, has the place alone in `location`.
+    const isPlace = isJsonObject(sent) && sent.coords === undefined && sent.latitude !== undefined;
+    const location = isPlace ? { ...others, coords: sent } : sent;
     const rest = restOf(others, new Set(['device_id', 'user', 'id', 'deviceid']));
     const isInQuery = isOsmAnd(query);
     const inBody = { ...texts(rest), ...(typeof location === 'string' && { location }) };
@@ -70,9 +74,12 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
     ...(queries[id] !== undefined && { inQuery: queries[id] }),
     dialect: { ...token, takesAnything: true, refuse: refusal },
     answer: async (call) => {
-      // A body that is no JSON object is rejected as text: sending it again would not correct it.
-      const isRead = call.unread === null || isOsmAnd(call.query);
-      await putMapped(call, isRead ? formats[id](call) : notMapped(call.unread!, 'a JSON object as body'));
+      const { unread, query } = call;
+      if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
+      // What is neither an object nor a recording is rejected: sending it again would not correct it.
+      else if (!(await putFile(call, unread))) {
+        await putMapped(call, notMapped(unread.slice(0, mostRejected), 'a JSON object or a file such as GPX as body'));
+      }
       return answer;
     },
   };
@@ -81,6 +88,21 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
 /** True for a query that says where a phone is. */
 export const isPosition = ({ lat, lon, location }: Readonly<Record<string, string>>): boolean =>
   (lat !== undefined && lon !== undefined) || location !== undefined;
+
+/** Characters that are kept of a body that is rejected. */
+const mostRejected = 64 * 1024;
+
+/** Stores the entries of a file that an app sent. False for a text in no known format. */
+async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> {
+  const { readUpload } = await import('../../import/read-upload.ts');
+  const upload = await readUpload(text);
+  if (upload === null) return false;
+  for await (const { entries, unread } of upload) {
+    if (unread > 0) log.write('WARNING', `Skipped ${unread} points without a time or a place`);
+    await put(entries.map((entry) => takeEntry(entry as JsonValue)));
+  }
+  return true;
+}
 
 const none: Mapped = { entries: [], unusable: [], passedOver: 0 };
 

@@ -135,7 +135,7 @@ describe('OwnTracks', () => {
     ['format_encrypted', { _type: 'encrypted' }],
     ['format_no_time', { _type: 'location', lat: 1, lon: 1 }],
     ['format_bad_time', { ...location, tst: 1710230400 - 978_307_200 }],
-    ['format_unknown', { lat: 1, lon: 1, tst: 1710230400 }],
+    ['format_unknown', { lat: 1, tst: 1710230400 }],
     ['format_not_an_object', [1]],
   ])('rejects with a reason, and without what names networks: %s', (reason, message) => {
     const isObject = !Array.isArray(message);

@@ -355,10 +355,13 @@ describe("OsmAnd's protocol", () => {
     expect([status, json.error]).toEqual([503, expect.stringMatching(/./)]);
   });
 
-  it.each(['/', '/traccar'])('only GET and POST store a position sent to %s', async (path) => {
-    for (const method of ['HEAD', 'PUT']) {
-      expect((await kit.request(`${path}?${query(iso)}`, { method })).status).toBe(503);
-    }
+  it.each([
+    ['/', 'HEAD'],
+    ['/', 'PUT'],
+    ['/traccar', 'HEAD'],
+    ['/traccar', 'DELETE'],
+  ])('stores no position sent to %s by %s', async (path, method) => {
+    expect((await kit.request(`${path}?${query(iso)}`, { method })).status).toBe(503);
     expect(await waiting()).toEqual([]);
   });
 
