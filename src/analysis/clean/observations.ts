@@ -120,16 +120,37 @@ export const locationFields = [
   'filter',
 ] as const;
 
+/** Why a location is not usable: every code with its meaning. */
+export const refusals = {
+  no_position: 'no time or no coordinates',
+  impossible_time: 'a time when no phone recorded, or after it was written',
+  nowhere: 'latitude and longitude are 0: a receiver without a fix',
+  not_valid: 'the receiver called it not valid',
+  inexact: 'the accuracy is 200 m or worse',
+  remembered: 'an older location that the phone gave again',
+} as const;
+
+/** Why the location of an entry is not usable; null if it is. */
+export function whyUnusable({ metadata, data }: Entry, source: string): keyof typeof refusals | null {
+  const { ts, latitude, longitude, accuracy, filter } = data;
+  if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return 'no_position';
+  if (!isDatable(ts) || ts > metadata.write_ts + limits.futureLimit) return 'impossible_time';
+  if (isNowhere(latitude, longitude)) return 'nowhere';
+  if (isInvalid(data.reported)) return 'not_valid';
+  if (typeof accuracy === 'number' && accuracy >= inexactFrom) return 'inexact';
+  const isOld = samplingOf(filter, source) === 'time' && metadata.write_ts - ts >= limits.staleLimit;
+  return isOld ? 'remembered' : null;
+}
+
 /** The location of an entry; null if it is not usable. */
-export function toLocation({ metadata, data }: Entry, source: string): ObservedLocation | null {
-  const { ts, latitude, longitude, altitude, accuracy, sensed_speed, filter } = data;
-  if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return null;
-  if (!isDatable(ts) || isNowhere(latitude, longitude) || isInvalid(data.reported)) return null;
+export function toLocation(entry: Entry, source: string): ObservedLocation | null {
+  if (whyUnusable(entry, source) !== null) return null;
+  const { metadata, data } = entry;
+  const { altitude, accuracy, sensed_speed, filter } = data;
+  const { ts, latitude, longitude } = data as Record<'ts' | 'latitude' | 'longitude', number>;
   const { write_ts: writeTs, time_zone } = metadata;
   const radius = typeof accuracy === 'number' ? accuracy : 0;
   const sampling = samplingOf(filter, source);
-  if (radius >= inexactFrom || ts > writeTs + limits.futureLimit) return null;
-  if (sampling === 'time' && writeTs - ts >= limits.staleLimit) return null;
   const isNamed = isTimeZone(time_zone);
   return {
     ts,
