@@ -82,7 +82,12 @@ const rows = {
   ),
   openRegistration: row('MOBILITY_OPEN_REGISTRATION', 'false', flag, 'with dev: /profile/create registers any name'),
   devAnywhere: row('MOBILITY_DEV_ANYWHERE', 'false', flag, 'with dev: allow addresses other than loopback'),
-  publicUrl: row('MOBILITY_PUBLIC_URL', '', rootAddress, 'address of the server for phones, used in links and QR codes'),
+  publicUrl: row(
+    'MOBILITY_PUBLIC_URL',
+    '',
+    rootAddress,
+    'address of the server for phones, used in links and QR codes',
+  ),
   tiles: row('MOBILITY_TILES', '', text, 'PMTiles file of raster tiles behind the maps of days; default: no base map'),
   bodyLimitMiB: row(
     'MOBILITY_BODY_LIMIT',

@@ -1,9 +1,19 @@
 // The tables of an export: one list of columns makes CSV, Parquet, GeoJSON, the data dictionary and the docs.
+import { refusals } from '../analysis/clean/observations.ts';
 import { flagMeanings } from '../diary/flags.ts';
+import { correctionKinds } from '../model/correction.ts';
+import { travelModes } from '../model/modes.ts';
 import type { Position } from '../model/trip.ts';
+import { memberships } from './membership.ts';
+
+/** Why the analysis does not use a location. */
+const fixReasons = { ...refusals, outlier: 'too far from the locations around it' };
+const correctionNames = Object.keys(correctionKinds);
 
 /** What a table is about. */
-export type Kind = 'trips' | 'sections' | 'places' | 'locations' | 'points' | 'labels' | 'days' | 'entries';
+export type Kind =
+  | ('trips' | 'sections' | 'stops' | 'places' | 'locations' | 'points' | 'fixes')
+  | ('people' | 'days' | 'labels' | 'answers' | 'entries');
 
 /**
  * What a column holds: `instant` is a UTC time, `local` the local time without offset, `geometry` a point or a line in
@@ -25,6 +35,8 @@ export interface Column {
   type: ColumnType;
   /** Unit of a number, such as `m`. */
   unit?: string;
+  /** Every value that a text can have. */
+  values?: readonly string[];
   meaning: string;
 }
 
@@ -37,6 +49,16 @@ const column = (name: string, type: ColumnType, meaning: string, unit?: string):
   meaning,
   ...(unit !== undefined && { unit }),
 });
+
+/** A column with a text out of a list. */
+const choice = (name: string, meaning: string, values: readonly string[]): Column => ({
+  ...column(name, 'text', meaning),
+  values,
+});
+
+const modeNames = travelModes.map(({ name }) => name);
+const mode = (name: string, meaning: string): Column => choice(name, meaning, modeNames);
+const weekday: Column = column('weekday', 'integer', 'day of the week, 1 (Monday) to 7 (Sunday)');
 
 const user: Column[] = [
   column('user_id', 'text', 'UUID of the person, or their pseudonym'),
@@ -81,16 +103,29 @@ export const tables: Record<Kind, readonly Column[]> = {
     ...user,
     column('trip_id', 'text', 'id of the trip'),
     column('day', 'day', 'local day on which the trip begins'),
+    weekday,
     ...times('departure', 'arrival'),
+    column('start_rule', 'text', 'rule that found the departure; `location` where it is the first location'),
+    column('start_inferred_s', 'number', 'seconds from the departure to the first location, if a rule found it', 's'),
     ...figures,
-    column('mode', 'text', 'mode with the greatest distance in the trip, in plain words; a label of one ride counts'),
+    mode('mode', 'mode with the greatest distance in the trip, in plain words; a label of one ride counts'),
     column('analysed_mode', 'text', 'the same without labels'),
+    mode('main_mode', 'mode that comes first in: rail, bus, ferry, plane, car, other motors, bicycle, scooter, foot'),
+    column('access_m', 'number', 'metres on foot or by bicycle before public transport; empty without it', 'm'),
+    column('egress_m', 'number', 'metres on foot or by bicycle after public transport; empty without it', 'm'),
     column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
     column('purpose_confirmed', 'text', 'purpose that the participant confirmed; empty if there is none'),
+    column('origin_purpose', 'text', 'confirmed purpose of the trip before, which ended at the place'),
+    column('tour_id', 'text', 'id of the first trip since the person left home; empty where the home is not known'),
     column('sections', 'integer', 'number of sections'),
     column('start_place_id', 'text', 'place where the trip begins; empty where it follows another at once'),
     column('end_place_id', 'text', 'place where the trip ends; empty where another follows at once'),
     column('corrected', 'boolean', 'true if a correction made or changed the trip'),
+    column(
+      'correction',
+      'text',
+      `kinds of corrections of its time, with blanks between: ${correctionNames.join(', ')}`,
+    ),
     flags,
     column('geometry', 'geometry', 'line of the trip through all its sections'),
   ],
@@ -115,11 +150,26 @@ export const tables: Record<Kind, readonly Column[]> = {
     flags,
     column('agency', 'text', 'transit agency of the line that was probably used; empty without a feed'),
     column('route', 'text', 'short name of the line, or its long name if it has none'),
-    column('route_type', 'text', 'bus, tram, subway, rail or ferry'),
+    choice('route_type', 'kind of line', ['bus', 'tram', 'subway', 'rail', 'ferry']),
     column('from_stop', 'text', 'stop where the person probably boarded'),
     column('to_stop', 'text', 'stop where the person probably alighted'),
     column('route_probability', 'number', 'probability of this line, 0 to 1, given the mode'),
     column('geometry', 'geometry', 'line of the section'),
+  ],
+  stops: [
+    ...user,
+    column('stop_id', 'text', 'id of the stop between two sections of a trip: a wait or a transfer'),
+    column('trip_id', 'text', 'trip to which the stop belongs'),
+    column('number', 'integer', 'number of the section before it'),
+    ...times('end of the section before', 'start of the section after'),
+    column('duration_s', 'number', 'seconds between the sections', 's'),
+    column('distance_m', 'number', 'metres between the sections in a straight line', 'm'),
+    column('ending_section_id', 'text', 'section before the stop'),
+    column('starting_section_id', 'text', 'section after the stop'),
+    mode('mode_before', 'mode of the section before'),
+    mode('mode_after', 'mode of the section after'),
+    column('transfer', 'boolean', 'true before or after public transport'),
+    column('geometry', 'geometry', 'position of the stop'),
   ],
   places: [
     ...user,
@@ -157,8 +207,55 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('latitude', 'number', 'latitude, WGS84', 'degree'),
     column('altitude_m', 'number', 'height above sea level; empty if the phone did not report it', 'm'),
     column('speed_ms', 'number', 'average speed since the previous point', 'm/s'),
-    column('mode', 'text', 'mode of the section in plain words'),
+    mode('mode', 'mode of the section in plain words'),
     column('geometry', 'geometry', 'position of the point'),
+  ],
+  fixes: [
+    ...user,
+    column('tracked_at', 'instant', 'time of the location, UTC'),
+    column('tracked_local', 'local', 'time of the location, local time without offset'),
+    column('time_zone', 'text', 'IANA zone of the phone'),
+    column('longitude', 'number', 'longitude, WGS84', 'degree'),
+    column('latitude', 'number', 'latitude, WGS84', 'degree'),
+    column('altitude_m', 'number', 'height above sea level', 'm'),
+    column('accuracy_m', 'number', 'radius that holds the true position with 68 %', 'm'),
+    column('speed_ms', 'number', 'speed as the phone reports it', 'm/s'),
+    column('bearing_deg', 'number', 'direction, clockwise from north', 'degree'),
+    column('source', 'text', 'android, ios, or the program that sent it'),
+    column('used', 'boolean', 'true if the analysis can use it; of two phones, it prefers one'),
+    choice(
+      'reason',
+      `why not: ${Object.entries(fixReasons)
+        .map((one) => one.join(' ('))
+        .join('), ')})`,
+      Object.keys(fixReasons),
+    ),
+    column('geometry', 'geometry', 'position'),
+  ],
+  people: [
+    ...user,
+    column('joined_at', 'instant', 'when the person joined the study by its link, UTC; else empty'),
+    column('left_at', 'instant', 'when the last token of the person was revoked, UTC'),
+    column('app', 'text', 'e-mission, or the program that sent the first location; else the kinds of tokens'),
+    column('app_version', 'text', 'version of the app of e-mission'),
+    column('platform', 'text', 'android or ios'),
+    column('first_day', 'day', 'first local day of which something is known'),
+    column('last_day', 'day', 'last local day of which something is known'),
+    column('observed_days', 'integer', 'person-days: days of which anything was observed'),
+    column('complete_days', 'integer', 'days of which at least 20 hours were observed'),
+    column('observed_s', 'number', 'seconds observed', 's'),
+    column('trips', 'integer', 'trips'),
+    column('labelled_share', 'number', 'share of the trips with a label or a survey, 0 to 1'),
+  ],
+  answers: [
+    ...user,
+    column('survey', 'text', 'name of the survey'),
+    column('key', 'text', 'kind of entry, such as manual/demographic_survey'),
+    column('about_from', 'instant', 'start of the trip or place that the survey is about, UTC; else empty'),
+    column('about_to', 'instant', 'end of the trip or place that the survey is about, UTC; else empty'),
+    column('question', 'text', 'path of the question in the form, such as household.cars'),
+    column('answer', 'text', 'answer; a question with several answers has a row for each'),
+    column('written_at', 'instant', 'time when the person answered, UTC'),
   ],
   labels: [
     ...user,
@@ -172,6 +269,8 @@ export const tables: Record<Kind, readonly Column[]> = {
   days: [
     ...user,
     column('day', 'day', 'local day; every one from the first to the last of which something is known'),
+    weekday,
+    choice('membership', 'whether the person was in the study: by when they joined and left', memberships),
     column('time_zone', 'text', 'IANA zone at the start of the day'),
     column('trips', 'integer', 'trips that begin on the day'),
     ...figures,

@@ -63,6 +63,11 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
   sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
   places: { primary: ['place_id'], foreign: { location_id: 'locations' } },
   locations: { primary: ['location_id'] },
+  stops: {
+    primary: ['stop_id'],
+    foreign: { trip_id: 'trips', ending_section_id: 'sections', starting_section_id: 'sections' },
+  },
+  people: { primary: ['user_id'] },
   points: { primary: ['section_id', 'number'], foreign: { section_id: 'sections', trip_id: 'trips' } },
   labels: { primary: [], foreign: { trip_id: 'trips' } },
   days: { primary: ['user_id', 'day'] },
@@ -140,7 +145,7 @@ function resource(
   };
 }
 
-function field({ name, type, unit, meaning }: Column, geometry: string): object {
+function field({ name, type, unit, meaning, values }: Column, geometry: string): object {
   const fieldType = type === 'geometry' ? { type: geometry } : fieldTypes[type];
-  return { name, ...fieldType, description: meaning, ...(unit && { unit }) };
+  return { name, ...fieldType, description: meaning, ...(unit && { unit }), ...(values && { categories: values }) };
 }

@@ -4,6 +4,7 @@ import { isMobilityError, type MobilityError } from '../model/mobility-error.ts'
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
+import { codebook, Frequencies } from './codebook.ts';
 import { type Column, type Kind, type Row, tables } from './columns.ts';
 import { dataPackage, type Treatment, type WrittenTable } from './data-package.ts';
 import type { Days } from './entry-rows.ts';
@@ -41,10 +42,11 @@ const rowsAtOnce = 500;
 
 /** The name of the manifest among the files. */
 export const manifestName = 'datapackage.json';
+const codebookName = 'codebook.html';
 
 /** The names of the files that an export writes. */
 export function tableFiles({ kinds, format, names }: Pick<TableExport, 'kinds' | 'format' | 'names'>): string[] {
-  return [...kinds.map((kind) => fileOf(kind, format, names)), manifestName];
+  return [...kinds.map((kind) => fileOf(kind, format, names)), manifestName, codebookName];
 }
 
 function fileOf(kind: Kind, format: FormatName, names: TableExport['names']): string {
@@ -67,8 +69,8 @@ export class DamagedPeople extends Error {
 }
 
 /**
- * Writes one file a kind and `datapackage.json`; returns what was written. Throws `DamagedPeople` when it has come to
- * everybody: then the files hold some rows of the damaged people, and there is no `datapackage.json`.
+ * Writes one file a kind, `datapackage.json` and `codebook.html`; returns what was written. Throws `DamagedPeople` when
+ * it has come to everybody: then the files hold some rows of the damaged people, and the other two are missing.
  */
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
   const damaged: Damaged = new Map();
@@ -78,23 +80,34 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
   const idKey = options.pseudonymKey ?? (options.coarse === undefined ? undefined : randomUUID());
   const format = formats[options.format];
   const makeWriter = await format.open();
-  const written: WrittenTable[] = [];
+  const written: (WrittenTable & { frequencies: Frequencies })[] = [];
   for (const kind of options.kinds) {
-    const { columns, row: shown } = options.names
+    const {
+      columns,
+      where,
+      row: shown,
+    } = options.names
       ? renamed(kind, tables[kind], options.names)
-      : { columns: tables[kind], row: (row: Row) => row };
+      : { columns: tables[kind], where: () => true, row: (row: Row) => row };
     const path = fileOf(kind, options.format, options.names);
     await options.file(path, async (writer) => {
       const counted = counting(writer);
       const table = makeWriter(counted, columns as Column[]);
+      const frequencies = new Frequencies(columns);
       let rows = 0;
       await table.begin();
       for await (const batch of batches({ ...options, idKey }, kind, { damaged, sound, versions })) {
-        rows += batch.length;
-        await table.rows(batch.map(shown));
+        const named = batch
+          .filter(where)
+          .map(shown)
+          .map((row) => inPrecision(row, columns));
+        rows += named.length;
+        for (const row of named) frequencies.add(row);
+        await table.rows(named);
       }
       await table.end();
-      written.push({ kind, path, format, columns, rows, bytes: counted.bytes(), sha256: counted.sha256() });
+      const file = { bytes: counted.bytes(), sha256: counted.sha256() };
+      written.push({ kind, path, format, columns, rows, ...file, frequencies });
     });
   }
   if (damaged.size > 0) throw new DamagedPeople(damaged, sound.size);
@@ -107,6 +120,12 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
   const isWhole = options.days === undefined;
   const manifest = dataPackage(written, treatment, { created, versions: [...versions].sort(), isWhole });
   await options.file(manifestName, (writer) => writer.write(manifest));
+  const hidden = [
+    treatment.pseudonyms && 'People have pseudonyms.',
+    treatment.coarse && `Stays are in cells of ${treatment.coarse} m.`,
+  ];
+  const page = codebook(written, { created, treatment: hidden.filter(Boolean).join(' ') });
+  await options.file(codebookName, (writer) => writer.write(page));
   return written;
 }
 
@@ -150,6 +169,7 @@ async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): A
     person,
     days: (await days?.(user)) ?? {},
     now: options.now,
+    homes: options.kinds.includes('locations'),
     ...(keys && { keys }),
     ...(coarse !== undefined && { coarse }),
   };
@@ -171,6 +191,21 @@ async function* batchesOf(options: KeyedExport, kind: Kind, user: UserRecord): A
 function personOf(user: UserRecord): Person {
   const { uuid, user_email: name, subgroup, joined_ts } = user;
   return { uuid, id: uuid, name, subgroup: subgroup ?? null, ...(joined_ts !== undefined && { joined_ts }) };
+}
+
+/** Decimals of numbers by unit; of others four. */
+const decimals: Record<string, number> = { m: 2, s: 3, 'm/s': 3, 'km/h': 3, degree: 7 };
+
+/** A row with its numbers rounded to what they can mean. */
+function inPrecision(row: Row, columns: readonly Column[]): Row {
+  const rounded: Row = { ...row };
+  for (const { name, type, unit } of columns) {
+    const value = row[name];
+    if (type !== 'number' || typeof value !== 'number') continue;
+    const scale = 10 ** (decimals[unit ?? ''] ?? 4);
+    rounded[name] = Math.round(value * scale) / scale;
+  }
+  return rounded;
 }
 
 /** A writer that counts and hashes what goes through it. */

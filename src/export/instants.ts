@@ -16,7 +16,7 @@ export function localText(ts: number | null, zone: string): string | null {
   if (ts === null) return null;
   try {
     // `2024-03-31T03:00:00.500000+02:00`: without the offset, and with three decimals or none.
-    const [, seconds, decimals = ''] = /^(.{19})(\.\d{3})?/.exec(formatTime(ts, zone))!;
+    const [, seconds, decimals = ''] = /^(.{19})(\.\d{3})?/.exec(formatTime(Math.round(ts * 1000) / 1000, zone))!;
     return decimals === '.000' ? seconds! : `${seconds}${decimals}`;
   } catch {
     return null;

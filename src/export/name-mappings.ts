@@ -1,9 +1,10 @@
 // Columns renamed for people's existing notebooks: what other libraries call the same things.
 import type { Position } from '../model/trip.ts';
 import type { Column, Kind, Row, Value } from './columns.ts';
+import { instantText } from './instants.ts';
 
 /** Whose names the columns take. */
-export type NameSet = 'trackintel' | 'scikit-mobility';
+export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
 /** From our column to theirs, or how theirs is made, in their order; columns that are not named are left out. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
@@ -19,6 +20,23 @@ const pointId: Made = {
   meaning: 'id of the point',
   of: ({ section_id, number }) => `${section_id}-${number}`,
 };
+const fixId: Made = {
+  type: 'text',
+  meaning: 'id of the location',
+  of: ({ user_id, tracked_at, source }) => `${user_id}-${source}-${tracked_at}`,
+};
+const kmh: Made = {
+  type: 'number',
+  unit: 'km/h',
+  meaning: 'speed',
+  of: ({ speed_ms }) => (typeof speed_ms === 'number' ? speed_ms * 3.6 : null),
+};
+const csvSource: Made = { type: 'text', meaning: 'kind of source', of: () => 'CSV' };
+const utc = (meaning: string, part: (iso: string) => string): Made => ({
+  type: 'text',
+  meaning,
+  of: ({ tracked_at }) => part(instantText(Number(tracked_at)) ?? ''),
+});
 /**
  * An id as a number, which trackintel needs for tours: the first 52 bits of ours. Of a million trips, two are alike in
  * one export of ten thousand.
@@ -43,9 +61,35 @@ const isActivity: Made = {
   of: ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
 };
 
-const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renaming }>>> = {
+/** What programs for points read: the file has the locations of one person that the analysis can use. */
+const usedFixes = (...columns: Renaming): Partial<Record<Kind, NamedTable>> => ({
+  fixes: { file: 'locations', columns: [['user_id', 'user_id'], ...columns], where: ({ used }) => used === true },
+});
+
+/** A table under other names. `where`: rows that are left in; default: all. */
+interface NamedTable {
+  file: string;
+  columns: Renaming;
+  where?: (row: Row) => boolean;
+}
+
+const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
   // trackintel 1.4: read_positionfixes_csv, read_staypoints_csv, read_triplegs_csv, read_trips_csv
   trackintel: {
+    fixes: {
+      file: 'positionfixes',
+      where: ({ used }) => used === true,
+      columns: [
+        [fixId, 'id'],
+        ['user_id', 'user_id'],
+        ['tracked_at', 'tracked_at'],
+        ['latitude', 'latitude'],
+        ['longitude', 'longitude'],
+        ['altitude_m', 'elevation'],
+        ['accuracy_m', 'accuracy'],
+      ],
+    },
+    // Of a coarse export, which hides where people stay.
     points: {
       file: 'positionfixes',
       columns: [
@@ -116,6 +160,35 @@ const sets: Record<NameSet, Partial<Record<Kind, { file: string; columns: Renami
       ],
     },
   },
+  // The CSV imports of Dawarich and GeoPulse, and `unicsv` of GPSBabel
+  dawarich: usedFixes(
+    ['tracked_at', 'timestamp'],
+    ['latitude', 'latitude'],
+    ['longitude', 'longitude'],
+    ['accuracy_m', 'accuracy'],
+    ['altitude_m', 'altitude'],
+    ['speed_ms', 'velocity'],
+    ['bearing_deg', 'course'],
+  ),
+  geopulse: usedFixes(
+    ['tracked_at', 'timestamp'],
+    ['latitude', 'latitude'],
+    ['longitude', 'longitude'],
+    ['accuracy_m', 'accuracy'],
+    [kmh, 'velocity'],
+    ['altitude_m', 'altitude'],
+    ['source', 'device_id'],
+    [csvSource, 'source_type'],
+  ),
+  gpsbabel: usedFixes(
+    [utc('day, UTC', (iso) => iso.slice(0, 10).replaceAll('-', '/')), 'utc_d'],
+    [utc('time of the day, UTC', (iso) => iso.slice(11, 23)), 'utc_t'],
+    ['latitude', 'lat'],
+    ['longitude', 'lon'],
+    ['altitude_m', 'alt'],
+    ['speed_ms', 'speed'],
+    ['bearing_deg', 'course'],
+  ),
 };
 
 /** All sets of names. */
@@ -124,18 +197,24 @@ export const nameSets = Object.keys(sets) as NameSet[];
 /** Kinds that a set has names for. */
 export const kindsNamed = (set: NameSet): Kind[] => Object.keys(sets[set]) as Kind[];
 
+/** The file of a kind under the names of a set. */
+export const fileNamed = (kind: Kind, set: NameSet): string => sets[set][kind]!.file;
+
 /** A table under the names of a set. */
 export interface Renamed {
   file: string;
   columns: Column[];
+  /** The rows that are left in. */
+  where: (row: Row) => boolean;
   row: (row: Row) => Row;
 }
 
 /** The columns of a kind under the names of `set`. */
 export function renamed(kind: Kind, columns: readonly Column[], set: NameSet): Renamed {
-  const { file, columns: pairs } = sets[set][kind]!;
+  const { file, columns: pairs, where = () => true } = sets[set][kind]!;
   return {
     file,
+    where,
     columns: pairs.map(([ours, theirs]) => {
       if (typeof ours === 'string') return { ...columns.find(({ name }) => name === ours)!, name: theirs };
       const { of: _, ...column } = ours;

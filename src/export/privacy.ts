@@ -32,6 +32,10 @@ const rowIds: readonly string[] = [
   'location_id',
   'ending_trip_id',
   'starting_trip_id',
+  'tour_id',
+  'stop_id',
+  'ending_section_id',
+  'starting_section_id',
 ];
 
 /**

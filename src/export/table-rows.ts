@@ -1,6 +1,7 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 
 import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
+import { concernedTime, holding, readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type Flagged, type FlagInputs, flagNames, flagStay, flagTrip } from '../diary/flags.ts';
 import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
 import { inputTexts } from '../diary/labels/label-text.ts';
@@ -11,9 +12,9 @@ import { everyDay, observedFigures } from '../diary/read-days.ts';
 import { readFlagInputs } from '../diary/read-flag-inputs.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
-import { distanceColumn, plainMode } from '../model/modes.ts';
-import { isTimeZone, justAfter, type TimeRange } from '../model/time.ts';
-import type { Position, Section, Silence, TransitLine, Trip, TripRecord } from '../model/trip.ts';
+import { distanceColumn, modeClass, plainMode } from '../model/modes.ts';
+import { isTimeZone, justAfter, localDay, type TimeRange } from '../model/time.ts';
+import type { Position, Section, Silence, Stop, TransitLine, Trip, TripRecord } from '../model/trip.ts';
 import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
 import type { Store } from '../store/store.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
@@ -21,20 +22,10 @@ import type { Kind, Row } from './columns.ts';
 import { type Days, entryRows } from './entry-rows.ts';
 import { round } from './geometry.ts';
 import { localText } from './instants.ts';
+import { leftOf, membershipOn } from './membership.ts';
 import type { Person } from './privacy.ts';
-
-/** What rows are made from. */
-export interface Source {
-  store: Store;
-  person: Person;
-  days: Days;
-  /** Keys of the entries to export, for the kind `entries`. */
-  keys?: readonly string[];
-  /** m; stays are moved to the middle of cells of this size, and the ways around them are left out. */
-  coarse?: number;
-  /** Seconds since the epoch. */
-  now: number;
-}
+import { answerRows, fixRows, isTransit, peopleRows, stopRows } from './research-rows.ts';
+import type { Source } from './row-source.ts';
 
 /** Rows of one kind for one person, in order of time. */
 export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
@@ -46,19 +37,17 @@ export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
     flags: null,
     from_stop: null,
     to_stop: null,
+    start_rule: null,
+    start_inferred_s: null,
+    access_m: null,
+    egress_m: null,
   };
   const hidden = source.coarse !== undefined && kind !== 'points' && kind !== 'locations' ? exact : {};
   for await (const row of makers[kind](source)) yield { ...who, ...row, ...hidden };
 }
 
 const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
-  trips: (source) =>
-    labelled(source, (record, labels, flagged) => {
-      const { mode_confirm, purpose_confirm } = inputTexts(labels.ofTrip(record.start_ts));
-      const said = { mode_confirmed: mode_confirm ?? null, purpose_confirmed: purpose_confirm ?? null };
-      const mode = mainMode(labels.stated(record.trip));
-      return [{ ...tripRow(record), mode, ...said, flags: flagNames(flagged).join(' ') }];
-    }),
+  trips: tripRows,
   sections: (source) =>
     labelled(source, (record, labels, flagged) => {
       const { mode_confirm: mode_confirmed = null } = inputTexts(labels.ofTrip(record.start_ts));
@@ -75,29 +64,88 @@ const makers: Record<Kind, (source: Source) => AsyncGenerator<Row>> = {
     for await (const row of placeRows(source)) yield { ...row, location_id: of(positionOf(row)).id };
   },
   locations: locationRows,
+  stops: (source) =>
+    labelled(source, ({ trip, stops }, labels) => stopRows({ ...trip, stops }, labels.stated(trip)), false),
+  fixes: fixRows,
+  people: peopleRows,
   days: dayRows,
   entries: entryTableRows,
   labels: labelRows,
+  answers: answerRows,
 };
+
+async function* tripRows(source: Source): AsyncGenerator<Row> {
+  const { store, person, homes } = source;
+  const corrections = holding(await readCorrections(store, person.uuid));
+  const isHome = homes ? await homeOf(source) : null;
+  let before: { place: string; purpose: string | null } | null = null;
+  let tour: string | null = null;
+  yield* labelled(source, (record, labels, flagged, located) => {
+    const { trip, startRule } = record;
+    const isInferred = startRule !== null && startRule !== 'location' && located !== null;
+    const { mode_confirm = null, purpose_confirm = null } = inputTexts(labels.ofTrip(record.start_ts));
+    const stated = labels.stated(trip);
+    const origin_purpose = before?.place === trip.start_place.id ? before.purpose : null;
+    before = { place: trip.end_place.id, purpose: purpose_confirm };
+    if (isHome?.(trip.start_place.location)) tour = trip.id;
+    const kinds = corrections.filter((one) => touches(concernedTime(one), record)).map(({ kind }) => kind);
+    return [
+      {
+        ...tripRow(record),
+        start_inferred_s: isInferred ? located! - trip.start_ts : 0,
+        mode: mainMode(stated),
+        main_mode: firstMode(stated),
+        ...waysAround(stated.sections),
+        mode_confirmed: mode_confirm,
+        purpose_confirmed: purpose_confirm,
+        origin_purpose,
+        tour_id: tour,
+        correction: [...new Set(kinds)].sort().join(' '),
+        flags: flagNames(flagged).join(' '),
+      },
+    ];
+  });
+}
+
+const touches = ({ from, to }: TimeRange, { start_ts, end_ts }: KeptTrip): boolean => from <= end_ts && to >= start_ts;
+
+/** Says whether a position is the probable home; null if none is more probable than not. */
+async function homeOf(source: Source): Promise<((at: Position) => boolean) | null> {
+  const { all, of } = await placesIn(source);
+  const home = all.find((place) => (place.home ?? 0) > 0.5);
+  return home === undefined ? null : (at) => of(at).id === home.id;
+}
 
 const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
 
 /** A trip as shown, and whether another one touches it without a stay between. */
-type KeptTrip = Omit<TripRecord, 'trip'> & { trip: ShownTrip; follows: boolean; isFollowed: boolean };
+type KeptTrip = Omit<TripRecord, 'trip'> & {
+  trip: ShownTrip;
+  follows: boolean;
+  isFollowed: boolean;
+  stops: Stop[];
+  /** The rule that found the departure. */
+  startRule: string | null;
+};
 
 /** Trips whose labels are read at once. */
 const labelsAtOnce = 50;
 
-/** The rows of trips, with their labels and, if wanted, their flags. */
+/** Rows of trips with their labels and, if wanted, their flags and the time of their first location. */
 async function* labelled(
   source: Source,
-  rows: (record: KeptTrip, labels: Labels, flagged: readonly Flagged[]) => Row[],
+  rows: (record: KeptTrip, labels: Labels, flagged: readonly Flagged[], located: number | null) => Row[],
   isFlagged = true,
 ): AsyncGenerator<Row> {
   for await (const { record, labels } of labelledTrips(source)) {
     const { start_ts: from, end_ts: to, trip } = record;
-    const flagsBy = (clues: FlagInputs): Flagged[] => flagTrip(labels.stated(trip), clues, labels);
-    yield* rows(record, labels, isFlagged ? await flagsIn(source, { from, to }, flagsBy) : []);
+    let located: number | null = null;
+    const flagsBy = (clues: FlagInputs): Flagged[] => {
+      located = clues.locations.find((ts) => ts >= from) ?? null;
+      return flagTrip(labels.stated(trip), clues, labels);
+    };
+    const flagged = isFlagged ? await flagsIn(source, { from, to }, flagsBy) : [];
+    yield* rows(record, labels, flagged, located);
   }
 }
 
@@ -161,7 +209,8 @@ async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactT
     if (trip === null) continue;
     const follows: boolean = held !== null && untracked === null && trip.start_ts - held.trip.end_ts < leastStay;
     if (held !== null) yield { ...held, isFollowed: follows };
-    held = { ...record, trip, silences, follows, isFollowed: false };
+    const { stops, evidence } = trip;
+    held = { ...record, trip, silences, follows, isFollowed: false, stops, startRule: evidence?.start ?? null };
     silences = [];
   }
   if (held !== null) yield held;
@@ -185,12 +234,17 @@ function timesRow(started: number | null, finished: number | null, zone: string,
   };
 }
 
-function tripRow({ trip, day, follows, isFollowed }: KeptTrip): Row {
+/** The day of the week of a local day, 1 (Monday) to 7. */
+const weekdayOf = (day: string): number => new Date(day).getUTCDay() || 7;
+
+function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
   const line = trip.sections.flatMap(({ coordinates }) => coordinates);
   const places = [trip.start_place.location, trip.end_place.location];
   return {
     trip_id: trip.id,
     day,
+    weekday: weekdayOf(day),
+    start_rule: startRule,
     ...timesRow(trip.start_ts, trip.end_ts, trip.start_zone, trip.end_zone),
     duration_s: trip.duration,
     distance_m: trip.distance,
@@ -210,6 +264,28 @@ function mainMode({ sections }: ShownTrip): string | null {
   return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
 }
 
+/** Classes and names of modes, the first of which in a trip is its main mode. */
+const hierarchy = ['rail', 'bus', 'ferry', 'plane', 'car', 'motor', 'bike', 'scooter', 'walk'];
+
+/** The mode of a trip that comes first in the hierarchy; of one class, the longest. */
+function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
+  const rank = ({ sensed_mode }: Section): number => {
+    const at = [plainMode(sensed_mode), modeClass(sensed_mode)].map((name) => hierarchy.indexOf(name));
+    return at.find((one) => one >= 0) ?? hierarchy.length;
+  };
+  const [first] = sections.toSorted((a, b) => rank(a) - rank(b) || b.distance - a.distance);
+  return first === undefined ? null : plainMode(first.sensed_mode);
+}
+
+/** Metres before and after public transport. */
+function waysAround(sections: readonly Section[]): Row {
+  const first = sections.findIndex(({ sensed_mode }) => isTransit(sensed_mode));
+  if (first < 0) return {};
+  const last = sections.findLastIndex(({ sensed_mode }) => isTransit(sensed_mode));
+  const metres = (part: readonly Section[]): number => part.reduce((sum, { distance }) => sum + distance, 0);
+  return { access_m: metres(sections.slice(0, first)), egress_m: metres(sections.slice(last + 1)) };
+}
+
 /** `stated`: the section in the mode of its label. */
 function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
   const { start_ts, end_ts, mode_confidence } = section;
@@ -223,6 +299,7 @@ function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, s
     estimated_m: section.estimated ?? 0,
     mode: plainMode(stated.sensed_mode),
     mode_confidence: mode_confidence ?? null,
+    mode_probabilities: section.mode_probabilities ?? null,
     sensed_mode: section.sensed_mode,
     start_place_id: i === 0 && !follows ? trip.start_place.id : null,
     end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
@@ -357,9 +434,11 @@ const coarseTime = 900;
 
 async function* dayRows(source: Source): AsyncGenerator<Row> {
   const { store, person, days: bounds, coarse, now } = source;
+  const left_ts = leftOf(await store.tokens.list(person.uuid));
+  const dayIn = (ts: number | null | undefined, zone: string) => (ts == null ? null : localDay(ts, zone));
   const days = new Map<string, Row & typeof noTrips & typeof noMetres & typeof notKnown>();
   const rowOf = (day: string) => {
-    const row = days.get(day) ?? { day, ...noTrips, ...noMetres, ...notKnown };
+    const row = days.get(day) ?? { day, weekday: weekdayOf(day), ...noTrips, ...noMetres, ...notKnown };
     days.set(day, row);
     return row;
   };
@@ -383,7 +462,9 @@ async function* dayRows(source: Source): AsyncGenerator<Row> {
       inferred_stay_s: shown(observed.inferred_stay_s),
       moved_unobserved_m: observed.moved_unobserved_m,
     };
-    Object.assign(rowOf(day), times, { time_zone: observed.zone, flags: flagNames(flagged).join(' ') });
+    const { zone } = observed;
+    const membership = membershipOn(day, { joined: dayIn(person.joined_ts, zone), left: dayIn(left_ts, zone) });
+    Object.assign(rowOf(day), times, { time_zone: zone, membership, flags: flagNames(flagged).join(' ') });
   }
   yield* [...days.keys()].sort().map((day) => days.get(day)!);
 }

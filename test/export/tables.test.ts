@@ -124,7 +124,7 @@ it('a trip that crosses a time zone has the local time of each end, and `to` kee
 it('every file is described by the manifest: columns, rows, checksum', async () => {
   const manifest = JSON.parse(await readFile(out('csv/datapackage.json'), 'utf8'));
   expect(manifest.resources.map(({ name }: { name: string }) => name)).toEqual(
-    Object.keys(tables).filter((name) => name !== 'entries' && name !== 'locations'), // only when asked
+    Object.keys(tables).filter((name) => !['entries', 'locations', 'fixes'].includes(name)), // only when asked
   );
   for (const { path, schema, rows, bytes } of manifest.resources) {
     const text = await readFile(out(`csv/${path}`));
@@ -238,7 +238,7 @@ it('pseudonyms hide names and UUIDs, are the same for the same key, and have not
   }
   expect(await readFile(out('p2/trips.csv'), 'utf8')).toBe(text);
   const ids = (row: Record<string, string>) =>
-    Object.keys(row).flatMap((name) => (/_id$/.test(name) ? row[name]! : []));
+    Object.keys(row).flatMap((name) => (/_id$/.test(name) && row[name] !== '' ? row[name]! : []));
   const others = new Set((await csv('other/trips.csv')).flatMap(ids));
   expect((await csv('p1/trips.csv')).flatMap(ids).filter((id) => others.has(id))).toEqual([]);
   const raw = ['--format', 'csv', '--kind', 'entries', '--pseudonyms', out('key'), '--out', out('p3')];
@@ -307,7 +307,7 @@ it('of two exports into one folder at the same time one is refused, and the file
       expect(hash).toContain(digest.digest('hex'));
     }
     const names = resources.map(({ path }: { path: string }) => path);
-    expect((await filesBelow(to)).sort()).toEqual([...names, 'datapackage.json'].sort());
+    expect((await filesBelow(to)).sort()).toEqual([...names, 'codebook.html', 'datapackage.json'].sort());
   }
 });
 
@@ -367,5 +367,82 @@ it('geometry and time have the forms that other programs read', () => {
     'walking',
     'light_rail',
     'vehicle',
+  ]);
+});
+
+it.each(['dawarich', 'geopulse', 'gpsbabel'])(
+  'a person moves on to another program by --names %s: our import of the file gives the same locations',
+  async (names) => {
+    const [{ user_name: user } = {}] = await csv('csv/trips.csv');
+    const exported = ['export', '--user', user!, '--format', 'csv', '--names', names, '--out', out(names)];
+    expect(await run(exported, { env })).toMatchObject({ code: 0 });
+    const fixes = ['export', '--user', user!, '--format', 'csv', '--kind', 'fixes', '--out', out(`${names}-fixes`)];
+    expect(await run(fixes, { env })).toMatchObject({ code: 0 });
+    const there = { MOBILITY_STORE: out(`${names}-store`), MOBILITY_LOG_DIR: out('logs') };
+    const columns = names === 'gpsbabel' ? ['--zone', 'UTC', '--columns', 'date=utc_d,time=utc_t'] : [];
+    const files = [out(`${names}/locations.csv`), '--user', 'ada', '--create', ...columns];
+    const imported = await run(['import', ...files], { env: there });
+    expect(imported, imported.stderr).toMatchObject({ code: 0 });
+    const again = ['export', '--user', 'ada', '--format', 'csv', '--kind', 'fixes', '--out', out(`${names}-again`)];
+    expect(await run(again, { env: there })).toMatchObject({ code: 0 });
+    const keyed = async (name: string) =>
+      (await csv(`${name}/fixes.csv`))
+        .filter(({ used }) => used === 'true')
+        .map((row) => [row.tracked_at, row.latitude, row.longitude, Number(row.speed_ms).toFixed(2)].join(' '))
+        .sort();
+    const before = await keyed(`${names}-fixes`);
+    expect(before.length).toBeGreaterThan(100);
+    expect(await keyed(`${names}-again`)).toEqual(before);
+  },
+);
+
+it('people, stops, fixes and the codebook describe the same study', async () => {
+  const flags = ['people', 'stops', 'fixes', 'trips', 'days', 'locations'].flatMap((kind) => ['--kind', kind]);
+  const done = await run(['export', '--all', '--format', 'csv', ...flags, '--out', out('research')], { env });
+  expect(done, done.stderr).toMatchObject({ code: 0 });
+  const [people, stops, fixes, trips, days] = await Promise.all(
+    ['people', 'stops', 'fixes', 'trips', 'days'].map((kind) => csv(`research/${kind}.csv`)),
+  );
+  for (const { user_id, trips: count, observed_s } of people!) {
+    expect(Number(count)).toBe(trips!.filter((trip) => trip.user_id === user_id).length);
+    const own = days!.filter((day) => day.user_id === user_id);
+    expect(Number(observed_s)).toBeCloseTo(
+      own.reduce((sum, day) => sum + Number(day.observed_s), 0),
+      1,
+    );
+  }
+  expect(stops!.length).toBe(trips!.reduce((sum, trip) => sum + Number(trip.sections) - 1, 0));
+  expect(new Set(fixes!.map(({ used, reason }) => `${used} ${reason === ''}`))).toEqual(new Set(['true true', 'false false']));
+  for (const { day, weekday } of days!) expect(Number(weekday)).toBe(new Date(day!).getUTCDay() || 7);
+  const tours = trips!.filter(({ tour_id, trip_id }) => tour_id === trip_id);
+  expect(tours.length).toBeGreaterThan(0);
+  expect(trips!.every(({ start_inferred_s }) => Number(start_inferred_s) >= 0)).toBe(true);
+  const page = await readFile(out('research/codebook.html'), 'utf8');
+  const walks = trips!.filter(({ mode }) => mode === 'walking').length;
+  expect(page).toContain(`walking ${walks} (`);
+  const { resources } = JSON.parse(await readFile(out('research/datapackage.json'), 'utf8'));
+  const mode = resources
+    .find(({ name }: { name: string }) => name === 'trips')
+    .schema.fields.find(({ name }: { name: string }) => name === 'mode');
+  expect(mode.categories).toContain('walking');
+});
+
+it('answers of a survey are rows, a row for each chosen answer', async () => {
+  const store = await openStore(out('store'));
+  const { user } = await store.users.register('eve', { now: 1 });
+  const ts = 1_710_230_400;
+  const form = { data: { household: { cars: '2', bikes: ['1', '3'] }, meta: { instanceID: 'x' } } };
+  const data = { ts, name: 'Demographics', label: 'done', jsonDocResponse: form, fmt_time: '', local_dt: {} };
+  const metadata = { key: 'manual/demographic_survey', write_ts: ts, type: 'message', platform: 'android' };
+  await putBatch(user.uuid, [{ metadata: { ...metadata, time_zone: 'UTC' }, data }], { store, now: () => ts });
+  await store.close();
+  const done = await run(['export', '--user', 'eve', '--format', 'csv', '--kind', 'answers', '--out', out('answers')], {
+    env,
+  });
+  expect(done, done.stderr).toMatchObject({ code: 0 });
+  expect((await csv('answers/answers.csv')).map(({ survey, question, answer }) => [survey, question, answer])).toEqual([
+    ['Demographics', 'household.cars', '2'],
+    ['Demographics', 'household.bikes', '1'],
+    ['Demographics', 'household.bikes', '3'],
   ]);
 });

@@ -49,6 +49,7 @@ it('has the tables of the command, under pseudonyms that stay the same, and is i
     'places.csv',
     'points.csv',
     'datapackage.json',
+    'codebook.html',
   ]);
   expect(files['trips.csv']!.split('\n').length).toBeGreaterThan(10);
   expect(Object.values(files).join()).not.toMatch(/sim-demo/);

@@ -6,7 +6,7 @@ import { emissionFiles, exportEmission } from '../../export/emission-files.ts';
 import { type Days, entryRows } from '../../export/entry-rows.ts';
 import { DamagedPeople, exportTables, tableFiles } from '../../export/export-tables.ts';
 import { type FormatName, formats } from '../../export/formats/export-formats.ts';
-import { kindsNamed, nameSets } from '../../export/name-mappings.ts';
+import { fileNamed, kindsNamed, nameSets } from '../../export/name-mappings.ts';
 import {
   type Archive,
   type LeftOut,
@@ -46,7 +46,7 @@ const flags = () =>
     .addOption(
       new Option(
         '--kind <kind>',
-        `with --format: only this table (${kinds.join(', ')}); may be repeated; default: all but entries and locations`,
+        `with --format: only this table (${kinds.join(', ')}); may be repeated; default: all but entries, fixes and locations`,
       ).argParser(kindArgument),
     )
     .addOption(
@@ -299,20 +299,31 @@ function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Out
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
   if (names !== undefined && format !== 'csv' && format !== 'parquet')
     throw usageError(`expected --format csv or parquet with --names, found ${format}`);
-  const possible = formats[format].kinds.filter((one) => names === undefined || kindsNamed(names).includes(one));
+  const able = formats[format].kinds;
+  const possible = names === undefined ? able : kindsNamed(names).filter((one) => able.includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
-  // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred; and entries are many.
-  const isExact = (one: Kind): boolean => one === 'entries' || one === 'labels';
-  const isAsked = (one: Kind): boolean => one !== 'entries' && one !== 'locations'; // and a guess at the home goes to whom asks
-  const chosen = kind ?? possible.filter((one) => isAsked(one) && !(isProtected && isExact(one)));
+  // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred.
+  const isExact = (one: Kind): boolean =>
+    (isProtected && ['entries', 'labels'].includes(one)) ||
+    (coarse !== undefined && ['fixes', 'stops', 'answers'].includes(one));
+  // Entries and locations are many, and a guess at the home goes to whom asks.
+  const isAsked = (one: Kind): boolean =>
+    !['entries', 'locations'].includes(one) && (one !== 'fixes' || names !== undefined);
+  const isTwice = (one: Kind, i: number, all: readonly Kind[]): boolean =>
+    names !== undefined && all.findIndex((other) => fileNamed(other, names) === fileNamed(one, names)) < i;
+  const byDefault = possible.filter((one) => isAsked(one) && !isExact(one));
+  const chosen = [...new Set(kind ?? byDefault.filter((one, i) => !isTwice(one, i, byDefault)))];
   const wrong = chosen.find((one) => !possible.includes(one));
   if (wrong !== undefined) throw usageError(`expected one of ${possible.join(', ')} as --kind, found ${wrong}`);
-  const exact = isProtected ? chosen.find(isExact) : undefined;
+  const twice = chosen.find(isTwice);
+  if (twice !== undefined)
+    throw usageError(`expected one kind for each file, found two for the file of ${twice}: leave one out`);
+  const exact = chosen.find(isExact);
   if (exact !== undefined)
     throw usageError(
       `--kind ${exact} is exactly what the phone sent: leave out --pseudonyms and --coarse, or this kind`,
     );
-  return [...new Set(chosen)];
+  return chosen;
 }
 
 /** Characters; a shorter key can be found by trying. */

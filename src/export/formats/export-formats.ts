@@ -1,5 +1,5 @@
 // The table of formats: which writer makes it, how its files end, which kinds it can hold.
-import type { Kind } from '../columns.ts';
+import { type Kind, kinds } from '../columns.ts';
 import { csvWriter } from './csv.ts';
 import type { MakeTableWriter } from './export-format.ts';
 import { geojsonWriter } from './geojson.ts';
@@ -20,23 +20,21 @@ export interface Format {
   open: () => Promise<MakeTableWriter>;
 }
 
-const everything: Kind[] = ['trips', 'sections', 'places', 'locations', 'points', 'labels', 'days', 'entries'];
-
 /** Every format of an export. A new one is a line here and a file beside this one. */
 export const formats: Record<FormatName, Format> = {
-  csv: { ending: 'csv', mediaType: 'text/csv', kinds: everything, open: async () => csvWriter },
+  csv: { ending: 'csv', mediaType: 'text/csv', kinds, open: async () => csvWriter },
   parquet: {
     ending: 'parquet',
     mediaType: 'application/vnd.apache.parquet',
-    kinds: everything,
+    kinds,
     open: async () => (await import('./parquet.ts')).parquetWriter,
   },
   geojson: {
     ending: 'geojson',
     mediaType: 'application/geo+json',
-    kinds: ['trips', 'sections', 'places', 'locations', 'points'],
+    kinds: ['trips', 'sections', 'stops', 'places', 'locations', 'points', 'fixes'],
     open: async () => geojsonWriter,
   },
   gpx: { ending: 'gpx', mediaType: 'application/gpx+xml', kinds: ['points'], open: async () => gpxWriter },
-  jsonl: { ending: 'jsonl', mediaType: 'application/jsonl', kinds: everything, open: async () => jsonlWriter },
+  jsonl: { ending: 'jsonl', mediaType: 'application/jsonl', kinds, open: async () => jsonlWriter },
 };

@@ -260,7 +260,7 @@ it('an export that is killed leaves no file of its own name, and the same comman
   const again = await run(line);
   expect([again.code, again.stderr]).toEqual([0, '']);
   expect(await filesOf()).toEqual(
-    [...left, 'datapackage.json', ...left.map((name) => `${name.split('.')[1]}.csv`)].sort(),
+    [...left, 'codebook.html', 'datapackage.json', ...left.map((name) => `${name.split('.')[1]}.csv`)].sort(),
   );
 });
 

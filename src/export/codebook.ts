@@ -1,0 +1,93 @@
+// `codebook.html`: every column of an export with its values and how often each occurs, to be read or printed.
+//
+//     mode walking, walking, bus  ->  walking 2 (67 %), bus 1 (33 %)
+import type { Column, Row } from './columns.ts';
+import type { WrittenTable } from './data-package.ts';
+import { instantText } from './instants.ts';
+
+interface Figures {
+  filled: number;
+  sum: number;
+  least: number | string | null;
+  greatest: number | string | null;
+  /** How often each listed value occurs. */
+  counts: Map<string, number>;
+}
+
+/** Figures of the columns of one table. */
+export class Frequencies {
+  readonly #columns: readonly Column[];
+  readonly #figures: Map<string, Figures>;
+
+  constructor(columns: readonly Column[]) {
+    this.#columns = columns;
+    this.#figures = new Map(
+      columns.map(({ name }) => [name, { filled: 0, sum: 0, least: null, greatest: null, counts: new Map() }]),
+    );
+  }
+
+  add(row: Row): void {
+    for (const { name, type, values } of this.#columns) {
+      const value = row[name] ?? null;
+      if (value === null || value === '') continue;
+      const figures = this.#figures.get(name)!;
+      figures.filled += 1;
+      if (type === 'boolean' || values !== undefined) {
+        const text = String(value);
+        figures.counts.set(text, (figures.counts.get(text) ?? 0) + 1);
+      } else if (typeof value === 'number' || (type === 'day' && typeof value === 'string')) {
+        if (typeof value === 'number') figures.sum += value;
+        if (figures.least === null || value < figures.least) figures.least = value;
+        if (figures.greatest === null || value > figures.greatest) figures.greatest = value;
+      }
+    }
+  }
+
+  of(name: string): Figures {
+    return this.#figures.get(name)!;
+  }
+}
+
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => escapes[sign]!);
+
+const style = `body{font:14px/1.4 system-ui,sans-serif;margin:2em auto;max-width:70em}table{border-collapse:collapse;width:100%}
+th,td{border:1px solid #bbb;padding:.25em .5em;text-align:left;vertical-align:top}tr{break-inside:avoid}td:nth-child(4){min-width:14em}`;
+
+/** The codebook as a page. `created`: ISO 8601. */
+export function codebook(
+  tables: readonly (Pick<WrittenTable, 'kind' | 'path' | 'columns' | 'rows'> & { frequencies: Frequencies })[],
+  { created, treatment }: { created: string; treatment: string },
+): string {
+  const sections = tables.map(({ kind, path, columns, rows, frequencies }) => {
+    const lines = columns.map((column) => {
+      const { name, type, unit, meaning } = column;
+      const figures = frequencies.of(name);
+      const missing = rows - figures.filled;
+      const cells = [name, unit === undefined ? type : `${type}, ${unit}`, meaning, valuesText(column, figures)];
+      return `<tr>${[...cells, missing === 0 ? '' : String(missing)].map((text) => `<td>${escaped(text)}</td>`).join('')}</tr>`;
+    });
+    return `<h2>${kind}</h2><p>${escaped(path)}, ${rows} rows</p><table><tr><th>column</th><th>type</th><th>meaning</th><th>values</th><th>missing</th></tr>${lines.join('\n')}</table>`;
+  });
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Codebook</title><style>${style}</style>
+<h1>Codebook</h1><p>Written ${created}. ${escaped(treatment)}</p>${sections.join('\n')}</html>\n`;
+}
+
+function valuesText({ type, values }: Column, { filled, sum, least, greatest, counts }: Figures): string {
+  if (values !== undefined || type === 'boolean') {
+    const all = [...new Set([...(values ?? ['true', 'false']), ...counts.keys()])];
+    const share = (count: number): string => (filled === 0 ? '' : ` (${Math.round((100 * count) / filled)} %)`);
+    return all.map((value) => `${value} ${counts.get(value) ?? 0}${share(counts.get(value) ?? 0)}`).join(', ');
+  }
+  if (least === null || greatest === null) return '';
+  const text = (value: number | string): string =>
+    type === 'instant'
+      ? (instantText(Number(value)) ?? '')
+      : typeof value === 'number'
+        ? String(rounded(value))
+        : value;
+  const mean = type === 'number' || type === 'integer' ? `, mean ${rounded(sum / filled)}` : '';
+  return `${text(least)} to ${text(greatest)}${mean}`;
+}
+
+const rounded = (value: number): number => Number(value.toPrecision(6));

@@ -1,0 +1,174 @@
+// Rows of tables that researchers begin with: raw locations, people, answers to surveys, and waits within trips.
+import { locationFields, whyUnusable } from '../analysis/clean/observations.ts';
+import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
+import { readLabels } from '../diary/labels/load-labels.ts';
+import { everyDay, observedFigures } from '../diary/read-days.ts';
+import { meaningOf } from '../intake/converters/convert.ts';
+import type { Entry } from '../model/entry.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { keys } from '../model/keys.ts';
+import { modeClass, plainMode } from '../model/modes.ts';
+import { sourceOf } from '../model/sources.ts';
+import { isTimeZone } from '../model/time.ts';
+import type { Trip } from '../model/trip.ts';
+import { zoneWithin } from '../model/trip-fields.ts';
+import type { Row } from './columns.ts';
+import { entryRows } from './entry-rows.ts';
+import { round } from './geometry.ts';
+import { localText } from './instants.ts';
+import { leftOf } from './membership.ts';
+import type { Source } from './row-source.ts';
+
+const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+/** iPhones say -1 for a number that they do not know. */
+const known = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
+
+const fixFields = [...locationFields, 'bearing', 'reported'];
+
+/** Locations as the phone or another app gave them, and whether the analysis can use them. */
+export async function* fixRows({ store, person, days }: Source): AsyncGenerator<Row> {
+  const outliers = new Set<number>();
+  for await (const { carry } of everyCorrectedLink(store, person.uuid))
+    for (const ts of carry?.left_out ?? []) outliers.add(ts);
+  for await (const entry of entryRows(store, person.uuid, days, [keys.location])) {
+    const { metadata, data } = meaningOf(entry, fixFields);
+    const { ts, latitude, longitude } = data;
+    if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') continue;
+    const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';
+    const source = sourceOf(entry);
+    const reason = whyUnusable({ metadata, data }, source) ?? (outliers.has(ts) ? 'outlier' : null);
+    yield {
+      tracked_at: ts,
+      tracked_local: localText(ts, zone),
+      time_zone: zone,
+      longitude: round(longitude),
+      latitude: round(latitude),
+      altitude_m: numberOrNull(data.altitude),
+      accuracy_m: known(data.accuracy),
+      speed_ms: known(data.sensed_speed),
+      bearing_deg: known(data.bearing),
+      source: source.replace(/^other\//, ''),
+      used: reason === null,
+      reason,
+      geometry: { type: 'Point', coordinates: [longitude, latitude] },
+    };
+  }
+}
+
+/** s; a day of which as much is observed counts as complete */
+const completeDay = 20 * 3600;
+
+/** One row: who the person is, and how much is known of them. */
+export async function* peopleRows({ store, person, days, now }: Source): AsyncGenerator<Row> {
+  const { uuid, joined_ts } = person;
+  const profile = (await store.profiles.get(uuid)) ?? {};
+  const tokens = await store.tokens.list(uuid);
+  const kinds = [...new Set(tokens.map(({ kind }) => kind))].filter((kind) => kind !== 'link' && kind !== 'session');
+  const sums = { observed_s: 0, observed_days: 0, complete_days: 0, trips: 0 };
+  let [first, last]: (string | null)[] = [null, null];
+  let span = { from: Infinity, to: -Infinity };
+  for await (const { day, observed, records } of everyDay(store, person, days, now)) {
+    const { observed_s } = observedFigures(observed);
+    const trips = records.filter(({ trip }) => trip !== null);
+    if (observed_s > 0 || trips.length > 0) [first, last] = [first ?? day, day];
+    sums.observed_s += observed_s;
+    sums.observed_days += observed_s > 0 ? 1 : 0;
+    sums.complete_days += observed_s >= completeDay ? 1 : 0;
+    sums.trips += trips.length;
+    for (const { start_ts, end_ts } of trips)
+      span = { from: Math.min(span.from, start_ts), to: Math.max(span.to, end_ts) };
+  }
+  const labelled = sums.trips === 0 ? 0 : (await readLabels(store, uuid, span)).labelledTrips;
+  const located = await store.timeseries.find(uuid, { keys: [keys.location], time: 'write_ts', limit: 1 });
+  const [source = null] = located.entries.map(sourceOf);
+  const program = source?.startsWith('other/') ? source.slice('other/'.length) : null;
+  const text = (value: JsonValue | undefined): string | null => (typeof value === 'string' ? value : null);
+  yield {
+    joined_at: joined_ts ?? null,
+    left_at: leftOf(tokens),
+    app: program ?? (source === null ? kinds.join(' ') || null : 'e-mission'),
+    app_version: text(profile.client_app_version),
+    platform: text(profile.curr_platform) ?? (program === null ? source : null),
+    first_day: first,
+    last_day: last,
+    ...sums,
+    labelled_share: sums.trips === 0 ? null : labelled / sums.trips,
+  };
+}
+
+/** Keys with answers. */
+const answerKeys = ['demographic_survey', 'survey', 'trip_user_input', 'trip_addition_input', 'place_user_input'];
+
+/** A row for each answer of each survey. */
+export async function* answerRows({ store, person, days }: Source): AsyncGenerator<Row> {
+  for await (const entry of entryRows(
+    store,
+    person.uuid,
+    days,
+    answerKeys.map((name) => `manual/${name}`),
+  )) {
+    const { metadata, data } = meaningOf(entry);
+    for (const [question, answer] of answersOf(data))
+      yield {
+        survey: typeof data.name === 'string' ? data.name : null,
+        key: metadata.key,
+        about_from: numberOrNull(data.start_ts),
+        about_to: numberOrNull(data.end_ts),
+        question,
+        answer,
+        written_at: metadata.write_ts,
+      };
+  }
+}
+
+/**
+ * The leaves of the answered form, without what describes the form:
+ *
+ *     { data: { a: { age: '30', bikes: ['1', '2'] }, meta: {…} } }  ->  a.age 30, a.bikes 1, a.bikes 2
+ */
+function* answersOf(data: Entry['data']): Generator<[question: string, answer: string]> {
+  const { jsonDocResponse: form } = data;
+  if (isJsonObject(form)) {
+    const { data: inner = form } = form;
+    yield* leavesOf(isJsonObject(inner) ? inner : form, []);
+  } else if (typeof data.label === 'string') yield ['label', data.label];
+}
+
+function* leavesOf(value: JsonValue | undefined, path: readonly string[]): Generator<[string, string]> {
+  if (Array.isArray(value)) for (const one of value) yield* leavesOf(one, path);
+  else if (isJsonObject(value)) {
+    for (const [name, one] of Object.entries(value as JsonObject))
+      if (!/^(meta|attr|xmlns.*|start|end|instanceID|formhub)$/.test(name)) yield* leavesOf(one, [...path, name]);
+  } else if ((value ?? '') !== '') yield [path.join('.'), String(value)];
+}
+
+type TripWithStops = Pick<Trip, 'id' | 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone' | 'stops'>;
+
+/** Waits and transfers between the sections of a trip. `stated`: the trip in the modes of its labels. */
+export function stopRows(trip: TripWithStops, stated: Pick<Trip, 'sections'>): Row[] {
+  return trip.stops.map((stop, i) => {
+    const [before, after] = [stated.sections[i], stated.sections[i + 1]].map((one) => one?.sensed_mode ?? '');
+    const zone = zoneWithin(trip, stop.enter_ts);
+    return {
+      stop_id: stop.id,
+      trip_id: trip.id,
+      number: i + 1,
+      started_at: stop.enter_ts,
+      finished_at: stop.exit_ts,
+      started_local: localText(stop.enter_ts, zone),
+      finished_local: localText(stop.exit_ts, zoneWithin(trip, stop.exit_ts)),
+      time_zone: zone,
+      duration_s: stop.duration,
+      distance_m: stop.distance,
+      ending_section_id: stop.ending_section,
+      starting_section_id: stop.starting_section,
+      mode_before: plainMode(before!),
+      mode_after: plainMode(after!),
+      transfer: isTransit(before!) || isTransit(after!),
+      geometry: { type: 'Point', coordinates: stop.enter_loc },
+    };
+  });
+}
+
+/** True for public transport. */
+export const isTransit = (sensedMode: string): boolean => ['bus', 'rail'].includes(modeClass(sensedMode));
