@@ -412,7 +412,9 @@ it('people, stops, fixes and the codebook describe the same study', async () => 
     );
   }
   expect(stops!.length).toBe(trips!.reduce((sum, trip) => sum + Number(trip.sections) - 1, 0));
-  expect(new Set(fixes!.map(({ used, reason }) => `${used} ${reason === ''}`))).toEqual(new Set(['true true', 'false false']));
+  expect(new Set(fixes!.map(({ used, reason }) => `${used} ${reason === ''}`))).toEqual(
+    new Set(['true true', 'false false']),
+  );
   for (const { day, weekday } of days!) expect(Number(weekday)).toBe(new Date(day!).getUTCDay() || 7);
   const tours = trips!.filter(({ tour_id, trip_id }) => tour_id === trip_id);
   expect(tours.length).toBeGreaterThan(0);
