@@ -1,5 +1,5 @@
-// Writes the manual page and the shell completion from the commands: dist/mobility.1 and dist/completion.bash (zsh reads
-// it with bashcompinit).
+// Writes the manual page and the shell completion from the commands: dist/mobility.1 and dist/completion.bash (zsh
+// reads it with bashcompinit).
 import { writeFileSync } from 'node:fs';
 
 /** The commands below `command`, itself first, with their words: `study create`. */

@@ -18,7 +18,7 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
  * Releases the lease of the user in work on Ctrl-C, so that the next run need not wait: this run's next write is
  * refused. Returns the function that sets the user in work.
  */
-export function giveBackWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
+export function releaseWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
   let current: string | null = null;
   const giveBack = async (): Promise<void> => {
     const lease = current === null ? null : await store.leases.get(current);

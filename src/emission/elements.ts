@@ -35,7 +35,7 @@ export type Element = (
   end_ts: number;
   before: PlaceStay;
   after: PlaceStay;
-  /** True when `before` is not the `after` of the element before this one: it is the first of all. */
+  /** True for the first element: no earlier element has its `before` as `after`. */
   first: boolean;
 };
 

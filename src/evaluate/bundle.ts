@@ -177,7 +177,10 @@ function turnAway(entries: Iterable<Entry>, random: () => number, reach: number)
       return { latitude: blurred(latitude, 0), longitude: blurred(longitude, 4) };
     };
   }
-  throw new MobilityError('MOBILITY_USAGE', 'expected a day that fits on a part of the earth, found one all over it');
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    'expected a day in one region, found locations too far apart to move them elsewhere: choose another day',
+  );
 }
 
 const week = 7 * 86_400;
@@ -194,7 +197,10 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
     (back) => first - back * week > earliest && last - back * week < now && isAlike(back),
   );
   if (possible.length > 0) return possible[Math.floor(random() * possible.length)]!;
-  throw new MobilityError('MOBILITY_USAGE', 'expected other weeks in which the clocks change alike, found none');
+  throw new MobilityError(
+    'MOBILITY_USAGE',
+    'expected another week with the same offsets of the time zone to move the day to, found none: choose another day',
+  );
 }
 
 /**

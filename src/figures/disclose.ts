@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { add, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /**
- * Published figures of a cell, with noise of at most what the busiest person adds. Trips are rounded to the least
- * number of people, kilometres and minutes to two digits. What falls to each observed day follows from these figures
- * alone; null: `observed_days` is.
+ * Published figures of a cell. Noise moves each sum by at most the part of the person who adds most. Trips are rounded
+ * to a multiple of the least number of people, kilometres and minutes to two significant digits. Figures per observed
+ * day are computed from the rounded ones; they are null if `observed_days` is null.
  */
 export interface DisclosedCell {
   cell: string;

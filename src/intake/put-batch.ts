@@ -50,7 +50,8 @@ export interface PutOptions {
 }
 
 /**
- * Stores what was pushed for a user. `/usercache/put`, the routes of other apps, `simulate` and every import call it.
+ * Stores what was pushed for a user. `simulate`, `label` and `correct` call it. Routes and imports, which have checked
+ * their values, call `putTaken`.
  *
  * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its
  * length costs no memory. Each element is checked on its own (`takeEntry`): an entry may name its `metadata.platform`

@@ -1,4 +1,4 @@
-// The marks that a change of entries sets in the pipeline state.
+// The dirty range: what a change of entries sets in the pipeline state.
 //
 //     an entry                                   before -> after     changed      documents
 //     new location                                    - -> 09:10     09:10-09:10
@@ -8,7 +8,7 @@ import { affectsOf } from './keys.ts';
 import type { PipelineState } from './pipeline-state.ts';
 import type { TimeRange } from './time.ts';
 
-/** The mark of a change: data time that affects trips, both ends included, and whether documents may differ. */
+/** The dirty range of a change: data time that affects trips, both ends included; and whether documents may differ. */
 export interface Dirty {
   changed: TimeRange | null;
   documents: boolean;

@@ -10,7 +10,7 @@ export function sourceOf({ metadata: { platform, origin } }: Entry): string {
   return `other/${isJsonObject(origin) && typeof origin.program === 'string' ? origin.program : ''}`;
 }
 
-/** The names by which people call it: `other/owntracks` is `other` and `owntracks` too. */
+/** The names that a user may give for the source of an entry: for `other/owntracks` also `other` and `owntracks`. */
 export function sourceNames(entry: Entry): string[] {
   const [own, at] = [sourceOf(entry), sourceOf(entry).indexOf('/')];
   return at < 0 ? [own] : [own, own.slice(0, at), own.slice(at + 1)];

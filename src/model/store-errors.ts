@@ -33,7 +33,7 @@ export function notAdmitted(): MobilityError {
 export function notFinished(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
-    'expected a name and a UUID that are free or in use, found: an erasure or a copy of this user that has not ended; repeat it',
+    'expected a user whose erasure or copy has ended, found one for whom it was interrupted: repeat it',
   );
 }
 

@@ -19,7 +19,10 @@ function compareEscaped(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Halves of characters beyond U+FFFF stand before U+E000 to U+FFFF as numbers, and come after them. */
+/**
+ * UTF-16 stores a character beyond U+FFFF as two units from D800 to DFFF. By number they come before E000 to FFFF; by
+ * code point the character comes after them.
+ */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }

@@ -276,9 +276,9 @@ export function localDay(ts: number, zone: string): string {
 }
 
 /**
- * When the clocks of `zone` show `local`, the seconds since the epoch of a clock without an offset; the first of two
- * such times, and for a time that the clocks skipped, the time it would be without the skip. Throws a `RangeError` for
- * an unknown zone.
+ * The time when the clocks of `zone` show `local`, which is counted as if the zone had no offset. If the clocks show it
+ * twice, the first time; if they skip it, the time that it would be without the skip. Throws a `RangeError` for an
+ * unknown zone.
  */
 export function timeOnClocks(local: number, zone: string): number {
   const before = local - zoneOffset(zone, local - secondsOfDay);

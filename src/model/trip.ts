@@ -123,7 +123,7 @@ export interface TripEvidence {
   /** Rules that set the start and the end. */
   start: string;
   end: string;
-  /** The rule by which the end was found. */
+  /** What ended the candidate, see `Candidate.endedBy`; `end` says how the end time was set. */
   ended_by: string;
   /** Why it was not joined with the next trip; absent: no trip followed soon. */
   parted_by?: string;

@@ -180,10 +180,10 @@ class Analysis {
     const to = atEnd ? Number.MAX_VALUE : justAfter(Math.max(records.at(-1)!.chain_ts, records.at(-1)!.settled_ts!));
     const stored: TripRecord[] = [];
     for await (const link of everyLink(store, userId, { from, to, limit: linksAtOnce })) stored.push(link);
-    const met = this.firstMeeting(records, stored);
-    const links = met === null ? records : records.slice(0, met + 1);
-    const end = met === null ? to : justAfter(records[met]!.chain_ts);
-    const done = met !== null || atEnd;
+    const converged = this.firstConverging(records, stored);
+    const links = converged === null ? records : records.slice(0, converged + 1);
+    const end = converged === null ? to : justAfter(records[converged]!.chain_ts);
+    const done = converged !== null || atEnd;
     const state: Partial<PipelineState> = done
       ? {
           changed: null,
@@ -193,7 +193,7 @@ class Analysis {
           documents_due: true,
         }
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.work.changed.to }, documents_due: true };
-    const isLast = met === null && atEnd;
+    const isLast = converged === null && atEnd;
     if (isLast) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
     state.set_aside = this.work.setAside;
     const behind = isLast ? latest : this.work.context.state.observed;
@@ -226,7 +226,7 @@ class Analysis {
   }
 
   /** Index of the first link that is the same as a stored one and needs nothing of what changed; null if none. */
-  private firstMeeting(records: readonly TripRecord[], stored: readonly TripRecord[]): number | null {
+  private firstConverging(records: readonly TripRecord[], stored: readonly TripRecord[]): number | null {
     const byStart = new Map(stored.map((link) => [link.chain_ts, link]));
     const index = records.findIndex((link) => {
       const resumesFrom = link.carry.needs_from ?? link.carry.resume_ts;

@@ -1,5 +1,5 @@
-// Stage "documents": the trips of the last days -> one document a day, and no other. Ends the run: its write gives the
-// lease back.
+// Stage "documents": writes one document for each of the last days and removes other documents. Its write also ends the
+// run and releases the lease.
 
 import { readTripsOfDays } from '../diary/build-trip-documents.ts';
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';

@@ -53,7 +53,10 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
      */
     async admit(token: string): Promise<UserRecord> {
       if (call.caller !== null && token === self.token) return call.caller;
-      if (call.caller !== null) throw badRequest('expected one token, found two that differ');
+      if (call.caller !== null)
+        throw badRequest(
+          'expected one token, found two that differ in the header, the query or the body: send one of them',
+        );
       if (token.length > maxTokenLength) throw forbidden(`expected a token of at most ${maxTokenLength} characters`);
       const caller = await (route.registers ? register(token) : find(token));
       self.token = token;

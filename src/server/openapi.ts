@@ -29,7 +29,7 @@ const problems: Readonly<Record<number, string>> = {
 
 const json = (schema: unknown, example: unknown): object => ({ 'application/json': { schema, example } });
 
-/** The document. */
+/** The OpenAPI description of the server. */
 export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute[]): object {
   const forCallers = routes.map((route) => {
     return [pathOf(route.path), { post: callOf(route), ...(route.inQuery && { get: callOf(route, 'get') }) }];

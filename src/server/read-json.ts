@@ -102,7 +102,8 @@ function* readListed<Element>(
       if (isLast && piece === '' && elements.length === 0) break;
       const value = depth <= elementDepth ? parsed(piece) : undefined;
       if (value === undefined) unreadable += 1;
-      if (unreadable > mostUnreadable) throw badRequest('expected JSON, found something else in most elements');
+      if (unreadable > mostUnreadable)
+        throw badRequest(`expected entries as JSON, found more than ${mostUnreadable} elements that are not JSON`);
       elements.push(list.read(value === undefined ? piece.slice(0, keptLength) : value));
       at = end + 1;
     }
@@ -141,7 +142,7 @@ function malformed(text: string): Problem {
   } catch (error) {
     offset = /at position (\d+)/.exec((error as Error).message)?.[1];
   }
-  if (offset === undefined) return badRequest('expected JSON, found something else, or the end of the body');
+  if (offset === undefined) return badRequest('expected JSON; the body has something else in it, or it ends too early');
   const before = text.slice(0, Number(offset)).split('\n');
   const place = `character ${Number(offset) + 1} (line ${before.length}, column ${before.at(-1)!.length + 1})`;
   return badRequest(`expected JSON, found something else at ${place}`);

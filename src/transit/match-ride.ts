@@ -103,7 +103,9 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   };
 }
 
-/** Locations at least so many seconds apart, and the last: a bus goes 150 m in that time. */
+/**
+ * s; the least time between two locations that are kept. The last one is always kept. A bus goes 150 m in that time.
+ */
 const thinSeconds = 15;
 
 function thinned(track: TransitRide['track']): TransitRide['track'] {

@@ -10,10 +10,9 @@ import type { Mode } from '../segmenter.ts';
 
 /** Lines of one kind must have so much of the probability of all, and a ferry so much in itself (by hand). */
 const sureKind = 0.8;
-/**
- * A line is named from this probability on, and an alternative if it has so much of the best one's (by hand: e^-1.5).
- */
+/** The least probability of a line that is named (by hand). */
 const leastNamed = 0.1;
+/** The least probability of an alternative, as a share of the best line's (by hand: e^-1.5). */
 const nearlyAs = 0.22;
 
 /** The mode with the line that was probably used. */

@@ -10,7 +10,7 @@ import { runPipeline, type UserReport } from '../../pipeline/run-pipeline.ts';
 import { durationArgument, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
-import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
+import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { runRounds } from '../pipeline-rounds.ts';
 import { type WorkerPool, workerPool, workForParent } from '../pipeline-workers.ts';
 import { allReportText, faultsIn, namedReport, summaryText, userReportText } from '../reports.ts';
@@ -65,7 +65,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
   await noteOutdated(context, user.uuid);
   const fold = new LineFold();
   if (context.debug) options.log = alsoOnScreen(options.log, fold, context);
-  giveBackWhenStopped(context, store, options.owner)(user.uuid);
+  releaseWhenStopped(context, store, options.owner)(user.uuid);
   const report = await runPipeline(store, user.uuid, options);
   for (const text of fold.rest()) context.output.note(text);
   await context.output.result({ user_email: user.user_email, ...report }, () => userReportText(user, report));

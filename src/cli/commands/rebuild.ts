@@ -22,7 +22,7 @@ import { dayArgument, dayMeant, type OptionsOf, wholeNumber, zoneArgument } from
 import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
-import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
+import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { usersMeant, withWhom } from '../user-options.ts';
 import { workTimeText } from '../wording.ts';
 
@@ -138,7 +138,7 @@ async function reader(context: CommandContext): Promise<ChangesOf> {
 async function rebuilder(context: CommandContext): Promise<ChangesOf> {
   const store = await context.store();
   const options = await pipelineOptions(context);
-  const inWork = giveBackWhenStopped(context, store, options.owner);
+  const inWork = releaseWhenStopped(context, store, options.owner);
   return async ({ uuid, user_email }, since) => {
     inWork(uuid);
     const { status, message, changes } = await rebuild(store, uuid, { ...options, ...since });

@@ -8,7 +8,7 @@ import { type DayAsked, dayArgument, dayIn, type OptionsOf } from '../arguments.
 import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
-import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
+import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { usersMeant, type Whom, withWhom } from '../user-options.ts';
 import { errorKeyText } from '../wording.ts';
 
@@ -51,7 +51,7 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
   const whom: Whom = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
   const recovery = { ...(await pipelineOptions(context)), key, reason, platform, dryRun };
-  const inWork = giveBackWhenStopped(context, store, recovery.owner);
+  const inWork = releaseWhenStopped(context, store, recovery.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
   for await (const { uuid, user_email } of usersMeant(context, whom)) {

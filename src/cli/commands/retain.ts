@@ -9,7 +9,7 @@ import { ageArgument, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
-import { giveBackWhenStopped, pipelineOptions } from '../pipeline-options.ts';
+import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { usersMeant, withWhom } from '../user-options.ts';
 
 type UserReport = RetainReport & { user_email: string; user_id: string };
@@ -49,7 +49,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const store = await context.store();
   const retention = { ...(await pipelineOptions(context)), before, what };
   const signal = context.interruptible();
-  const inWork = giveBackWhenStopped(context, store, retention.owner);
+  const inWork = releaseWhenStopped(context, store, retention.owner);
   const users: UserReport[] = [];
   const failed: { user_email: string; message: string }[] = [];
   const progress = context.output.progress('removing');

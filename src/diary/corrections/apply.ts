@@ -337,7 +337,7 @@ class CorrectedStretch {
 /** True for a link that only corrections made: an added trip, or the second part of a split one. */
 const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
 
-/** Gives links that corrections made the gaps up to their end, which the next analysed link has. */
+/** Moves gaps to the links that corrections made: each takes the gaps up to its end from the next analysed link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
     const [made, next] = isMade(link)

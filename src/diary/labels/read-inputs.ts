@@ -8,8 +8,8 @@ import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 
 /**
- * The part of the store that labels are matched from. Without `usercache`, pending entries do not count; without
- * `users` and `studies`, the lists of labels of studies.
+ * The part of the store that labels are matched from. Without `usercache`, pending entries do not count. Without
+ * `users` and `studies`, the labels that studies define do not count.
  */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 

@@ -5,7 +5,7 @@ import type { Input } from './input-keys.ts';
 
 /** The user input about one trip or place. */
 export interface UserInput {
-  /** By the name of the key: a label is its text, a survey its whole entry. */
+  /** Input by the name of its key: the text of a label, or the whole entry of a survey. */
   user_input: Record<string, string | Entry>;
   /** Notes, by when they were written. */
   additions: Entry[];

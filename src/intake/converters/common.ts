@@ -160,7 +160,7 @@ function boundsText({ min, max }: NumberBounds): string {
   return max === undefined ? ` of at least ${min}` : ` from ${min} to ${max}`;
 }
 
-/** Checks a number that may be missing or null, then unknown. */
+/** Checks a number. It may be missing or null, which means unknown. */
 export function checkNumber(value: JsonValue | undefined, field: string, bounds?: NumberBounds): void {
   if (value !== undefined && value !== null) numberOf(value, field, bounds);
 }

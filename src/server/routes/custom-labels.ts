@@ -101,7 +101,7 @@ function activeOf(rows: ReadonlyMap<string, LabelRow>): string[] {
 function add(rows: Rows, label: string, now: number, uses: number): void {
   const before = rows.get(label);
   if (before === undefined && rows.size >= mostLabels) {
-    throw badRequest(`expected at most ${mostLabels} labels of a kind`);
+    throw badRequest(`expected at most ${mostLabels} labels in one list, found one more: delete a label first`);
   }
   const { createdAt, frequency } = before ?? { createdAt: now, frequency: 0 };
   rows.set(label, { createdAt, frequency: frequency + uses, isActive: true });

@@ -69,10 +69,10 @@ export interface Dialect {
 /**
  * A route for callers: a POST with a JSON object; with `inQuery`, also a GET.
  *
- * To add one: write it in a file of this folder, put it into the list of `index.ts`, give it `summary`, `answers` and,
- * if its body holds more than the token, `body`. From these come the check of each body, `/openapi.json` and the tables
- * of docs/api.md; the tests hold every answer against `answers`. An app of another family needs a `dialect`. A route
- * that takes more than a MiB says `large`.
+ * To add one: write it in a file of this folder, add it to the list in `all-routes.ts`, give it `summary`, `answers`
+ * and, if its body holds more than the token, `body`. From these come the check of each body, `/openapi.json` and the
+ * tables of docs/api.md; the tests hold every answer against `answers`. An app of another family needs a `dialect`. A
+ * route that takes more than a MiB says `large`.
  */
 export interface Route {
   path: string;

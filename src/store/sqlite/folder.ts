@@ -11,7 +11,7 @@ import { type Fault, inspectFile } from './inspect.ts';
 import { schema } from './schema.ts';
 import { storeError } from './sqlite-errors.ts';
 
-/** The number by which the file says that it belongs to a store: `mobi`. */
+/** The `application_id` of a store's file in SQLite: `mobi` in ASCII. */
 export const applicationId = 0x6d6f6269;
 
 /** The path of the database in the folder of a store. */

@@ -17,7 +17,7 @@ export interface MapWords {
   length: (metres: number) => string;
 }
 
-/** Tiles behind the map, see `Tiles` of `geo/pmtiles.ts`. */
+/** Tiles behind the map, see `Tiles` of `web/pmtiles.ts`. */
 export interface BaseMap {
   minZoom: number;
   maxZoom: number;
@@ -87,8 +87,9 @@ interface View {
   height: number;
   /** m of one unit of the drawing. */
   metres: number;
-  /** Units of a degree of longitude, and what the edges of the drawing lie at. */
+  /** Units of one degree of longitude. */
   degree: number;
+  /** Longitude of the left edge, and latitudes of the upper and the lower edge. */
   west: number;
   north: number;
   south: number;

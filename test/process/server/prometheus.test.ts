@@ -1,5 +1,5 @@
-// The metrics as Prometheus reads them, and the alerts of examples/deploy/alerts.yaml in situations that an operator must hear
-// of.
+// The metrics as Prometheus reads them, and the alerts of examples/deploy/alerts.yaml in situations that an operator
+// must hear of.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
