@@ -2,7 +2,7 @@
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
-import { addDays, daysOfMonth } from '../model/time.ts';
+import { addDays, day, daysOfMonth } from '../model/time.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
@@ -65,11 +65,12 @@ export async function readPersonMonth(
   return { tally, all: sums.get('all') ?? null, observed_s };
 }
 
-/** Reads the figures of a month of all people. */
-export async function readMonth(store: Store, month: string, by: Dimension): Promise<MonthFigures> {
+/** Reads the figures of a month of all people, or of the members of a study. */
+export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
   const months = new Map<string, PersonMonth>();
   const slices = startSlices();
-  for await (const { uuid } of everyUser(store)) {
+  for await (const { uuid, study: own } of everyUser(store)) {
+    if (study !== undefined && own !== study) continue;
     if (slices.isOver()) await slices.next();
     months.set(uuid, await readPersonMonth(store, uuid, month, by));
   }
@@ -103,10 +104,14 @@ export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, leas
 export interface ExactCell extends Figures {
   cell: string;
   people: number;
+  /** km per observed day of a person, and its 95 % range if other people had been asked; null: nothing was observed. */
+  km_per_day: number | null;
+  km_range: readonly [from: number, to: number] | null;
+  trips_per_day: number | null;
 }
 
 /** The exact figures of a month: its cells, and all of them together as `all`. */
-export function exactCells({ by, tallies, everybody }: MonthFigures): ExactCell[] {
+export function exactCells({ by, tallies, everybody, observed }: MonthFigures): ExactCell[] {
   const sums = new Map<string, Figures>();
   const people = new Map<string, number>();
   const count = (cell: string, figures: Figures): void => {
@@ -116,9 +121,26 @@ export function exactCells({ by, tallies, everybody }: MonthFigures): ExactCell[
   for (const tally of tallies.values()) for (const [cell, figures] of tally) count(cell, figures);
   const cells = [...sums.keys()].sort(compareCells(by));
   for (const figures of everybody.values()) count('all', figures);
-  return [...cells, ...(everybody.size > 0 ? ['all'] : [])].map((cell) => ({
-    cell,
-    people: people.get(cell)!,
-    ...sums.get(cell)!,
-  }));
+  const days = [...observed.values()].reduce((sum, seconds) => sum + seconds, 0) / day;
+  return [...cells, ...(everybody.size > 0 ? ['all'] : [])].map((cell) => {
+    const figures = sums.get(cell)!;
+    const km = figures.metres / 1000 / days;
+    const kmOf = (userId: string): number =>
+      ((cell === 'all' ? everybody.get(userId) : tallies.get(userId)?.get(cell))?.metres ?? 0) / 1000;
+    // The error of a ratio of sums over people (Cochran, Sampling Techniques, 2.11).
+    const squares = [...observed].reduce(
+      (sum, [userId, seconds]) => sum + (kmOf(userId) - (km * seconds) / day) ** 2,
+      0,
+    );
+    const spread =
+      observed.size < 2 ? null : (1.96 * Math.sqrt((squares * observed.size) / (observed.size - 1))) / days;
+    return {
+      cell,
+      people: people.get(cell)!,
+      ...figures,
+      trips_per_day: days > 0 ? figures.trips / days : null,
+      km_per_day: days > 0 ? km : null,
+      km_range: spread === null ? null : ([Math.max(0, km - spread), km + spread] as const),
+    };
+  });
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Act } from '../log/audit-log.ts';
 import type { Log } from '../log/log.ts';
 import type { Store } from '../store/store.ts';
+import type { Check } from '../upkeep/check-installation.ts';
 import type { Tiles } from '../web/pmtiles.ts';
 import type { ByteLimits } from './byte-budget.ts';
 import type { CallFigures } from './call-metrics.ts';
@@ -24,8 +25,8 @@ export interface AppParts {
   now: () => number;
   /** Notes an act of a manager or a person in the audit log. Default: nowhere. */
   audit?: (act: Act) => Promise<void>;
-  /** Every act of the audit log. Default: none. */
-  acts?: () => Promise<Act[]>;
+  /** What `mobility doctor` finds of the installation, for the page of the operator. Default: nothing. */
+  checks?: () => Promise<Check[]>;
   /** Claims work that one process at a time may do. Default: within this process. */
   claim?: (work: string) => { release(): void } | null;
   /** Version of the program, shown to the operator. Default: none. */

@@ -1,13 +1,15 @@
 // `mobility serve`: one process, or a primary process with workers, until a signal stops it.
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
-import { audit, readActs } from '../log/audit-log.ts';
+import { audit } from '../log/audit-log.ts';
 import { tryLock } from '../log/file-lock.ts';
 import type { FileLog } from '../log/files.ts';
+import { hostZone } from '../log/line-format.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Store } from '../store/store.ts';
+import { checkEverything } from '../upkeep/check-everything.ts';
 import { openTiles } from '../web/pmtiles.ts';
 import type { AppParts } from './app-parts.ts';
 import { countCalls } from './call-metrics.ts';
@@ -136,7 +138,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
     version,
     thread: threadId,
     audit: (act) => audit(config.logDir, act),
-    acts: () => readActs(config.logDir),
+    checks: () => checkEverything({ config: () => config, env: process.env, now, zone: hostZone() }, store),
     claim: (work) => tryLock(config.logDir, work),
     tiles: config.tiles === '' ? null : await openTiles(config.tiles),
     ...(config.metrics && { metrics: metricsOfAll() }),

@@ -69,10 +69,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
     version: parts.version ?? null,
     audit: async (who: string, action: string, people: readonly string[]) =>
       parts.audit?.({ ts: now(), who, action, people, how: '', outcome: 'done' }),
-    lastBackup: async () => {
-      const acts = (await parts.acts?.()) ?? [];
-      return acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done')?.ts ?? null;
-    },
+    checks: async () => (await parts.checks?.()) ?? [],
   };
   const style = fixedAnswer(() => pagesStyle, 'text/css; charset=utf-8');
   app.get(stylePath, (c) => style(c.get('call'), c.req.header('If-None-Match')));

@@ -11,7 +11,7 @@ import { day } from '../model/time.ts';
 import type { Lease, Store } from '../store/store.ts';
 
 /** The settings, variables, clock and zone of the host that is checked. */
-interface Host {
+export interface Host {
   config(): Config;
   env: Readonly<Record<string, string | undefined>>;
   /** Seconds since the epoch. */
@@ -57,8 +57,8 @@ async function checkStore(store: Store): Promise<Check> {
 }
 
 /** The folders can be written, and belong to the account that runs this: files of another one stop the service. */
-function checkRights({ config }: Host, logDir: string): Check {
-  const { store } = config();
+function checkRights(host: Host, logDir: string): Check {
+  const { store } = host.config();
   for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {
     const stat = statSync(folder, { throwIfNoEntry: false });
     if (stat === undefined) continue; // made when something is written
@@ -153,15 +153,17 @@ export function isDead({ owner }: Lease): boolean {
 }
 
 /** Leases of killed runs, and whether the host's clock went back. `newest`: when the last put arrived. */
-export function checkRuns(dead: readonly Lease[], newest: number | null, { now, zone }: Host): Check[] {
+export function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): Check[] {
+  const { zone } = host;
+  const now = host.now();
   const clock =
-    newest !== null && newest > now() + clockSlack
+    newest !== null && newest > now + clockSlack
       ? wrong(
           'clock',
           `a put came ${minuteText(newest, zone)}, later than now`,
           'set the clock of the host, and keep it by NTP',
         )
-      : sound('clock', minuteText(now(), zone));
+      : sound('clock', minuteText(now, zone));
   const [first] = dead;
   if (first === undefined) return [clock, sound('leases', 'no run was killed')];
   const text = `${first.owner} no longer runs and holds ${dead.length}, until ${minuteText(first.expires_ts, zone)} at most`;

@@ -37,15 +37,15 @@ async function sumFigures({ store, now }: ManagerCall) {
 }
 
 async function show(call: ManagerCall): Promise<WebAnswer> {
-  const { t, store, now, zone, lastBackup, version } = call;
+  const { t, store, now, zone, checks, version } = call;
   const words = t.operator;
   const works = await store.ping().then(
     () => true,
     () => false,
   );
-  const [{ bytes, free }, backup, { sum, states, leaving, turnedAway }] = await Promise.all([
+  const [{ bytes, free }, found, { sum, states, leaving, turnedAway }] = await Promise.all([
     store.disk(),
-    lastBackup(),
+    checks(),
     sumFigures(call),
   ]);
   const { number } = t;
@@ -56,7 +56,9 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     [words.store, works ? words.storeWorks : words.storeFails],
     [words.disk, free === null ? size(bytes) : words.diskText(size(bytes), size(free))],
     [words.version, version ?? '–'],
-    [words.backup, backup === null ? words.never : ago(backup)],
+    ...found
+      .filter(({ name, ok }) => ok && name === 'backup')
+      .map(({ text }): [string, string] => [words.backup, text]),
     [words.people, number(sum.people)],
     ...troubles.map((state): [string, string] => [t.study.states[state](null), number(states.get(state) ?? 0)]),
     [words.waiting, number(sum.waiting)],
@@ -72,9 +74,15 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
   const away = turnedAway
     .slice(0, mostNamed)
     .map(({ name, code, since }) => markup`<li class="stated">${words.away[code](name, ago(since ?? 0))}</li>`);
+  const wrong = found.filter(({ ok }) => !ok);
+  const cards = wrong.map(
+    ({ name, text, next }) =>
+      markup`<section class="note bad"><h2>${name}</h2><p lang="en">${text}</p>${next !== undefined && markup`<p lang="en"><code>${next}</code></p>`}</section>`,
+  );
+  const isFine = works && wrong.length === 0;
   const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
-<p class="lead"><b>${works ? words.works : words.broken}</b> ${needed === 0 ? words.noReminder : t.study.needReminder(needed)}</p>
-${left.length > 0 && markup`<ul>${left}</ul>`}${factList(facts)}
+<p class="lead"><b>${isFine ? words.works : works ? words.needsYou(wrong.length) : words.broken}</b> ${needed === 0 ? words.noReminder : t.study.needReminder(needed)}</p>
+${cards}${left.length > 0 && markup`<ul>${left}</ul>`}${factList(facts)}
 ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turnedAway.length > mostNamed && markup`<p>${words.others(turnedAway.length - mostNamed)}</p>`}<p class="small soft">${words.doctor}</p>`}<p class="soft small">${words.more}</p>`;
   const links = [
     { href: '/operator', words: words.title, isCurrent: true },

@@ -2,6 +2,7 @@
 
 import { type Flag, flagNames } from '../diary/flags.ts';
 import { everyDay } from '../diary/read-days.ts';
+import { exactCsv, publishedCsv } from '../export/report-csv.ts';
 import { usualLeast } from '../figures/disclose.ts';
 import {
   exactCells,
@@ -20,10 +21,10 @@ import { monthSteps, stepHeading } from './pages/overview.ts';
 import { figurePatterns, figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
 import { pageLinks, readPeople, takePage } from './study-people.ts';
-import { banner, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
+import { banner, csvAnswer, faultPage, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
 
 async function figures(call: StudyCall): Promise<WebAnswer> {
-  const { t, store, study, now, params, note, kept } = call;
+  const { t, store, study, now, params, query, note, kept } = call;
   const words = t.figures;
   const today = localDay(now, 'UTC');
   const thisMonth = today.slice(0, 7);
@@ -54,12 +55,20 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const steps = monthSteps(month, `/study/${study.name}/figures`, { last: thisMonth }, t);
   const name = t.month(`${month}-01`);
   const title = words.title[read.by](name);
+  const isPublished = isDue && report.all !== null;
+  if (query.csv !== undefined && all !== undefined) {
+    const isExact = query.csv !== 'published' || !isPublished;
+    const body = isExact ? exactCsv(month, exact) : publishedCsv([report]);
+    return csvAnswer(body, `${study.name}-${month}-${isExact ? 'internal' : 'published'}.csv`);
+  }
+  const here = `/study/${study.name}/figures/${month}`;
   const content =
     all === undefined
       ? banner(words.nothing)
       : markup`<p class="lead"><b>${words.lead(t.length(all.metres), t.number(Math.round(all.seconds / 3600)), t.people(all.people))}</b></p>
-${isDue ? markup`<p>${words.protection(usualLeast)}</p>` : banner(words.notYet)}<p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}
-${report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}`;
+${isPublished ? markup`<h2>${words.toPublish}</h2><p>${words.protection(usualLeast)}</p>${figuresTable(report, null, t)}<p><a href="${here}?csv=published">${words.csv}</a></p>` : !isDue && banner(words.notYet)}
+${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}
+<h2>${words.internal}</h2><p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}<p><a href="${here}?csv=internal">${words.csv}</a> <span class="soft small">${words.rangeText}</span></p>`;
   const body = markup`${figurePatterns(read.by)}${stepHeading(title, steps)}${content}`;
   return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${t.study.noted}</p>` });
 }

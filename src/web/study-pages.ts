@@ -3,6 +3,7 @@
 import type { Steps } from '../diary/status/breakages.ts';
 import { isTrouble } from '../diary/status/person-status.ts';
 import { csvLine } from '../export/formats/csv.ts';
+import { keys } from '../model/keys.ts';
 import { studyTexts } from '../model/study-texts.ts';
 import { localDay } from '../model/time.ts';
 import { readDay } from './me-days.ts';
@@ -14,7 +15,9 @@ import {
   type Filter,
   type Fortnight,
   filters,
+  isNew,
   isShown,
+  matches,
   needsReminder,
   pageLinks,
   readFortnight,
@@ -23,7 +26,17 @@ import {
   takePage,
 } from './study-people.ts';
 import { baseMapOf } from './tiles.ts';
-import { answerOf, faultPage, formButton, isShownDay, type StudyCall, type WebAnswer, type WebRoute } from './web.ts';
+import {
+  answerOf,
+  csvAnswer,
+  factList,
+  faultPage,
+  formButton,
+  isShownDay,
+  type StudyCall,
+  type WebAnswer,
+  type WebRoute,
+} from './web.ts';
 
 const parts = { people: '', flagged: '/flagged', figures: '/figures', export: '/export' } as const;
 
@@ -59,13 +72,15 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const all = await readPeople(store, study, now);
   const filter = filterOf(query.show);
   const here = `/study/${study.name}`;
+  const { find = '', group = '' } = query;
+  const listed = all.filter((one) => (group === '' || one.user.subgroup === group) && matches(one, find));
   const numbers = filters.map((one) => {
-    const count = all.filter((person) => isShown(person, one, now)).length;
+    const count = listed.filter((person) => isShown(person, one, now)).length;
     const current = one === filter && new Markup(' aria-current="true"');
-    return markup`<li><a href="${here}?show=${one}"${current}><b>${t.number(count)}</b><span>${words.numbers[one].name}</span><i>${words.numbers[one].text}</i></a></li>`;
+    return markup`<li><a href="${here}?${String(new URLSearchParams({ show: one, group, find }))}"${current}><b>${t.number(count)}</b><span>${words.numbers[one].name}</span><i>${words.numbers[one].text}</i></a></li>`;
   });
   const chosen = sorted(
-    all.filter((person) => isShown(person, filter, now)),
+    listed.filter((person) => isShown(person, filter, now)),
     query.sort,
   );
   const rows: Markup[] = [];
@@ -79,13 +94,13 @@ async function people(call: StudyCall): Promise<WebAnswer> {
     const read = () => readFortnight(store, person, now);
     rows.push(personRow(person, await kept.of(`fortnight ${today}`, person, read), call));
   }
-  const needed = all.filter(needsReminder).length;
-  const heads = columns.map((name) => head(name, { here, filter, sort: query.sort ?? 'silence' }, t));
-  const page = `${here}?show=${filter}&sort=${query.sort ?? 'silence'}&page=`;
+  const needed = all.filter((person) => needsReminder(person, now)).length;
+  const heads = columns.map((name) => head(name, { here, filter, group, find, sort: query.sort ?? 'silence' }, t));
+  const page = `${here}?${new URLSearchParams({ show: filter, group, find, sort: query.sort ?? 'silence' })}&page=`;
   const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
 <ul class="nums">${numbers}</ul>
 <div class="above"><p><b>${words.needReminder(needed)}</b></p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
-${chosen.length === 0 ? markup`<p class="note quiet">${words.noMatch}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
+${searchForm(call, filter)}${chosen.length === 0 ? markup`<p class="note quiet">${words.noMatch}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}
 ${pageLinks(chosen.length, query.page, page, t)}`;
   const foot = markup`<p>${words.stripText} ${study.show_names ? null : words.noNames} ${words.noted}</p>`;
   return studyPage(call, words.people, body, { current: 'people', foot });
@@ -95,12 +110,33 @@ const columns = ['person', 'silence', 'contact', 'location', 'days', 'trips', 'l
 type Column = (typeof columns)[number];
 const sortable: readonly Column[] = ['person', 'silence', 'contact', 'location', 'joined'];
 
-function head(name: Column, { here, filter, sort }: { here: string; filter: Filter; sort: string }, t: Texts): Markup {
+/** Finds people by a part of their name, app or subgroup, and chooses a subgroup. */
+function searchForm({ t, study, query }: StudyCall, filter: Filter): Markup {
+  const words = t.study;
+  const groups = ['', ...study.subgroups].map((one) => {
+    const selected = one === (query.group ?? '') && new Markup(' selected');
+    return markup`<option value="${one}"${selected}>${one === '' ? words.allGroups : one}</option>`;
+  });
+  const group =
+    study.subgroups.length > 1 &&
+    markup`<label><span>${words.group}</span><select name="group">${groups}</select></label>`;
+  return markup`<form class="find" action="/study/${study.name}"><input type="hidden" name="show" value="${filter}"><label><span>${words.find}</span><input type="search" name="find" value="${query.find ?? ''}"></label>${group}<button>${words.findDo}</button></form>`;
+}
+
+interface Shown {
+  here: string;
+  filter: Filter;
+  group: string;
+  find: string;
+  sort: string;
+}
+
+function head(name: Column, { here, filter, group, find, sort }: Shown, t: Texts): Markup {
   const words = t.study.columns[name];
   const side = ['contact', 'location', 'trips', 'labelled', 'joined'].includes(name) ? ' n' : '';
   if (!sortable.includes(name)) return markup`<th scope="col" role="columnheader" class="ns${side}">${words}</th>`;
   const isBy = sort === name && new Markup(' aria-sort="ascending"');
-  return markup`<th scope="col" role="columnheader" class="s${side}"${isBy}><a href="${here}?show=${filter}&sort=${name}">${words}</a></th>`;
+  return markup`<th scope="col" role="columnheader" class="s${side}"${isBy}><a href="${here}?${String(new URLSearchParams({ show: filter, group, find, sort: name }))}">${words}</a></th>`;
 }
 
 /** The default order puts people who need a reminder first. */
@@ -126,18 +162,23 @@ function personRow(
   const { state, chain, user, app, shown, id, figures } = person;
   const words = t.study;
   const lately = (ts: number | null): string => (ts === null ? '–' : t.lately(ts, now, zone));
-  const isQuiet = !isTrouble(state);
+  const isQuiet = !isTrouble(state) || isNew(person, now);
   const asked =
     typeof figures.profile.erasure_asked_ts === 'number' && markup`<span class="sm flag">${words.asksErasure}</span>`;
   const cell = (kind: string, content: MarkupValue): Markup => markup`<td role="cell" class="${kind}">${content}</td>`;
+  // On a phone, which shows no heads, each number has its name beside it.
+  const named = (column: Column, content: MarkupValue): Markup =>
+    cell('n', markup`<span class="lab">${words.columns[column]} </span>${content}`);
   return markup`<tr role="row"${isQuiet && new Markup(' class="quiet"')}><th scope="row" role="rowheader"><a href="/study/${study.name}/p/${id}">${shown}</a><span class="sm">${[user.subgroup, app].filter(Boolean).join(' · ')}</span></th>
-${cell('w', markup`<span class="mk ${state}" aria-hidden="true">${isQuiet ? '' : '!'}</span>${stateText(person, now, t)}${!isQuiet && markup`<span class="sm">${words.advice[person.broken?.code ?? 'silent'] ?? ''}</span>`}${asked}`)}
-${cell('n x', lately(chain.called.ts))}${cell('n loc', markup`<span class="lab">${words.columns.location} </span>${lately(chain.located.ts)}`)}${cell('c', fortnightStrip(shares, t))}
-${cell('n x', trips)}${cell('n x', trips === 0 ? '–' : t.share(labelled / trips))}${cell('n x', t.lately(joinedOf(person), now, zone))}</tr>
+${cell('w', markup`<span class="mk ${isQuiet ? 'in_order' : state}" aria-hidden="true">${isQuiet ? '' : '!'}</span>${stateText(person, now, t)}${!isQuiet && markup`<span class="sm">${words.advice[person.broken?.code ?? 'silent'] ?? ''}</span>`}${asked}`)}
+${named('contact', lately(chain.called.ts))}${named('location', lately(chain.located.ts))}${cell('c', fortnightStrip(shares, t))}
+${named('trips', trips)}${named('labelled', trips === 0 ? '–' : t.share(labelled / trips))}${named('joined', t.lately(joinedOf(person), now, zone))}</tr>
 `;
 }
 
-function stateText({ state, since }: StudyPerson, now: number, t: Texts): string {
+function stateText(person: StudyPerson, now: number, t: Texts): string {
+  const { state, since } = person;
+  if (isNew(person, now)) return t.study.isNew;
   const days = since === null ? 0 : Math.floor((now - since) / 86_400);
   return t.study.states[state](days === 0 ? null : t.days(days));
 }
@@ -158,23 +199,37 @@ function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
 /** Those who need a word, for a mail merge. */
 async function reminders(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, note } = call;
-  const needed = (await readPeople(store, study, now)).filter(needsReminder);
+  const needed = (await readPeople(store, study, now)).filter((one) => needsReminder(one, now));
   const iso = (ts: number | null): string => (ts === null ? '' : new Date(ts * 1000).toISOString());
   const lines = needed.map((person) => {
     const { shown, user, app, state, since, chain, broken } = person;
     const cells = [shown, user.subgroup ?? '', app, state, iso(since), iso(chain.called.ts), iso(chain.located.ts)];
-    return csvLine([...cells, t.study.advice[broken?.code ?? 'silent'] ?? '']);
+    return csvLine([...cells, t.study.advice[broken?.code ?? 'silent'] ?? '', letterTo(person, t) ?? '']);
   });
   await note(
     'reminder list',
     needed.map(({ figures }) => figures.audit_key),
   );
-  const header = csvLine('person subgroup app state since last_contact last_location what_to_do'.split(' '));
-  const headers = {
-    'Content-Type': 'text/csv; charset=utf-8',
-    'Content-Disposition': `attachment; filename="${study.name}-reminders.csv"`,
-  };
-  return { status: 200, body: `${header}${lines.join('')}`, headers };
+  const header = csvLine(
+    'person subgroup app state since last_contact last_location what_to_do text_to_send'.split(' '),
+  );
+  return csvAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`);
+}
+
+/** A text to send to a person whose phone they can mend themselves; null for others. */
+function letterTo({ broken }: StudyPerson, t: Texts): string | null {
+  const words = broken === null || broken.code === 'stopped' ? undefined : t.mine.phoneWords[broken.code];
+  return words === undefined ? null : t.study.letter(words);
+}
+
+/** The last reading of the battery. */
+async function batteryText({ store, t, now, zone }: StudyCall, userId: string): Promise<string> {
+  const newest = { keys: [keys.battery], time: 'write_ts', descending: true, limit: 1 } as const;
+  const pages = await Promise.all([store.usercache, store.timeseries].map((part) => part.find(userId, newest)));
+  const [last] = pages.flatMap(({ entries }) => entries).sort((a, b) => b.metadata.write_ts - a.metadata.write_ts);
+  const { battery_level_pct: percent, battery_level_ratio: ratio } = last?.data ?? {}; // Android and iOS
+  const level = typeof percent === 'number' ? percent / 100 : ratio;
+  return typeof level !== 'number' ? '–' : `${t.share(level)}, ${t.lately(last!.metadata.write_ts, now, zone)}`;
 }
 
 async function person(call: StudyCall): Promise<WebAnswer> {
@@ -185,12 +240,24 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   const { shown, heading, strip } = await readDay(call, found.user, { day: params.day, isOwn: false, href });
   await note(`look at ${shown.observed.day}`, [found.figures.audit_key]);
   const advice = found.broken === null ? null : (t.study.advice[found.broken.code] ?? null);
+  const letter = isNew(found, now) ? null : letterTo(found, t);
+  const { chain, figures } = found;
+  const lately = (ts: number | null): string => (ts === null ? '–' : t.lately(ts, now, zone));
+  const version = figures.profile.client_app_version;
+  const calls = [
+    [t.study.columns.contact, lately(chain.called.ts)],
+    [t.study.links.pushed, lately(chain.pushed.ts)],
+    [t.study.columns.location, lately(chain.located.ts)],
+    [t.study.links.fetched, lately(chain.fetched.ts)],
+    [t.study.app, [found.app, typeof version === 'string' ? version : ''].join(' ')],
+    [t.study.battery, await batteryText(call, found.user.uuid)],
+  ] as const;
   const facts = [found.user.subgroup, found.app, `${t.study.columns.joined} ${t.date(joinedOf(found), zone)}`].filter(
     Boolean,
   );
   const body = markup`${barPatterns(shown.trips)}<p><a href="/study/${study.name}">${t.study.back}</a></p><h1>${found.shown}</h1><p class="soft">${facts.join(' · ')}</p>
-<p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}
-<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
+<p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && !isNew(found, now) && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}${letter !== null && markup`<section class="card"><h2>${t.study.letterTitle}</h2><p>${letter}</p></section>`}
+${factList(calls)}<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
 <h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t, { base: baseMapOf(call, `/study/${study.name}`) })}`;
   return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });
 }

@@ -5,10 +5,10 @@ import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import { everyStatus } from '../diary/status/all-statuses.ts';
-import { isTrouble, type PersonStatus, troubles } from '../diary/status/person-status.ts';
+import { isTrouble, type PersonStatus, troubles, usualSilentDays } from '../diary/status/person-status.ts';
 import { appOfToken } from '../model/apps.ts';
 import type { StudyRecord } from '../model/study.ts';
-import { addDays, localDay } from '../model/time.ts';
+import { addDays, day, localDay } from '../model/time.ts';
 import { pseudonymOf, shownName, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { recordedShare } from './pages/day-items.ts';
@@ -35,16 +35,25 @@ export function isShown({ state, chain }: PersonStatus, filter: Filter, now: num
   return isTrouble(state) && state !== 'never_began';
 }
 
+/** True for a person who never began and is here for less time than a phone may be silent. */
+export const isNew = ({ state, since }: PersonStatus, now: number): boolean =>
+  state === 'never_began' && now - (since ?? 0) < usualSilentDays * day;
+
 /** True for a person who needs a reminder. People who asked for erasure get none. */
-export const needsReminder = ({ state, figures }: PersonStatus): boolean =>
-  isTrouble(state) && typeof figures.profile.erasure_asked_ts !== 'number';
+export const needsReminder = (person: PersonStatus, now: number): boolean =>
+  isTrouble(person.state) && !isNew(person, now) && typeof person.figures.profile.erasure_asked_ts !== 'number';
+
+/** True for a person whose name, subgroup or app has the text in it. */
+export const matches = ({ shown, user, app }: StudyPerson, text: string): boolean =>
+  [shown, user.subgroup ?? '', app].some((one) => one.toLowerCase().includes(text.trim().toLowerCase()));
 
 /** The people of a study, those who need a reminder first; within a state, the longest first. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
   for await (const stand of everyStatus(store, { now, study: study.name }))
     people.push({ ...stand, ...namesOf(stand.user, study), app: appOf(stand) });
-  const rank = ({ state }: PersonStatus): number => (isTrouble(state) ? troubles.indexOf(state) : troubles.length);
+  const rank = (one: PersonStatus): number =>
+    isTrouble(one.state) && !isNew(one, now) ? troubles.indexOf(one.state) : troubles.length;
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
 }
 

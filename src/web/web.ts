@@ -8,6 +8,7 @@ import type { StudyRecord } from '../model/study.ts';
 import { isDay } from '../model/time.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
+import type { Check } from '../upkeep/check-installation.ts';
 import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
@@ -53,8 +54,8 @@ export interface WebCall {
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
   /** Version of the program; null if not known. */
   version: string | null;
-  /** When the last backup was made; null: never, or not known. */
-  lastBackup: () => Promise<number | null>;
+  /** What `mobility doctor` finds of the installation. */
+  checks: () => Promise<Check[]>;
 }
 
 /** The secret of a session's forms, which other sites cannot know. */
@@ -105,6 +106,13 @@ export const redirect = (to: string, headers: Readonly<Record<string, string>> =
   status: 303,
   body: '',
   headers: { ...headers, Location: to },
+});
+
+/** A table to download. */
+export const csvAnswer = (body: string, name: string): WebAnswer => ({
+  status: 200,
+  body,
+  headers: { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
 /** The page of a call that failed. `id`: the number of the request, for the operator. */

@@ -16,6 +16,8 @@ export interface Pages {
   /** Cookies of the browsers of the person and of the manager. */
   person: string;
   manager: string;
+  /** Signs the manager in again, for a time after the session. */
+  signIn(): Promise<void>;
   get(path: string, cookie: string): Promise<Response>;
   /** Sends the first form of a page whose action contains `action`, with these fields beside its hidden ones. */
   send(page: string, action: string, fields: Record<string, string | Blob>, cookie: string): Promise<Response>;
@@ -45,6 +47,11 @@ export async function openPages(
     config: { ...config, auth: 'token' },
     now,
     audit: async (act) => void acts.push(act),
+    checks: async () => [
+      { name: 'store', ok: true, text: 'works' },
+      { name: 'backup', ok: false, text: 'the audit log shows none', next: 'mobility backup FOLDER' },
+      { name: 'people', ok: false, text: '1 person is behind', next: 'mobility status' },
+    ],
   });
   const get = async (path: string, cookie: string): Promise<Response> =>
     app.request(path, { headers: { Cookie: cookie } });
@@ -58,12 +65,16 @@ export async function openPages(
   const password = (
     await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export')
   ).stdout.trim();
-  return {
+  const signedIn = (): Promise<string> => cookieAfter('/sign-in/study', { name: 'mira', password });
+  const pages: Pages = {
     store,
     acts,
     run,
     person: await cookieAfter('/me/open', { key: new URL(link).searchParams.get('key')! }),
-    manager: await cookieAfter('/sign-in/study', { name: 'mira', password }),
+    manager: await signedIn(),
+    signIn: async () => {
+      pages.manager = await signedIn();
+    },
     get,
     send: async (page, action, fields, cookie) => {
       const forms = (await (await get(page, cookie)).text()).match(/<form.*?<\/form>/gs) ?? [];
@@ -79,4 +90,5 @@ export async function openPages(
     },
     close: () => store.close(),
   };
+  return pages;
 }

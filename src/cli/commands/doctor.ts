@@ -1,17 +1,17 @@
 // `mobility doctor`: the first broken step of a person or of the installation, and what helps.
 import { Command } from '@commander-js/extra-typings';
-import { everyStatus, readStatus } from '../../diary/status/all-statuses.ts';
+import { readStatus } from '../../diary/status/all-statuses.ts';
 import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
 import { toStatusJson } from '../../diary/status/status-json.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { tokenHash, type UserRecord } from '../../model/user.ts';
-import type { Lease, Store } from '../../store/store.ts';
-import { checkCorrections, countBeyondBounds } from '../../upkeep/check-corrections.ts';
-import { type Check, checkInstallation, checkRuns, isDead } from '../../upkeep/check-installation.ts';
+import type { Store } from '../../store/store.ts';
+import { checkEverything } from '../../upkeep/check-everything.ts';
+import type { Check } from '../../upkeep/check-installation.ts';
 import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts';
 import { type DayAsked, dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
-import { counted, table } from '../output.ts';
+import { table } from '../output.ts';
 import { chainRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
@@ -88,28 +88,7 @@ async function pastDay(context: CommandContext, user: UserRecord, asked: DayAske
 }
 
 async function examineInstallation(context: CommandContext, store: Store, url?: string): Promise<Outcome> {
-  const checks = await checkInstallation(context, store, url);
-  const dead: Lease[] = [];
-  let newest: number | null = null;
-  let behind = 0;
-  const stated = new Map<string, number>();
-  for await (const { user, state, chain, figures } of everyStatus(store, { now: context.now() })) {
-    const { lease } = figures;
-    if (lease !== null && lease.expires_ts > context.now() && isDead(lease)) dead.push(lease);
-    newest = Math.max(newest ?? 0, chain.pushed.ts ?? 0);
-    if (state === 'behind') behind += 1;
-    const count = await countBeyondBounds(store, user.uuid);
-    if (count > 0) stated.set(user.user_email, count);
-  }
-  checks.push(...checkRuns(dead, newest, context), checkCorrections(stated));
-  const unfinished = await store.unfinished();
-  if (unfinished.length + behind > 0)
-    checks.push({
-      name: 'people',
-      ok: false,
-      text: `${counted(behind, 'person is', 'people are')} behind`,
-      next: 'mobility status',
-    });
+  const checks = await checkEverything(context, store, url);
   await context.output.result({ checks }, () => checks.map(checkText).join('\n'));
   return checks.every(({ ok }) => ok) ? {} : { exitCode: 3 };
 }

@@ -32,64 +32,63 @@ export const figurePatterns = (by: Dimension): Markup =>
   new Markup(by === 'mode' ? modePatterns(new Set(modeStyles.map(({ name }) => name))) : '');
 
 /** Figures of a cell as the table shows them. */
-interface Shown {
+interface Shown extends Pick<DisclosedCell, 'trips' | 'trips_per_day' | 'km' | 'km_per_day'> {
+  cell: string;
   people: number;
-  trips: number;
-  km: number;
   hours: number;
+  range: ExactCell['km_range'];
 }
 
-const published = ({ people_at_least: people, trips, km, minutes }: DisclosedCell): Shown => ({
+const published = ({ people_at_least: people, minutes, ...cell }: DisclosedCell): Shown => ({
+  ...cell,
   people,
-  trips,
-  km,
   hours: Number((minutes / 60).toPrecision(2)),
+  range: null,
 });
-const exactly = ({ people, trips, metres, seconds }: ExactCell): Shown => ({
-  people,
-  trips,
+const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Shown => ({
+  ...cell,
   km: metres / 1000,
   hours: seconds / 3600,
+  range,
 });
 
 const barWidth = 120;
 
-/** The table of a month, in kilometres, hours and per cent. `exact`: beside what can be published; null: without. */
+/**
+ * The table of a month, in kilometres, hours and per cent: what can be published, or the exact figures. Without an
+ * order of their own, cells are sorted by kilometres.
+ */
 export function figuresTable(
   { by, month, cells, rest, all, observed_days: days }: MonthReport,
   exact: readonly ExactCell[] | null,
   t: Texts,
 ): Markup {
   const words = t.figures;
-  const byCell = new Map(
-    [...cells, ...[rest, all].flatMap((one) => one ?? [])].map((one) => [one.cell, published(one)]),
-  );
-  const known = new Map((exact ?? []).map((one) => [one.cell, exactly(one)]));
-  const shown = exact === null ? byCell : known;
-  const inside = [...shown.keys()].filter((cell) => cell !== 'all' && cell !== 'rest');
-  const lines = [...inside, ...['rest', 'all'].filter((cell) => byCell.has(cell) || known.has(cell))];
-  const longest = Math.max(1, ...inside.map((cell) => shown.get(cell)!.km));
-  const sides = exact === null ? [byCell] : [byCell, known];
-  const rows = lines.map((cell) => {
-    const km = cell === 'all' ? undefined : shown.get(cell)?.km;
-    const numbers = sides.map((side) => numbersOf(side.get(cell), side.get('all'), t));
-    return markup`<tr><th scope="row">${words.cell(by, cell)}</th><td>${km !== undefined && barOf(by === 'mode' ? cell : 'car', km / longest)}</td>${numbers}</tr>`;
+  const shown = exact?.map(exactly) ?? [...cells, rest, all].flatMap((one) => (one === null ? [] : published(one)));
+  const isSum = ({ cell }: Shown): boolean => cell === 'all' || cell === 'rest';
+  const inside = shown.filter((one) => !isSum(one));
+  if (by === 'mode' || by === 'zone' || by === 'cell') inside.sort((a, b) => b.km - a.km);
+  const longest = Math.max(1, ...inside.map(({ km }) => km));
+  const whole = shown.find(({ cell }) => cell === 'all');
+  const rows = [...inside, ...shown.filter(isSum)].map((one) => {
+    const { cell, km } = one;
+    return markup`<tr><th scope="row">${words.cell(by, cell)}</th>${numbersOf(one, whole, exact !== null, t)}<td>${cell !== 'all' && barOf(by === 'mode' ? cell : 'car', km / longest)}</td></tr>`;
   });
-  const heads = sides.map(() => words.columns.map((name) => markup`<th scope="col" class="n">${name}</th>`));
-  const groups =
-    exact !== null &&
-    markup`<tr><td colspan="2"></td>${[words.toPublish, words.internal].map((name) => markup`<th scope="colgroup" colspan="${words.columns.length}">${name}</th>`)}</tr>`;
+  const { range, ...others } = words.columns;
+  const heads = Object.values(exact === null ? others : { ...others, range });
   return markup`<div class="wide" role="region" aria-label="${words.table(t.month(`${month}-01`))}" tabindex="0"><table class="figures">
-<thead>${groups}<tr><th scope="col">${words.by[by]}</th><th scope="col">${words.bar}</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>${days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
+<thead><tr><th scope="col">${words.by[by]}</th>${heads.map((name) => markup`<th scope="col" class="n">${name}</th>`)}<th scope="col">${words.bar}</th></tr></thead><tbody>${rows}</tbody></table></div>${exact === null && days !== null && all !== null && markup`<p class="small">${words.observed(days.toLocaleString(t.language), t.length(all.km_per_day! * 1000))}</p>`}`;
 }
 
-function numbersOf(one: Shown | undefined, all: Shown | undefined, t: Texts): Markup[] {
-  const number = (n: number): string => n.toLocaleString(t.language, { maximumFractionDigits: n < 10 ? 1 : 0 });
-  const share = (name: 'km' | 'hours'): string => (all && all[name] > 0 ? t.share(one![name] / all[name]) : '–');
-  const texts =
-    one === undefined
-      ? t.figures.columns.map(() => '–')
-      : [one.people, one.trips, one.km].map(number).concat(share('km'), number(one.hours), share('hours'));
+/** The cells of a row, in the order of `figures.columns` of the texts. */
+function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Texts): Markup[] {
+  const number = (n: number | null): string =>
+    n === null ? '–' : n.toLocaleString(t.language, { maximumFractionDigits: n < 10 ? 1 : 0 });
+  const rate = (n: number | null): string => (n === null ? '–' : t.number(n, 1));
+  const share = (name: 'km' | 'hours'): string => (all && all[name] > 0 ? t.share(one[name] / all[name]) : '–');
+  const texts = [rate(one.trips_per_day), rate(one.km_per_day), number(one.km), share('km'), number(one.hours)];
+  texts.push(share('hours'), number(one.trips), number(one.people));
+  if (hasRange) texts.push(one.range === null ? '–' : `${rate(one.range[0])}–${rate(one.range[1])}`);
   return texts.map((text) => markup`<td class="n">${text}</td>`);
 }
 

@@ -106,6 +106,8 @@ export const es: Texts = {
   operator: {
     title: 'Este servidor',
     works: 'El servidor funciona.',
+    needsYou: (things) =>
+      `El servidor funciona. ${count(things, { one: 'asunto requiere', other: 'asuntos requieren' })} su atención.`,
     broken: 'La base de datos no responde.',
     noReminder: 'Nadie necesita un recordatorio.',
     store: 'Base de datos',
@@ -214,6 +216,15 @@ export const es: Texts = {
     needReminder: (people) =>
       `${es.people(people)} ${plural(people, { one: 'necesita', other: 'necesitan' })} un recordatorio.`,
     reminders: 'Lista de recordatorios (CSV)',
+    find: 'Persona, aplicación o subgrupo',
+    findDo: 'Buscar',
+    group: 'Subgrupo',
+    allGroups: 'todos',
+    isNew: 'Llegada reciente',
+    app: 'Aplicación',
+    battery: 'Batería',
+    letterTitle: 'Texto para enviar',
+    letter: (fault) => `Hola: se trata de su teléfono en nuestro estudio. ${fault} ¡Gracias!`,
     noMatch: 'No hay personas que coincidan.',
     tablePages: 'Páginas de la tabla',
     columns: {
@@ -346,9 +357,22 @@ export const es: Texts = {
     observed: (days, length) => `${days} días-persona observados, ${length} al día de media.`,
     table: (month) => `Viajes, kilómetros y horas de ${month}`,
     bar: 'Kilómetros',
-    columns: ['Personas', 'Viajes', 'km', 'de los km', 'Horas', 'del tiempo'],
-    toPublish: 'Para publicar (personas: al menos)',
-    internal: 'Interno (exacto)',
+    columns: {
+      tripsPerDay: 'Viajes por día',
+      kmPerDay: 'km por día',
+      km: 'km',
+      ofKm: 'de los km',
+      hours: 'Horas',
+      ofTime: 'del tiempo',
+      trips: 'Viajes',
+      people: 'Personas',
+      range: 'km por día, intervalo del 95 %',
+    },
+    csv: 'CSV',
+    rangeText:
+      'Por día: por día observado de una persona. El intervalo muestra cuánto podría variar la cifra si hubieran participado otras personas.',
+    toPublish: 'Para publicar',
+    internal: 'Interno',
     lead: (length, hours, people) => `${length} en ${hours} horas: ${people}.`,
     notYet:
       'Los teléfonos aún pueden enviar datos de este mes: las cifras para publicar aparecen aquí una semana después de que termine.',

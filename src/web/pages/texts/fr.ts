@@ -109,6 +109,8 @@ export const fr: Texts = {
   operator: {
     title: 'Ce serveur',
     works: 'Le serveur fonctionne.',
+    needsYou: (things) =>
+      `Le serveur fonctionne. ${count(things, { one: 'point demande', other: 'points demandent' })} votre attention.`,
     broken: 'La base de données ne répond pas.',
     noReminder: 'Personne n’a besoin d’un rappel.',
     store: 'Base de données',
@@ -220,6 +222,15 @@ export const fr: Texts = {
         ? 'Personne n’a besoin d’un rappel.'
         : `${fr.people(people)} ${plural(people, { one: 'a', other: 'ont' })} besoin d’un rappel.`,
     reminders: 'Liste de rappels (CSV)',
+    find: 'Personne, application ou sous-groupe',
+    findDo: 'Chercher',
+    group: 'Sous-groupe',
+    allGroups: 'tous',
+    isNew: 'Arrivée récente',
+    app: 'Application',
+    battery: 'Batterie',
+    letterTitle: 'Texte à envoyer',
+    letter: (fault) => `Bonjour, il s’agit de votre téléphone dans notre étude. ${fault} Merci !`,
     noMatch: 'Aucune personne ne correspond.',
     tablePages: 'Pages du tableau',
     columns: {
@@ -352,9 +363,22 @@ export const fr: Texts = {
     observed: (days, length) => `${days} jours-personnes observés, ${length} par jour en moyenne.`,
     table: (month) => `Trajets, kilomètres et heures : ${month}`,
     bar: 'Kilomètres',
-    columns: ['Personnes', 'Trajets', 'km', 'des km', 'Heures', 'du temps'],
-    toPublish: 'À publier (personnes : au moins)',
-    internal: 'Interne (exact)',
+    columns: {
+      tripsPerDay: 'Déplacements par jour',
+      kmPerDay: 'km par jour',
+      km: 'km',
+      ofKm: 'des km',
+      hours: 'Heures',
+      ofTime: 'du temps',
+      trips: 'Déplacements',
+      people: 'Personnes',
+      range: 'km par jour, intervalle à 95 %',
+    },
+    csv: 'CSV',
+    rangeText:
+      'Par jour : par jour observé d’une personne. L’intervalle montre de combien le chiffre pourrait différer si d’autres personnes avaient participé.',
+    toPublish: 'À publier',
+    internal: 'Interne',
     lead: (length, hours, people) => `${length} en ${hours} heures : ${people}.`,
     notYet:
       'Les téléphones peuvent encore envoyer des données de ce mois : les chiffres à publier paraissent ici une semaine après sa fin.',
