@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findGaps } from '../../src/analysis/clean/gaps.ts';
 import type { Location, Observations, PhoneEvent } from '../../src/analysis/clean/observations.ts';
-import { states, transitions } from '../../src/model/payloads.ts';
+import { type MotionType, motionTypes, states, transitions } from '../../src/model/payloads.ts';
 
 const minute = 60;
 const everything = Number.POSITIVE_INFINITY;
@@ -139,6 +139,62 @@ describe('a phone that tells of movement and not where', () => {
       `${3 * hour}-${4 * hour} no location`,
     ]);
   });
+});
+
+describe('a phone that says nothing of its state', () => {
+  const hours = 3 * 3600;
+  const still = (confidence: number, type: MotionType = motionTypes.STILL) => ({ ts: hours, type, confidence });
+  const inferred = (of: Partial<Observations>): boolean[] =>
+    findGaps(signs(of), null, everything).silences.map((one) => one.inferred === true);
+
+  it('was probably at rest for up to three hours between two locations at most 150 m apart', () => {
+    const away = (to: number, metres: number) => inferred({ locations: [location(0), location(to, metres)] });
+    expect([away(hours, 149.9), away(hours, 150.1), away(hours + 1, 0)]).toEqual([[true], [false], [false]]);
+  });
+
+  it('was probably at rest up to a confident reading of rest', () => {
+    const ended = (motion: ReturnType<typeof still>) => inferred({ locations: [location(0)], motions: [motion] });
+    expect([ended(still(75)), ended(still(74)), ended(still(100, motionTypes.WALKING))]).toEqual([
+      [true],
+      [false],
+      [false],
+    ]);
+    expect(inferred({ locations: [location(0)], motions: [{ ...still(75), ts: hours + 1 }] })).toEqual([false]);
+  });
+
+  it('was not if it reported movement since its last location', () => {
+    const walking = { ts: 60, type: motionTypes.WALKING, confidence: 75 };
+    const locations = [location(0), location(hours)];
+    expect(inferred({ locations, motions: [walking] })).toEqual([false]);
+    expect(inferred({ locations, motions: [{ ...walking, confidence: 74 }] })).toEqual([true]);
+  });
+});
+
+it.each([
+  ['waits', ['STOPPED_MOVING', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'INIT_COMPLETE'], []],
+  ['moves', ['EXITED_GEOFENCE', 'TRIP_STARTED', 'TRIP_RESTARTED', 'VISIT_ENDED'], ['60-28800 silent']],
+  ['is off', ['STOP_TRACKING', 'TRACKING_STOPPED'], ['60-28800 tracking off']],
+  ['is unknown', ['BOOTED', 'START_TRACKING'], ['60-28800 silent']],
+  ['has no permission', ['TRACKING_ERROR'], ['60-28800 no permission']],
+] as const)('a phone %s after an event that says so', (_, names, expected) => {
+  for (const name of names) {
+    const locations = [location(0), location(28_800)];
+    expect([name, reasons({ locations, events: [event(60, name)] })]).toEqual([name, expected]);
+  }
+});
+
+it('movement without a location counts if its readings come at most 90 s apart for 5 minutes', () => {
+  const readings = (apart: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({ ts: 10 + i * apart, type: motionTypes.WALKING, confidence: 75 }));
+  const found = (motions: ReturnType<typeof readings>) =>
+    reasons({ locations: [location(0), location(800)], motions, events: [event(5, 'STOPPED_MOVING')] });
+  expect(found(readings(90, 5))).toEqual(['10-800 no location']);
+  expect([found(readings(91, 5)), found(readings(90, 4)), found(readings(75, 5))]).toEqual([
+    [],
+    [],
+    ['10-800 no location'],
+  ]);
+  expect(found(readings(74.9, 5))).toEqual([]);
 });
 
 it('silences are the same in one look and from one location to the next', () => {
