@@ -1,10 +1,11 @@
 // The analysis at a glance: a stretch of one user's data -> trips (the segmenter) -> links of their chain.
 
+import { motionTypes } from '../model/payloads.ts';
 import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip.ts';
 import { findGaps } from './clean/gaps.ts';
 import { locationOf } from './positions.ts';
 import { shippedSegmenter } from './segment.ts';
-import type { Segmenter, Stretch } from './segmenter.ts';
+import type { SegmentedTrip, Segmenter, Stretch } from './segmenter.ts';
 import { nextLink } from './trips/chain-links.ts';
 
 /** A user's stretch of observations and the state with which its analysis begins. */
@@ -17,6 +18,8 @@ export interface AnalyseInput extends Stretch {
 /** The trips of a stretch and the state with which the next stretch begins. */
 export interface AnalyseOutput {
   records: TripRecord[];
+  /** Trips after `records` that have not ended: later data may change them. */
+  drafts: TripRecord[];
   /** What the next stretch begins with: the last link's state, moved on to the open trip or to the last location. */
   nextState: Carry | null;
   /** Silences since the last link, and what the phone did last; null: it never sent anything. */
@@ -32,18 +35,41 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   const failed: AnalyseOutput['failed'] = [];
   let { carry } = input;
   const stay = carry?.raw_place ? { ...carry.raw_place, location: locationOf(carry.raw_place.location) } : null;
-  const { trips, nextState } = segmenter.segment(input, carry, stay);
+  const { trips, drafts: found = [], nextState, outliers } = segmenter.segment(input, carry, stay);
+  const signs = withoutOutliers(input, outliers);
   for (const trip of trips) {
-    const { seen, silences } = gapsSince(input, carry, trip.resume.resume_ts);
-    const gap = [...(carry?.seen?.gap ? [carry.seen.gap] : []), ...silences].findLast(({ to }) => to <= trip.first.ts);
-    const { record, error } = nextLink(userId, trip, carry, gap?.from);
+    const { record, error } = linkAfter(carry, trip);
     if (error !== undefined) failed.push({ chainTs: record.chain_ts, error });
-    carry = { ...record.carry, ...(seen && { seen }) };
-    records.push({ ...record, ...(silences.length > 0 && { silences }), carry });
+    carry = record.carry;
+    records.push(record);
   }
-  const next = nextState === null ? null : goOnWith(input, carry, nextState);
-  const { seen, silences } = gapsSince(input, next ?? carry, Number.POSITIVE_INFINITY);
-  return { records, nextState: next, latest: seen && { seen, silences }, failed };
+  const drafts: TripRecord[] = [];
+  for (const trip of found) {
+    const { record } = linkAfter(drafts.at(-1)?.carry ?? carry, trip);
+    if (record.trip !== null) drafts.push({ ...record, kind: 'draft', trip: { ...record.trip, draft: true } });
+  }
+  const next = nextState === null ? null : goOnWith(signs, carry, nextState);
+  const { seen, silences } = gapsSince(signs, next ?? carry, Number.POSITIVE_INFINITY);
+  return { records, nextState: next, latest: seen && { seen, silences }, drafts, failed };
+
+  function linkAfter(before: Carry | null, trip: SegmentedTrip): ReturnType<typeof nextLink> {
+    const { seen, silences } = gapsSince(signs, before, trip.resume.resume_ts);
+    const gap = [...(before?.seen?.gap ? [before.seen.gap] : []), ...silences].findLast(
+      ({ to }) => to <= trip.first.ts,
+    );
+    const { record, ...failure } = nextLink(userId, trip, before, gap?.from);
+    const after = { ...record.carry, ...(seen && { seen }) };
+    return { ...failure, record: { ...record, ...(silences.length > 0 && { silences }), carry: after } };
+  }
+}
+
+/** Outliers say that the phone was on, and not where. */
+function withoutOutliers(stretch: Stretch, outliers: readonly number[] = []): Stretch {
+  if (outliers.length === 0) return stretch;
+  const out = new Set(outliers);
+  const signs = outliers.map((ts) => ({ ts, type: motionTypes.UNKNOWN, confidence: 0 }));
+  const motions = [...stretch.motions, ...signs].sort((a, b) => a.ts - b.ts);
+  return { ...stretch, locations: stretch.locations.filter(({ ts }) => !out.has(ts)), motions };
 }
 
 /** The state before the next stretch. */

@@ -10,7 +10,7 @@ import { distance } from '../model/geo/distance.ts';
 import type { Resume } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
 import type { TransitNetwork } from '../transit/network.ts';
-import { type CandidateGroup, findCandidates, groupCandidates } from './clean/candidates.ts';
+import { type Candidate, type CandidateGroup, findCandidates, groupCandidates } from './clean/candidates.ts';
 import type { Location } from './clean/observations.ts';
 import { removeOutliers, withOutliers } from './clean/outliers.ts';
 import { type CleanedStretch, decodeGroup } from './decode-group.ts';
@@ -26,6 +26,7 @@ import {
   versionWith,
 } from './segmenter.ts';
 import { firstAtOrAfter } from './sorted-times.ts';
+import { linkLimits } from './trips/chain-links.ts';
 import { describeStops, findJourneys, journeyLimits, type StopFigures } from './trips/journeys.ts';
 import { failedTrip, toSegmentedTrip, unseenBefore } from './trips/segmented-trip.ts';
 
@@ -53,18 +54,36 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, kno
   const endOfData = loadedUntil === Number.POSITIVE_INFINITY;
   const found = findCandidates({ locations, motions, events, resume, endOfData });
   const trips: SegmentedTrip[] = [];
-  let here = stay;
-  for (const group of groupCandidates(found.trips, { locations, doubts }, found.openSince)) {
+  let nextState = stateAfter(locations, found.open) ?? resume;
+  let decided = 0; // candidates
+  for (const group of groupCandidates(found.trips, { locations, doubts }, found.open)) {
     const { settledTs } = group;
     const isSettled = settledTs === null ? endOfData && !mayContinue(group, locations) : settledTs < decidedUntil;
-    if (!isSettled) return { trips, nextState: withOutliers({ resume_ts: group.from, started: true }, outliers) };
-    for (const trip of segmentGroup(group, cleaned, here, knowledge)) {
-      trips.push(trip);
-      here = { location: trip.end, enter_ts: trip.end_ts };
+    if (!isSettled) {
+      nextState = { resume_ts: group.from, started: true };
+      break;
     }
+    trips.push(...segmentGroup(group, cleaned, stayAfter(trips) ?? stay, knowledge));
+    decided += group.candidates.length;
   }
-  const nextState = stateAfter(locations, found.openSince);
-  return { trips, nextState: nextState ? withOutliers(nextState, outliers) : resume };
+  const drafts: SegmentedTrip[] = [];
+  if (endOfData && found.open !== null && leadsAway(found.open, locations)) {
+    const rest = [...found.trips.slice(decided), found.open];
+    for (const group of groupCandidates(rest, { locations, doubts }, null))
+      drafts.push(...segmentGroup(group, cleaned, stayAfter(drafts) ?? stayAfter(trips) ?? stay, knowledge));
+  }
+  return { trips, drafts, outliers, nextState: nextState === resume ? resume : withOutliers(nextState!, outliers) };
+}
+
+/** The stay after the last trip. */
+function stayAfter(trips: readonly SegmentedTrip[]): Stay | null {
+  const last = trips.at(-1);
+  return last === undefined ? null : { location: last.end, enter_ts: last.end_ts };
+}
+
+/** True if a location of the open trip lies as far from its first one as trips that are kept lead. */
+function leadsAway({ startIndex }: Candidate, locations: readonly Location[]): boolean {
+  return locations.slice(startIndex).some((one) => distance(locations[startIndex]!, one) >= linkLimits.shortestTrip);
 }
 
 /** The trips of a group. If the program fails on it, its candidates become trips with an error, without travel. */
@@ -80,13 +99,10 @@ function segmentGroup(
     const first = stretch.locations[group.candidates[0]!.startIndex]!;
     const from = stay && !unseenBefore(decoded, stay, first) ? stay.location : null;
     const journeys = findJourneys(decoded, from);
-    let here = stay;
     for (const [i, journey] of journeys.entries()) {
       const next = journeys[i + 1];
       const notAfter = next ? stretch.locations[next.startIndex]!.ts : group.nextTs;
-      const trip = toSegmentedTrip(decoded, journey, here, { notAfter, isLast: !next });
-      trips.push(trip);
-      here = { location: trip.end, enter_ts: trip.end_ts };
+      trips.push(toSegmentedTrip(decoded, journey, stayAfter(trips) ?? stay, { notAfter, isLast: !next }));
     }
     return trips;
   } catch (error) {
@@ -95,8 +111,8 @@ function segmentGroup(
 }
 
 /** Where the next stretch begins: at the start of the open trip, or at the last location of a rest. */
-function stateAfter(locations: readonly Location[], openSince: number | null): Resume | null {
-  if (openSince !== null) return { resume_ts: locations[openSince]!.ts, started: true };
+function stateAfter(locations: readonly Location[], open: Candidate | null): Resume | null {
+  if (open !== null) return { resume_ts: locations[open.startIndex]!.ts, started: true };
   const last = locations.at(-1);
   return last ? { resume_ts: last.ts, started: false } : null;
 }
@@ -118,7 +134,7 @@ export function trainingGroups(
 ): { legs: readonly LegEvidence[]; stops: StopFigures[] }[] {
   const { locations, outliers, doubts } = removeOutliers(stretch, null);
   const found = findCandidates({ ...stretch, locations, resume: null, endOfData: true });
-  return groupCandidates(found.trips, { locations, doubts }, found.openSince).map((group) => {
+  return groupCandidates(found.trips, { locations, doubts }, found.open).map((group) => {
     const decoded = decodeGroup(group, { ...stretch, locations, outliers }, models, null);
     return { legs: decoded.legs, stops: describeStops(decoded) };
   });

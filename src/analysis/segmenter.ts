@@ -77,8 +77,12 @@ export interface SegmentedTrip {
 /** What a segmenter made of a stretch. */
 export interface Segmented {
   trips: SegmentedTrip[];
+  /** At the end of the data: the trips after these, as far as they can be seen. Later data may change them. */
+  drafts?: SegmentedTrip[];
   /** The state with which the next stretch begins; null: there is none yet. */
   nextState: Resume | null;
+  /** Times of locations where the user was not; absent: none. */
+  outliers?: readonly number[];
 }
 
 /**
@@ -101,7 +105,7 @@ export interface Segmenter {
 
 // The version of the analysis with the models of the package: known without loading them.
 /** Raised whenever the same entries and model would give other trips than before. */
-const codeVersion = 16;
+const codeVersion = 17;
 
 /** The models that come with the package. */
 export const shippedNames = {

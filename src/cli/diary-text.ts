@@ -84,6 +84,7 @@ function tripLines(
   const ways = table(rows, [2]).split('\n');
   return [
     ...ways.map((row) => `         │ ${row}`.trimEnd()),
+    ...(trip.draft ? [dim('         │ draft: it has not ended')] : []),
     ...words,
     ...(ids ? [dim(`         │ trip ${trip.id}`)] : []),
   ];

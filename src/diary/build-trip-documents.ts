@@ -21,15 +21,17 @@ export async function readTripsOfDay(store: DiaryStore, userId: string, day: str
 
 /**
  * Trips by local start day, both ends included; days without trips are absent. `last`: the user's last trip, if the
- * caller has it.
+ * caller has it; `drafts`: also those that have not ended.
  */
 export async function readTripsOfDays(
   store: DiaryStore,
   userId: string,
   days: { from: string; to: string },
-  last: TripRecord | null = null,
+  { last = null, drafts = false }: { last?: TripRecord | null; drafts?: boolean } = {},
 ): Promise<Map<string, TripFeatureCollection[]>> {
-  const records = (await correctedTrips(store).byDay(userId, days)).sort((a, b) => a.chain_ts - b.chain_ts);
+  const trips = correctedTrips(store);
+  const open = drafts ? (await trips.drafts(userId)).filter(({ day }) => day >= days.from && day <= days.to) : [];
+  const records = [...(await trips.byDay(userId, days)), ...open].sort((a, b) => a.chain_ts - b.chain_ts);
   const following = await readFollowingTrips(store, userId, records, last);
   const incidents = await readIncidents(store, userId, records);
   const state = records.length === 0 ? null : await store.pipeline.get(userId);

@@ -112,6 +112,7 @@ export async function readObservedDays(
   const links: TripRecord[] = [];
   for await (const link of everyLink({ trips }, userId, { ...start, to: latest })) links.push(link);
   links.push(...(await trips.chain(userId, { from: latest, limit: 1 }))); // it may hold a gap that began before
+  links.push(...(await trips.drafts(userId)).filter(({ chain_ts }) => chain_ts >= earliest && chain_ts < latest));
   return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
 }
 
@@ -171,7 +172,8 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
 }
 
 function storedSilences({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
-  return [...links.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
+  const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the silences since
+  return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
 }
 
 /** Inputs of `dayOf`: trips, gaps, causes and corrections. */

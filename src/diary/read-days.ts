@@ -148,8 +148,9 @@ async function readKnownRange(
   const [begin, end] = [observed.from, Math.min(observed.seen.ts, now)];
   const first = await correctedTrips(store).next(userId, Number.NEGATIVE_INFINITY);
   const last = await correctedTrips(store).previous(userId, Number.POSITIVE_INFINITY);
+  const [draft] = await correctedTrips(store).drafts(userId);
   const zones = first === null ? await store.timeseries.zonesAround(userId, begin) : null;
-  const zone = first?.trip?.start_zone ?? (zones?.before ?? zones?.after)?.zone ?? 'UTC';
+  const zone = (first ?? draft)?.trip?.start_zone ?? (zones?.before ?? zones?.after)?.zone ?? 'UTC';
   const from = localDay(Math.min(begin, first?.start_ts ?? begin), zone);
   const to = localDay(Math.max(end, last?.end_ts ?? end), last?.trip?.end_zone ?? zone);
   return { from, to, zone };
@@ -186,6 +187,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
     duration_s: sum(({ duration }) => duration),
     distance_m: sum(({ distance }) => distance),
     estimated_m: sum(estimatedOf),
+    draft: trips.some(({ draft }) => draft),
     ...observedFigures(observed),
     inferred_stay_s: observed.inferred_stay_s,
     moved_unobserved_m: observed.moved_unobserved_m,

@@ -54,6 +54,7 @@ export function tripFeatures(
       raw_trip: oid(trip.raw_trip),
       ...(trip.zone_guessed && { time_zone_guessed: true }),
       ...(trip.corrected && { corrected: true }),
+      ...(trip.draft && { draft: true }),
       feature_type: 'trip',
     },
     features: [

@@ -126,6 +126,7 @@ export const tables: Record<Kind, readonly Column[]> = {
       'text',
       `kinds of corrections of its time, with blanks between: ${correctionNames.join(', ')}`,
     ),
+    column('draft', 'boolean', 'true if the trip has not ended: later data may change it'),
     flags,
     column('geometry', 'geometry', 'line of the trip through all its sections'),
   ],
@@ -147,6 +148,7 @@ export const tables: Record<Kind, readonly Column[]> = {
       'text',
       'place where the section ends, if it is the last of its trip and the trip has one; else empty',
     ),
+    column('draft', 'boolean', 'true if the trip has not ended: later data may change it'),
     flags,
     column('agency', 'text', 'transit agency of the line that was probably used; empty without a feed'),
     column('route', 'text', 'short name of the line, or its long name if it has none'),
@@ -304,6 +306,7 @@ export const tables: Record<Kind, readonly Column[]> = {
       'metres in a straight line over gaps in which the person moved; they are part of no trip and no mode',
       'm',
     ),
+    column('draft', 'boolean', 'true if a trip of the day has not ended: later data may change it'),
     flags,
   ],
   entries: [

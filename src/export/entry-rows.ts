@@ -103,7 +103,8 @@ export async function* tripsGeoJson(
   let separator = '\n';
   let lastPlaces = new Set<unknown>();
   for await (const window of dayWindows(store, userId, days)) {
-    const trips = await withLabels(store, userId, [...(await readTripsOfDays(store, userId, window)).values()].flat());
+    const found = await readTripsOfDays(store, userId, window, { drafts: true });
+    const trips = await withLabels(store, userId, [...found.values()].flat());
     count(trips.length);
     const places = new Set<unknown>();
     for (const feature of toFlatGeoJson(trips).features) {

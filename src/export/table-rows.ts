@@ -1,6 +1,6 @@
 // Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
 
-import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
+import { correctedTrips, everyLinkAndDraft } from '../diary/corrections/corrected-trips.ts';
 import { concernedTime, holding, readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type Flagged, type FlagInputs, flagNames, flagStay, flagTrip } from '../diary/flags.ts';
 import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
@@ -203,7 +203,7 @@ type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
 async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactTrip> {
   let silences: Silence[] = [];
   let held: ExactTrip | null = null;
-  for await (const record of everyCorrectedLink(store, person.uuid)) {
+  for await (const record of everyLinkAndDraft(store, person.uuid)) {
     silences.push(...(record.silences ?? []));
     const { trip, untracked } = record;
     if (trip === null) continue;
@@ -254,6 +254,7 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
     start_place_id: follows ? null : trip.start_place.id,
     end_place_id: isFollowed ? null : trip.end_place.id,
     corrected: trip.corrected ?? false,
+    draft: trip.draft ?? false,
     geometry: { type: 'LineString', coordinates: line.length > 0 ? line : places },
   };
 }
@@ -303,6 +304,7 @@ function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, s
     sensed_mode: section.sensed_mode,
     start_place_id: i === 0 && !follows ? trip.start_place.id : null,
     end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
+    draft: trip.draft ?? false,
     ...lineRow(stated.transit),
     geometry: { type: 'LineString', coordinates: section.coordinates },
   };
@@ -426,6 +428,7 @@ const notKnown = {
   inferred_stay_s: 0,
   moved_unobserved_m: 0,
   time_zone: null as string | null,
+  draft: false,
   flags: '',
 };
 
@@ -446,13 +449,14 @@ async function* dayRows(source: Source): AsyncGenerator<Row> {
     const trip = labels.stated(record.trip);
     const row = rowOf(record.day);
     row.trips += 1;
+    row.draft ||= trip.draft ?? false;
     row.duration_s += trip.duration;
     row.distance_m += trip.distance;
     row.estimated_m += estimatedOf(trip);
     for (const section of trip.sections) row[distanceColumn(plainMode(section.sensed_mode))] += section.distance;
   }
-  const shown = (seconds: number): number =>
-    coarse === undefined ? seconds : Math.round(seconds / coarseTime) * coarseTime;
+  const rounded = (value: number, to: number): number => (coarse === undefined ? value : Math.round(value / to) * to);
+  const shown = (seconds: number): number => rounded(seconds, coarseTime);
   for await (const { day, observed, flagged } of everyDay(store, person, bounds, now)) {
     const seconds = observedFigures(observed);
     const times = {
@@ -460,7 +464,7 @@ async function* dayRows(source: Source): AsyncGenerator<Row> {
       silent_s: shown(seconds.silent_s),
       off_s: shown(seconds.off_s),
       inferred_stay_s: shown(observed.inferred_stay_s),
-      moved_unobserved_m: observed.moved_unobserved_m,
+      moved_unobserved_m: rounded(observed.moved_unobserved_m, coarse!),
     };
     const { zone } = observed;
     const membership = membershipOn(day, { joined: dayIn(person.joined_ts, zone), left: dayIn(left_ts, zone) });

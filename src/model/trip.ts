@@ -114,6 +114,8 @@ export interface Trip {
   evidence?: TripEvidence;
   /** True where a correction made the trip another than the analysis found; never in the stored chain. */
   corrected?: true;
+  /** True if it has not ended: later data may change it. */
+  draft?: true;
 }
 
 /** How a trip was derived: the rules for its bounds, the waits that were joined, and the locations left out. */
@@ -178,6 +180,12 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** First and last of the latest readings of movement on end since the last location; absent: none came. */
   moving?: { from: number; to: number };
+  /** Up to when its reports showed it on a trip since its last location, without a gap; absent: they did not. */
+  led?: number;
+  /** True if it ever reported a state; absent: it has no state machine. */
+  machine?: true;
+  /** True if the user moved in a gap and no event came since: its last report is of another place. */
+  unreported?: true;
   /** Since when it reported movement without a location, up to its next location; absent: it did not. */
   unlocated?: number;
 }
@@ -211,11 +219,11 @@ export interface Untracked {
 
 /**
  * One link of a user's chain of trips: a trip, or a `dropped` trip, too short to keep. Links are sorted by `chain_ts`.
- * Each depends on the link before it and on the data since.
+ * Each depends on the link before it and on the data since. A `draft` is a trip after the chain that has not ended.
  */
 export interface TripRecord {
   id: string;
-  kind: 'trip' | 'dropped';
+  kind: 'trip' | 'dropped' | 'draft';
   /** Start as segmented; ascending and unique within a user. */
   chain_ts: number;
   /** Start and end as shown. */

@@ -172,7 +172,7 @@ class Analysis {
   /** Stores the links from `from` on; true if no later link can differ. */
   private async write(
     from: number,
-    { records, latest }: Pick<AnalyseOutput, 'records' | 'latest'>,
+    { records, latest, drafts }: Pick<AnalyseOutput, 'records' | 'latest' | 'drafts'>,
     atEnd: boolean,
     carry: Carry | null,
   ): Promise<boolean> {
@@ -201,7 +201,8 @@ class Analysis {
       state.observed = behind && { ...behind, from: this.firstTs ?? behind.seen.ts };
     }
     const replaced = stored.filter((link) => link.chain_ts < end);
-    await store.trips.apply(userId, this.differences(replaced, links), state, lease());
+    const change = { ...this.differences(replaced, links), ...(isLast && { drafts }) };
+    await store.trips.apply(userId, change, state, lease());
     Object.assign(this.work.context.state, state);
     const last = links.findLast(({ trip }) => trip !== null);
     if (last !== undefined && end === Number.MAX_VALUE) this.work.context.lastTrip = last;

@@ -7,8 +7,10 @@ import {
   type Location,
   locationFields,
   type ObservedLocation,
+  type Ping,
   sourceReach,
   toLocation,
+  toPing,
 } from '../analysis/clean/observations.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
@@ -29,6 +31,8 @@ export interface LocationReader {
   key: string;
   /** Guesses the zones of locations that were written without one. */
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
+  /** Takes the pings among them. */
+  onPing(ping: Ping): void;
 }
 
 /** Locations in order, complete below `loadedUntil`; infinite at the end of data. */
@@ -114,7 +118,7 @@ interface Part {
 
 /** Reads one key into `found`, cleaned page by page and source by source. Returns until when it is complete. */
 async function readPart(
-  { timeseries, userId, zonesOf }: LocationReader,
+  { timeseries, userId, zonesOf, onPing }: LocationReader,
   found: Map<string, Location[]>,
   { key, from, to, within, countFrom = 0, size = Number.POSITIVE_INFINITY }: Part,
   isWanted: IsWanted,
@@ -128,6 +132,8 @@ async function readPart(
   const query = { keys: [key], time: 'ts', from, ...bound, ...some, limit: Math.min(pageSize, size) } as const;
   const read = (entry: Entry): ObservedLocation | null => {
     const source = sourceOf(entry);
+    const ping = toPing(entry);
+    if (ping !== null) onPing(ping);
     return isWanted(source) ? toLocation(meaningOf(entry, locationFields), source) : null;
   };
   for await (const { entries, next } of entryPages(timeseries, userId, query)) {

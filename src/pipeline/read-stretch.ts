@@ -8,6 +8,8 @@ import {
   motionFields,
   type ObservedLocation,
   type PhoneEvent,
+  type Ping,
+  restOfPings,
   toEvent,
   toMotion,
 } from '../analysis/clean/observations.ts';
@@ -55,20 +57,24 @@ export async function readStretch(
   size: number,
 ): Promise<ReadStretch> {
   const from = carry?.resume_ts ?? -Number.MAX_VALUE;
+  const pings: Ping[] = [];
   const reader = {
     timeseries: store.timeseries,
     userId,
     key: locationKey,
     zonesOf: (found: readonly ObservedLocation[]) => zonesOf(store, userId, found),
+    onPing: (ping: Ping) => pings.push(ping),
   };
   const { locations, loadedUntil } = await readLocations(reader, { from: from - lookAround, countFrom: from, size });
   const complete = loadedUntil === Number.POSITIVE_INFINITY;
   const to = complete ? justAfter((locations.at(-1)?.ts ?? from) + lookAround) : loadedUntil;
   const eventsFrom = Math.min(from - lookAround, carry?.raw_place?.enter_ts ?? from);
   const eventsTo = complete ? Number.MAX_VALUE : loadedUntil;
+  const motions = await readAll(store, userId, { keys: motionKeys, from: from - lookAround, to }, readMotion);
+  if (pings.length > 0) motions.push(...restOfPings(pings, { locations, motions: cleanMotions(motions), loadedUntil }));
   return {
     locations,
-    motions: cleanMotions(await readAll(store, userId, { keys: motionKeys, from: from - lookAround, to }, readMotion)),
+    motions: cleanMotions(motions),
     events: cleanEvents(
       await readAll(store, userId, { keys: [keys.transition], from: eventsFrom, to: eventsTo }, readEvent),
     ),

@@ -35,7 +35,7 @@ export const writeDocuments: Stage = {
     const { days, present, valid, obsolete } = found;
     const changedTrips = isCorrected ? null : context.changedTrips;
     const wanted = state.documents_due && window !== null ? daysToBuild(changedTrips, window, found) : null;
-    const built = wanted === null ? new Map() : await readTripsOfDays(moved, userId, wanted, last);
+    const built = wanted === null ? new Map() : await readTripsOfDays(moved, userId, wanted, { last });
     if (built.size > 0) log.write('INFO', line.binned(userId, built.size, 0));
     const put: Document[] = [];
     for (const [day, trips] of built) {

@@ -452,6 +452,8 @@ export interface Timeseries {
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
+  /** The trips after the chain that have not ended, ascending. */
+  drafts(userId: string): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
   /** Trips (not dropped ones) by local start day, both ends included, ascending. */
@@ -471,13 +473,18 @@ export interface Trips {
   /** The places that were kept last, as `apply` got them; null: none were. */
   places(userId: string): Promise<JsonObject | null>;
   /**
-   * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; keeps
-   * `places` in place of others; merges `state` into the pipeline state: all in one transaction. Throws
-   * `MOBILITY_LEASE_LOST`.
+   * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; replaces
+   * all drafts if `drafts` is given; keeps `places` in place of others; merges `state` into the pipeline state: all in
+   * one transaction. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
-    change: { put: readonly TripRecord[]; remove: readonly number[]; places?: JsonObject },
+    change: {
+      put: readonly TripRecord[];
+      remove: readonly number[];
+      drafts?: readonly TripRecord[];
+      places?: JsonObject;
+    },
     state: Partial<PipelineState>,
     lease: Lease,
   ): Promise<void>;

@@ -16,6 +16,8 @@ const daysBack = 31;
 
 /** Finds the last local day on which a trip begins; today, in UTC, if there is none. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {
+  const draft = (await correctedTrips(store).drafts(userId)).at(-1);
+  if (draft !== undefined) return { from: draft.day, to: draft.day };
   const { end_ts } = await correctedTrips(store).summary(userId);
   const to = addDays(localDay(end_ts ?? now, 'UTC'), end_ts === null ? 0 : 1);
   const records = await correctedTrips(store).byDay(userId, { from: addDays(to, -daysBack), to });

@@ -125,6 +125,7 @@ async function removeLinks(
   const remove: number[] = [];
   for await (const link of everyLink(store, userId, { to: justAfter(chain_ts) }))
     if (link.end_ts <= days_before!) remove.push(link.chain_ts);
-  await store.trips.apply(userId, { put: [], remove, places: {} }, {}, lease());
+  const drafts = (await store.trips.drafts(userId)).filter(({ end_ts }) => end_ts > days_before!);
+  await store.trips.apply(userId, { put: [], remove, drafts, places: {} }, {}, lease());
   return remove.length;
 }

@@ -71,10 +71,11 @@ interface KnownDays {
 }
 
 async function readKnownDays(store: DayStore, userId: string, now: number): Promise<KnownDays> {
-  const earliest = await correctedTrips(store).next(userId, -Number.MAX_VALUE);
+  const [draft] = await correctedTrips(store).drafts(userId);
+  const earliest = (await correctedTrips(store).next(userId, -Number.MAX_VALUE)) ?? draft ?? null;
   const last = await correctedTrips(store).previous(userId, Number.MAX_VALUE);
   const { observed } = await store.pipeline.get(userId);
-  const zone = last?.trip?.end_zone ?? 'UTC';
+  const zone = (last ?? draft)?.trip?.end_zone ?? 'UTC';
   const today = localDay(now, zone);
   const known = Math.min(now, Math.max(last?.end_ts ?? 0, observed?.seen.ts ?? 0));
   const first = earliest && localDay(earliest.start_ts, zone);

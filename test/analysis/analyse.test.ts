@@ -40,7 +40,7 @@ describe('a chain of trips', () => {
   const readings = [...by(0), ...by(hour), ...by(2 * hour)];
 
   it('is empty without data', () => {
-    expect(run({})).toEqual({ records: [], nextState: null, latest: null, failed: [] });
+    expect(run({})).toEqual({ records: [], drafts: [], nextState: null, latest: null, failed: [] });
   });
 
   it('ends each trip where and when the next one left: places are shared', () => {

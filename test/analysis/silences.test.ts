@@ -99,6 +99,38 @@ describe('a time without anything from the phone', () => {
   });
 });
 
+describe('a gap between two locations at one place', () => {
+  const hour = 3600;
+  const inferred = (of: Partial<Observations>): boolean[] =>
+    findGaps(signs(of), null, everything).silences.map((one) => one.inferred === true);
+
+  it('is an inferred stay of a phone that has no state machine, up to 150 m and 3 h', () => {
+    const gap = (seconds: number, metres: number) =>
+      inferred({ locations: [location(0), location(seconds, metres)] })[0];
+    expect([gap(3 * hour, 149), gap(3 * hour, 151), gap(3 * hour + 1, 0)]).toEqual([true, false, false]);
+  });
+
+  it('is none of a phone that has one, unless it moved in a gap and reported nothing since', () => {
+    const events = [event(60, 'EXITED_GEOFENCE')];
+    const home = [location(0), location(hour)];
+    expect(inferred({ locations: home, events })).toEqual([false]);
+    const work = [location(2 * hour, 6000), location(3 * hour, 6000)];
+    expect(inferred({ locations: [...home, ...work], events })).toEqual([false, false, true]);
+    const reported = [...events, event(2 * hour + 60, 'EXITED_GEOFENCE')];
+    expect(inferred({ locations: [...home, ...work], events: reported })).toEqual([false, false, false]);
+  });
+});
+
+it('a trip by the reports of the phone, with readings but no location for 45 min and then far away, has no location', () => {
+  const motions = Array.from({ length: 10 }, (_, n) => ({ ts: 300 * (n + 1), type: 4, confidence: 50 }));
+  const lost = (metres: number, last: number, name: 'EXITED_GEOFENCE' | 'STOPPED_MOVING' = 'EXITED_GEOFENCE') =>
+    reasons({ locations: [location(0), location(last, metres)], motions, events: [event(0, name)] });
+  expect(lost(5000, 3100)).toEqual(['0-3100 no location']);
+  expect([lost(900, 3100), lost(5000, 2700), lost(5000, 3100, 'STOPPED_MOVING')]).toEqual([[], [], []]);
+  const events = [event(0, 'EXITED_GEOFENCE'), event(2900, 'STOPPED_MOVING')];
+  expect(reasons({ locations: [location(0), location(3100, 5000)], motions, events })).toEqual(['0-2900 no location']);
+});
+
 describe('a phone that tells of movement and not where', () => {
   const walk = (from: number, seconds: number, every = 30): Observations['motions'] =>
     Array.from({ length: Math.floor(seconds / every) + 1 }, (_, n) => ({

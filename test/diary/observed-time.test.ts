@@ -50,6 +50,16 @@ describe('a day', () => {
     ]);
   });
 
+  it('says how much of the stay was inferred, and how far the user moved unobserved', () => {
+    const silences: Silence[] = [
+      { from: noon, to: noon + 3600, reason: 'silent', inferred: true },
+      { from: noon + 7200, to: noon + 9000, reason: 'moved', moved_m: 5000 },
+    ];
+    const observed = { from: noon - 600, silences, seen: { ...seen, ts: noon + 10_800 } };
+    const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');
+    expect(day).toMatchObject({ staying_s: 600 + 7200 + 1800, inferred_stay_s: 3600, moved_unobserved_m: 5000 });
+  });
+
   it('is taken out where everything was set aside; what another phone or token pushed still shows a stay', () => {
     const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon + 43_200 } };
     const unobserved = (of: object): number => {

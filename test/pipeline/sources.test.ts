@@ -59,7 +59,13 @@ describe('what is read at a time', () => {
   const partsOf = async (uuid: string, size: number): Promise<Location[][]> => {
     const parts: Location[][] = [];
     const zonesOf = async () => () => 'UTC';
-    const reader = { timeseries: store.timeseries, userId: uuid, key: keys.filteredLocation, zonesOf };
+    const reader = {
+      timeseries: store.timeseries,
+      userId: uuid,
+      key: keys.filteredLocation,
+      zonesOf,
+      onPing: () => {},
+    };
     for (let from = 0; from < Number.POSITIVE_INFINITY; ) {
       const { locations, loadedUntil } = await readLocations(reader, { from, countFrom: from, size });
       expect(loadedUntil).toBeGreaterThan(from);

@@ -72,14 +72,14 @@ export interface Candidate {
   settledTs: number | null;
   /** Where the search for the next trip begins. */
   resume: Resume;
-  /** The rule that ended it. */
-  endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length';
+  /** The rule that ended it; `no data`: it is still open. */
+  endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length' | 'no data';
 }
 
-/** `openSince`: index of the location with which a trip begins that has not ended yet; null if none. */
+/** `open`: a trip that has not ended yet, up to its last location; null if none. */
 export interface CandidateOutput {
   trips: Candidate[];
-  openSince: number | null;
+  open: Candidate | null;
 }
 
 /**
@@ -123,19 +123,18 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
     }
     if (!other) last = i;
   }
-  const since = locations[last]?.ts ?? Number.POSITIVE_INFINITY;
-  if (start !== null && input.endOfData && someWithin(input.events, since, Number.POSITIVE_INFINITY, isEnd)) {
-    trips.push({
-      startIndex: start,
-      endIndex: stillSince(locations, start, last),
-      sampling: locations[start]!.sampling,
-      settledTs: null,
-      resume: { resume_ts: locations[last]!.ts, started: false },
-      endedBy: 'phone',
-    });
-    start = null;
-  }
-  return { trips, openSince: start };
+  if (start === null) return { trips, open: null };
+  const { ts } = locations[last]!;
+  const open: Candidate = {
+    startIndex: start,
+    endIndex: stillSince(locations, start, last),
+    sampling: locations[start]!.sampling,
+    settledTs: null,
+    resume: { resume_ts: ts, started: false },
+    endedBy: 'no data',
+  };
+  const isEnded = input.endOfData && someWithin(input.events, ts, Number.POSITIVE_INFINITY, isEnd);
+  return isEnded ? { trips: [...trips, { ...open, endedBy: 'phone' }], open: null } : { trips, open };
 }
 
 /** True if location `i` still belongs to the rest after a trip; `last`: the last one that does. */
@@ -252,11 +251,11 @@ export interface CandidateGroup {
   nextTs: number;
 }
 
-/** Groups in order of time. `openSince`: index of the first location of the open trip; null: none. */
+/** Groups in order of time. `open`: the trip that has not ended; null: none. */
 export function groupCandidates(
   candidates: readonly Candidate[],
   { locations, doubts }: { locations: readonly Location[]; doubts: readonly Doubt[] },
-  openSince: number | null,
+  open: Candidate | null,
 ): CandidateGroup[] {
   const groups: Candidate[][] = [];
   for (const candidate of candidates) {
@@ -265,8 +264,8 @@ export function groupCandidates(
     else groups.push([candidate]);
   }
   return groups.map((group, i) => {
-    const following = groups[i + 1]?.[0]?.startIndex ?? openSince;
-    const next = following === null ? null : locations[following]!;
+    const following = groups[i + 1]?.[0] ?? open;
+    const next = following === null ? null : locations[following.startIndex]!;
     const from = locations[group[0]!.startIndex]!.ts;
     return {
       candidates: group,

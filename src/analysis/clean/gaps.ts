@@ -5,7 +5,8 @@
 //   result               stay: armed geofence,         gap       gap: 5 km away
 //                        back within 1 km              (silent)  afterwards (silent)
 //
-// If the phone reports movement without locations for 5 minutes, the time until the next location is a gap, too. The
+// If the phone reports movement without locations for 5 minutes, the time until the next location is a gap, too. So is
+// the time of an open trip without a location for 45 minutes, if the next one is far away. The
 // result is stored with the links of the chain; `diary/observed-time.ts` makes unobserved time of it.
 import { distance } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
@@ -13,6 +14,7 @@ import type { TimeRange } from '../../model/time.ts';
 import type { LastSeen, Silence, SilenceReason } from '../../model/trip.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
 import { locationOf, positionOf } from '../positions.ts';
+import { lookAround } from '../segmenter.ts';
 import { firstLater } from '../sorted-times.ts';
 import type { Location, Motion, Observations, PhoneEvent } from './observations.ts';
 
@@ -68,7 +70,9 @@ export function findGaps(
       else if (reason !== null) {
         const metres = reason === 'silent' ? movedIn(now, range, location) : null;
         silences.push({ ...range, ...(metres === null ? { reason } : { reason: 'moved', moved_m: metres }) });
+        if (metres !== null) now.unreported = true;
         now.gap = range;
+        if (now.phone === 'moves') now.led = undefined;
       }
       now.reports = 0;
       now.stay = reason === null ? { from: before, to: ts } : null;
@@ -82,6 +86,8 @@ export function findGaps(
     }
     for (; motions[m]?.ts === ts; m += 1) addReading(now, motions[m]!);
     for (; locations[l]?.ts === ts; l += 1) {
+      const lost = lostTime(now, locations[l]!);
+      if (lost !== null) silences = withUnlocated(silences, lost);
       if (now.unlocated !== undefined) {
         silences = withUnlocated(silences, { from: now.unlocated, to: ts });
         now.stay = null;
@@ -90,22 +96,32 @@ export function findGaps(
       now.unlocated = undefined;
       now.at = positionOf(locations[l]!);
       now.at_ts = ts;
+      now.led = now.phone === 'moves' ? ts : undefined;
       now.reports = now.phone === 'waits' ? now.reports + 1 : 0;
     }
   }
 }
 
 /** The state while it is folded over the signs: changed in place, as most signs change one field only. */
-type Fold = Omit<LastSeen, 'ts' | 'moving' | 'unlocated'> & {
+type Fold = Omit<LastSeen, 'ts' | Optional> & {
   /** Time of the last sign; null: none yet. */
   ts: number | null;
-  moving?: LastSeen['moving'] | undefined;
-  unlocated?: number | undefined;
-};
+} & { [name in Optional]?: LastSeen[name] | undefined };
 
-function toLastSeen({ ts, moving, unlocated, ...rest }: Fold): LastSeen | null {
+type Optional = 'moving' | 'unlocated' | 'led' | 'unreported';
+
+function toLastSeen({ ts, ...rest }: Fold): LastSeen | null {
   if (ts === null) return null;
-  return { ...rest, ts, ...(moving && { moving }), ...(unlocated !== undefined && { unlocated }) };
+  const known = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  return { ...(known as Omit<LastSeen, 'ts'>), ts };
+}
+
+/** The time of an open trip that had no location for so long, before one that is far away; null: there is none. */
+function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: Fold, here: Location): TimeRange | null {
+  if (at === null || at_ts === undefined || led === undefined) return null;
+  const until = phone === 'moves' ? here.ts : led;
+  if (until - at_ts <= lookAround || distance(locationOf(at), here) <= gapLimits.near) return null;
+  return { from: at_ts, to: Math.min(until, unlocated) };
 }
 
 /** Adds a reading to the movement since the last location. */
@@ -121,7 +137,9 @@ function addReading(now: Fold, { ts, type, confidence }: Motion): void {
 function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): Silence[] {
   const inner = silences.filter((one) => one.from >= from);
   const begins = [from, ...inner.map((one) => one.to)];
-  const parts = begins.map((begin, i): Silence => ({ from: begin, to: inner[i]?.from ?? to, reason: 'no location' }));
+  const parts = begins.map((begin, i): Silence => {
+    return { from: begin, to: Math.min(inner[i]?.from ?? to, to), reason: 'no location' };
+  });
   return [...silences, ...parts.filter((one) => one.to > one.from)].sort((a, b) => a.to - b.to);
 }
 
@@ -148,11 +166,12 @@ const isStill = ({ type, confidence }: Motion): boolean =>
   readingState(type) === cellStates.still && confidence >= gapLimits.sure;
 
 /**
- * True if a phone without a state machine was probably at rest in a gap: no movement was reported since its last
- * location, and the next sign is a location at the same place or a reading of rest.
+ * True if a phone without a state machine, or whose last event is of another place, was probably at rest in a gap:
+ * no movement was reported since its last location, and the next sign is a location there or a reading of rest.
  */
 function isInferredStay(now: Fold, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
-  if (now.phone !== 'unknown' || now.at === null || now.at_ts === undefined || now.moving !== undefined) return false;
+  const isSilent = now.machine === undefined || now.unreported === true;
+  if (!isSilent || now.at === null || now.at_ts === undefined || now.moving !== undefined) return false;
   if (isRest) return to - from <= gapLimits.inferred;
   return next?.ts === to && to - from <= gapLimits.inferred && distance(locationOf(now.at), next) <= gapLimits.same;
 }
@@ -193,9 +212,13 @@ const isAnew = ({ transition, state }: PhoneEvent): boolean =>
 /** What the phone does after an event. */
 function addEvent(now: Fold, event: PhoneEvent): void {
   const phone = phoneOf(event) ?? now.phone;
+  if (now.phone === 'moves' && now.led !== undefined) now.led = event.ts;
   if (phone !== now.phone || event.state === states.ONGOING_TRIP) now.reports = 0;
   now.phone = phone;
   now.stay = null;
+  if (phone !== 'waits' && phone !== 'moves') return;
+  now.machine = true;
+  now.unreported = undefined;
 }
 
 const phoneOf = (event: PhoneEvent): Phone | null =>

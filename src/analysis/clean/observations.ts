@@ -1,10 +1,10 @@
 // Observations: converted entries -> usable locations, motion readings and events, in order and without repeats.
 import type { Entry } from '../../model/entry.ts';
 import type { LatLon } from '../../model/geo/distance.ts';
-import { states, transitions } from '../../model/payloads.ts';
+import { motionTypes, states, transitions } from '../../model/payloads.ts';
 import { isTimeZone, maxTime } from '../../model/time.ts';
 import { isMoving, readingState } from '../motion-states.ts';
-import { firstAtOrAfter, someWithin } from '../sorted-times.ts';
+import { firstAtOrAfter, firstLater, someWithin } from '../sorted-times.ts';
 
 /** How the phone samples: about every 30 s (`time`, Android), or every so many metres (`distance`, iOS). */
 export type Sampling = 'time' | 'distance';
@@ -222,6 +222,38 @@ export const motionFields = ['ts', 'type', 'confidence'] as const;
 export function toMotion({ data: { ts, type, confidence } }: Entry): Motion | null {
   if (typeof ts !== 'number' || typeof type !== 'number') return null;
   return { ts, type, confidence: typeof confidence === 'number' ? confidence : 0 };
+}
+
+/** A ping of OwnTracks: it repeats the location of `ts`, and the phone sent it at `created`. */
+export interface Ping {
+  ts: number;
+  created: number;
+}
+
+/** s; the longest time for which a phone repeats a location (by hand) */
+const longestRepeat = 7 * 86_400;
+
+/** The ping that a location is; null: it is none, or it has a speed. */
+export function toPing({ data: { ts, reported, sensed_speed } }: Entry): Ping | null {
+  if (typeof reported !== 'object' || reported === null || typeof ts !== 'number' || sensed_speed) return null;
+  const { t, created_at = ts } = reported as { t?: unknown; created_at?: unknown };
+  const created = Number(created_at);
+  return t === 'p' && created >= ts && created - ts <= longestRepeat ? { ts, created } : null;
+}
+
+/**
+ * Pings as readings of rest at the time when the phone sent them. A ping counts if its location is still the last one,
+ * and no reading of the same time says what the phone did.
+ */
+export function restOfPings(
+  pings: readonly Ping[],
+  { locations, motions, loadedUntil }: Pick<Observations, 'locations' | 'motions'> & { loadedUntil: number },
+): Motion[] {
+  const counts = ({ ts, created }: Ping): boolean =>
+    created < loadedUntil &&
+    (locations[firstLater(locations, ts)]?.ts ?? loadedUntil) > created &&
+    motions[firstAtOrAfter(motions, ts)]?.ts !== ts;
+  return pings.filter(counts).map(({ created }) => ({ ts: created, type: motionTypes.STILL, confidence: 100 }));
 }
 
 /** Motion readings ascending by `ts`, exact repeats once. */

@@ -74,8 +74,12 @@ function jsonOf({ uuid, user_email }: UserRecord, one: Day) {
 function daysText({ user_email }: UserRecord, days: readonly Day[]): string {
   const zones = [...new Set(days.map(({ observed }) => observed.zone))];
   const rows = days.map((one) => {
-    const { trips, distance_m, observed_s } = dayFigures(one);
-    const figures = [counted(trips, 'trip'), distanceText(distance_m), `observed ${durationText(observed_s)}`];
+    const { trips, draft, distance_m, observed_s } = dayFigures(one);
+    const figures = [
+      `${counted(trips, 'trip')}${draft ? ' (draft)' : ''}`,
+      distanceText(distance_m),
+      `observed ${durationText(observed_s)}`,
+    ];
     return [`  ${one.day}`, ...figures, ...(zones.length > 1 ? [one.observed.zone] : [])];
   });
   const lines = table(rows, [1, 2, 3]).split('\n');

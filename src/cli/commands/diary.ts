@@ -103,7 +103,7 @@ const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => s
 
 /** The trips of the days as phones read them, with their labels. */
 async function documentsOf(store: Store, { uuid }: UserRecord, days: DayRange): Promise<TripFeatureCollection[]> {
-  return withLabels(store, uuid, [...(await readTripsOfDays(store, uuid, days)).values()].flat());
+  return withLabels(store, uuid, [...(await readTripsOfDays(store, uuid, days, { drafts: true })).values()].flat());
 }
 
 async function writeGeoJson(context: CommandContext, user: UserRecord, days: DayRange, file: string): Promise<number> {

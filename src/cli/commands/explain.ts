@@ -1,6 +1,6 @@
 // `mobility explain`: why a day is as the diary says.
 import { Command } from '@commander-js/extra-typings';
-import { everyCorrectedLink } from '../../diary/corrections/corrected-trips.ts';
+import { everyLinkAndDraft } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
 import { readReadings } from '../../diary/explain/readings.ts';
 import { clockText } from '../../diary/number-text.ts';
@@ -45,7 +45,7 @@ async function explain(context: CommandContext, { user: name, day: asked, at }: 
   const { observed } = shown!;
   const around = { from: observed.from - margin, to: observed.to + margin };
   const records: TripRecord[] = [];
-  for await (const link of everyCorrectedLink(store, user.uuid, around)) records.push(link);
+  for await (const link of everyLinkAndDraft(store, user.uuid, around)) records.push(link);
   const { locations_from, complete_until } = await store.pipeline.get(user.uuid);
   const readings = await readReadings(store, user.uuid, around, locations_from ?? keys.location);
   const all = explainDay({ records, observed, zone: observed.zone, readings });

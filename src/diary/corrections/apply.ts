@@ -353,8 +353,10 @@ function withOwnGaps(links: TripRecord[]): TripRecord[] {
   });
 }
 
-function cutTo(gap: Silence, { from, to }: TimeRange): Silence[] {
-  const part = { ...gap, from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
+function cutTo({ moved_m, ...gap }: Silence, { from, to }: TimeRange): Silence[] {
+  // The distance counts once, where the gap ends.
+  const moved = moved_m !== undefined && gap.to <= to ? { moved_m } : {};
+  const part = { ...gap, ...moved, from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
   return part.to > part.from ? [part] : [];
 }
 

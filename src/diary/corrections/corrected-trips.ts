@@ -53,6 +53,12 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
         return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
+    // A draft that overlaps an added trip is left out.
+    drafts: (userId) =>
+      corrected(userId, raw.drafts(userId), async (found, overlay) => {
+        const { links } = await overlay({ from: found[0]?.start_ts ?? everything.to, to: everything.to });
+        return found.filter((draft) => !links.some((one) => isTrip(one) && one.end_ts > draft.start_ts));
+      }),
     byDay: linksOn,
     starts: (userId, days) =>
       corrected(userId, raw.starts(userId, days), async () =>
@@ -119,6 +125,18 @@ export function everyCorrectedLink(
   range: Parameters<typeof everyLink>[2] = {},
 ): AsyncGenerator<TripRecord, undefined> {
   return everyLink({ trips: correctedTrips(store) }, userId, range);
+}
+
+/** The same links, and after them the trips that have not ended. */
+export async function* everyLinkAndDraft(
+  store: ChainStore,
+  userId: string,
+  range: { from?: number; to?: number } = {},
+): AsyncGenerator<TripRecord, undefined> {
+  yield* everyCorrectedLink(store, userId, range);
+  const { from = everything.from, to = everything.to } = range;
+  for (const draft of await correctedTrips(store).drafts(userId))
+    if (draft.chain_ts >= from && draft.chain_ts < to) yield draft;
 }
 
 const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';

@@ -173,6 +173,7 @@ const endedByTexts: Record<Candidate['endedBy'], string> = {
   gap: `no location for more than ${durationText(rests.gapThreshold)}, and no travel that fast over the gap: the user rested`,
   restart: 'the phone was restarted, or its tracking stopped',
   phone: 'the phone, or the imported file, reported rest, and nothing came afterwards',
+  'no data': 'it has not ended: nothing later shows whether it continues',
   length: `it had more than ${rests.longestTrip.toLocaleString('en-US')} locations and was cut`,
 };
 

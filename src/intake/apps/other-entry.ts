@@ -54,10 +54,13 @@ const firstTime = Date.UTC(2010, 0) / 1000;
 /** False for times before phones recorded anything, and for numbers that could be ms as well as s. */
 export const isPossible = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
 
-/** A location of another program. `reported`: its other values of the fix, stored beside it. */
-export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObject = {}): Entry {
+/**
+ * A location of another program. `reported`: its other values of the fix, stored beside it; `sent`: when it was sent,
+ * if a location may be sent again.
+ */
+export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObject = {}, sent = fix.ts): Entry {
   const data = withoutUndefined(fix as unknown as JsonObject);
-  const entry = otherEntry(keys.location, fix.ts, data, origin);
+  const entry = otherEntry(keys.location, sent, data, origin);
   return Object.keys(reported).length === 0 ? entry : { ...entry, data: { ...entry.data, reported } };
 }
 

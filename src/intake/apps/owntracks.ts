@@ -103,14 +103,12 @@ function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
     sensed_speed: speed === undefined || isColota ? speed : speed / 3.6,
     bearing: numberFrom(message.cog ?? message.bear, 0),
   };
-  const entries = [locationEntry(fix, origin, keptOf(message, reportedNames))];
-  // The app sends a ping at intervals, whatever happens: one without a speed says that the phone rests.
-  const isResting = message.t === 'p' && !speed;
-  const type = motionOf(message.motionactivities) ?? (isResting ? motionTypes.STILL : null);
-  // A ping repeats the last fix with its time; `created_at` is when the phone rested there.
-  const created = numberFrom(message.created_at) ?? ts;
-  const isLater = isResting && created > ts && isPossible(created);
-  if (type !== null) entries.push(motionEntry(isLater ? created : ts, type, origin));
+  // A ping repeats the last location with its time: each counts, as a sign of life at `created_at`.
+  const created = message.t === 'p' ? (numberFrom(message.created_at) ?? ts) : ts;
+  const sent = created > ts && isPossible(created) ? created : ts;
+  const entries = [locationEntry(fix, origin, keptOf(message, reportedNames), sent)];
+  const type = motionOf(message.motionactivities);
+  if (type !== null) entries.push(motionEntry(ts, type, origin));
   const level = numberFrom(message.batt, 0);
   if (level !== undefined) entries.push(batteryEntry(ts, level, statusOf(message.bs), origin));
   return entries;

@@ -1,5 +1,6 @@
 // The chain of trips of each user, and the documents that derive from it.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
+import { justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
@@ -10,6 +11,9 @@ import type { TripOutline, Trips } from '../store.ts';
 import { putAccount, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
+const onlyLinks = { kind: { in: ['trip', 'dropped'] } } as const;
+/** Drafts are never settled; with that, an index finds them. */
+const onlyDrafts = { kind: 'draft', settled_ts: { gte: Number.POSITIVE_INFINITY } } as const;
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
@@ -19,15 +23,22 @@ export function trips(engine: Engine): Trips {
     engine.read((rows) => linksWhere(rows, { where: { user: userId, ...where }, order: ['chain_ts'], ...rest }));
   const first = async (userId: string, chain_ts: Condition, order: 'chain_ts' | '-chain_ts') =>
     (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
+  const chain: Trips['chain'] = async (userId, { from = beginning, to = end, limit }) => {
+    const found = await links(userId, { chain_ts: { gte: from, lt: to } }, { limit });
+    const own = found.filter(({ kind }) => kind !== 'draft'); // not by a query, so that a damaged kind is found
+    if (own.length === found.length || found.length < limit) return own;
+    const rest = { from: justAfter(found.at(-1)!.chain_ts), to, limit: limit - own.length };
+    return [...own, ...(await chain(userId, rest))];
+  };
   return {
-    chain: (userId, { from = beginning, to = end, limit }) =>
-      links(userId, { chain_ts: { gte: from, lt: to } }, { limit }),
+    chain,
+    drafts: (userId) => links(userId, onlyDrafts),
     lastSettledBefore: async (userId, ts) => {
       const where = { user: userId, settled_ts: { gte: ts } };
       const [open] = await engine.read((rows) =>
         rows.find(table, { where, order: ['chain_ts'], limit: 1 }, ['chain_ts']),
       );
-      const before = { chain_ts: { lt: open?.chain_ts ?? end } };
+      const before = { ...onlyLinks, chain_ts: { lt: open?.chain_ts ?? end } };
       return (await links(userId, before, { order: ['-chain_ts'], limit: 1 }))[0] ?? null;
     },
     byDay: (userId, { from, to }) => links(userId, { ...onlyTrips, day: { gte: from, lte: to } }),
@@ -69,11 +80,12 @@ export function trips(engine: Engine): Trips {
           ? null
           : readColumn(places, row, 'places', () => unpackValue(row.places) as JsonObject);
       }),
-    apply: async (userId, { put, remove, places: kept }, state, lease) => {
+    apply: async (userId, { put, remove, drafts, places: kept }, state, lease) => {
       const now = await engine.now();
-      const fresh = put.map((record) => rowOf(userId, record, now));
+      const fresh = [...put, ...(drafts ?? [])].map((record) => rowOf(userId, record, now));
       await engine.write(userId, async (rows) => {
         const account = await underLease(rows, userId, lease);
+        if (drafts !== undefined) await rows.remove(table, { user: userId, ...onlyDrafts });
         for (const some of slicesOf(remove)) await rows.remove(table, { user: userId, chain_ts: { in: some } });
         if (fresh.length > 0) await rows.put(table, fresh);
         if (kept !== undefined) await rows.put(places, [{ user: userId, places: packValue(kept) }]);

@@ -184,6 +184,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   const estimated = estimatedOf(trip);
   const notes = [
     start_ts < day.observed.from && t.me.beganOn(t.weekdayAndClock(start_ts, start_zone)),
+    trip.draft === true && t.me.draftTrip,
     labels.length > 0 && t.me.yourLabel(labels.join(', ')),
     estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
   ].filter((one) => one !== false);

@@ -4,6 +4,7 @@ import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { readPlaces } from '../../diary/places.ts';
 import { type DayBounds, type DayStore, everyDay } from '../../diary/read-days.ts';
 import { studyLabels } from '../../model/study-labels.ts';
+import type { Trip } from '../../model/trip.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { namedPlaces, type ShownDay } from './day-items.ts';
 import type { Texts } from './texts/texts.ts';
@@ -34,20 +35,20 @@ export async function* shownDays(
   const own = new Map([...(lists?.modes ?? []), ...(lists?.purposes ?? [])].map(({ value, words }) => [value, words]));
   const labelWords = (label: string): string | undefined => own.get(label);
   const placeAt = namedPlaces(await readPlaces(store, user.uuid), t, isOwn);
+  const chain = correctedTrips(store);
+  const drafts = await chain.drafts(user.uuid);
+  const previous = async (before: number): Promise<Trip | null> =>
+    (drafts.findLast(({ chain_ts }) => chain_ts < before) ?? (await chain.previous(user.uuid, before)))?.trip ?? null;
+  const next = async (after: number): Promise<Trip | null> =>
+    ((await chain.next(user.uuid, after)) ?? drafts.find(({ chain_ts }) => chain_ts > after))?.trip ?? null;
   for await (const { observed, records, labels, flagged } of everyDay(store, user, bounds, now, beyond)) {
     const began = records.flatMap(({ trip }) => (trip === null ? [] : [labels.stated(trip)]));
     const [earlier, later] = await Promise.all([
-      correctedTrips(store)
-        .previous(user.uuid, records[0]?.chain_ts ?? observed.to)
-        .then((link) => link?.trip ?? null),
-      correctedTrips(store)
-        .next(user.uuid, records.at(-1)?.chain_ts ?? observed.to)
-        .then((link) => link?.trip ?? null),
+      previous(records[0]?.chain_ts ?? observed.to),
+      next(records.at(-1)?.chain_ts ?? observed.to),
     ]);
     const reaches = earlier !== null && earlier.end_ts > observed.from;
-    const before = reaches
-      ? ((await correctedTrips(store).previous(user.uuid, earlier.start_ts))?.trip ?? null)
-      : earlier;
+    const before = reaches ? await previous(earlier.start_ts) : earlier;
     const trips = reaches ? [labels.stated(earlier), ...began] : began;
     yield { observed, trips, began, before, after: later, completeUntil, labels, flagged, placeAt, now, labelWords };
   }

@@ -27,7 +27,7 @@ function segment({ locations, motions = [], events = [], endOfData = false, resu
   return {
     trips: found.trips.map((t) => [since(locations[t.startIndex]!.ts), since(locations[t.endIndex]!.ts)]),
     raw: found.trips,
-    open: found.openSince === null ? null : since(locations[found.openSince]!.ts),
+    open: found.open === null ? null : since(locations[found.open.startIndex]!.ts),
   };
 }
 

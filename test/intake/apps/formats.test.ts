@@ -79,18 +79,16 @@ describe('OwnTracks', () => {
     expect(JSON.stringify(entries)).not.toContain('somebody at home');
   });
 
-  it('takes a ping without a speed for a sign of rest, and passes over what tells of the app', () => {
-    const ping = { ...location, t: 'p', vel: 0, motionactivities: null };
-    const motions = (message: JsonObject) =>
-      fromOwnTracks(message)
-        .entries.filter(({ metadata }) => metadata.key === 'background/motion_activity')
-        .map(({ data }) => data.type);
-    expect(motions(ping)).toEqual([motionTypes.STILL]);
-    for (const other of [
-      { ...ping, vel: 18 },
-      { ...ping, t: 'u' },
-    ])
-      expect(motions(other)).toEqual([]);
+  it('keeps each ping as it came, and passes over what tells of the app', () => {
+    const ping: JsonObject = { ...location, t: 'p', vel: 0, motionactivities: null };
+    const later: JsonObject = { ...ping, created_at: Number(ping.created_at) + 1800 };
+    const [first, second] = [ping, later].map((message) => fromOwnTracks(message).entries);
+    expect([first, second].map((entries) => entries!.map(({ metadata: { key } }) => key))).toEqual(
+      Array(2).fill(['background/location', 'background/battery']),
+    );
+    expect([first![0]!.data.ts, second![0]!.data.ts]).toEqual([ping.tst, ping.tst]);
+    expect(second![0]!.data.reported).toMatchObject({ t: 'p', created_at: later.created_at });
+    expect(second![0]!.metadata.write_ts).not.toBe(first![0]!.metadata.write_ts);
     for (const _type of ['waypoints', 'status'])
       expect(fromOwnTracks({ _type, waypoints: [] })).toEqual({ entries: [], unusable: [], passedOver: 1 });
   });

@@ -127,6 +127,27 @@ export function tripTests(use: Use): void {
     same(await use.store.trips.chain(user.id, { from: 41, limit: 10 }), []);
   });
 
+  use.it('drafts lie beside the chain until apply replaces them', async (user, other) => {
+    const draft = (chain_ts: number) => link(chain_ts, { kind: 'draft', settled_ts: null });
+    const applyDrafts = (put: TripRecord[], drafts?: TripRecord[]) =>
+      user.leased((lease) => use.store.trips.apply(user.id, { put, remove: [], ...(drafts && { drafts }) }, {}, lease));
+    await applyDrafts([link(10)], [draft(30), draft(20)]);
+    same(await use.store.trips.drafts(user.id), [draft(20), draft(30)]);
+    expect(await use.store.trips.drafts(other.id)).toEqual([]);
+    same(await chain(user), [link(10)]);
+    const { next, previous, byDay, starts, summary, spans, outlines, lastSettledBefore } = use.store.trips;
+    const days = { from: '0001-01-01', to: '9999-12-31' };
+    expect([await next(user.id, 10), await outlines(user.id, [20, 30])]).toEqual([null, []]);
+    same([await previous(user.id, 99), await lastSettledBefore(user.id, 99)], [link(10), link(10)]);
+    expect((await byDay(user.id, days)).length + (await starts(user.id, days)).length).toBe(2);
+    expect((await spans(user.id, everything)).length + (await summary(user.id)).count).toBe(2);
+    await applyDrafts([link(20)]);
+    same(await use.store.trips.drafts(user.id), [draft(30)]);
+    same(await chain(user), [link(10), link(20)]);
+    await applyDrafts([], []);
+    expect(await use.store.trips.drafts(user.id)).toEqual([]);
+  });
+
   use.it('lastSettledBefore gives the last link that is settled, with all links before it', async (user) => {
     const last = async (...before: number[]) =>
       times(await Promise.all(before.map((ts) => use.store.trips.lastSettledBefore(user.id, ts))));

@@ -398,6 +398,7 @@ export const de: Texts = {
     kmHead: 'km',
     recordedHead: 'aufgez.',
     draftMark: 'Entwurf',
+    draftTrip: 'Entwurf: Spätere Daten können das noch ändern.',
     toCheck: (days) => count(days, { one: 'offene Frage', other: 'offene Fragen' }),
     zone: (zones) => `Ortszeit: ${list(townsOf(zones))}.`,
     final: 'Dieser Tag steht fest.',

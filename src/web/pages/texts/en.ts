@@ -412,6 +412,7 @@ export const en = {
     kmHead: 'km',
     recordedHead: 'recorded',
     draftMark: 'draft',
+    draftTrip: 'Draft: later data may change it.',
     toCheck: (days: number): string => count(days, { one: 'thing to check', other: 'things to check' }),
     zone: (zones: readonly string[]): string => `Times are local times of ${list(townsOf(zones))}.`,
     final: 'This day is final.',

@@ -398,6 +398,7 @@ export const es: Texts = {
     kmHead: 'km',
     recordedHead: 'registr.',
     draftMark: 'provis.',
+    draftTrip: 'Provisional: datos posteriores pueden cambiarlo.',
     toCheck: (days) => count(days, { one: 'cosa por revisar', other: 'cosas por revisar' }),
     zone: (zones) => `Hora local de ${list(townsOf(zones))}.`,
     final: 'Este día es definitivo.',

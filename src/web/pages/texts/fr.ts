@@ -404,6 +404,7 @@ export const fr: Texts = {
     kmHead: 'km',
     recordedHead: 'enreg.',
     draftMark: 'provis.',
+    draftTrip: 'Provisoire : des données ultérieures peuvent encore le modifier.',
     toCheck: (days) => count(days, { one: 'point à vérifier', other: 'points à vérifier' }),
     zone: (zones) => `Heures locales : ${list(townsOf(zones))}.`,
     final: 'Cette journée est définitive.',
