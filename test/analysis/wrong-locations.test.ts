@@ -107,6 +107,18 @@ describe('wrong locations in a rest change no trip of', () => {
     );
   });
 
+  it('a phone whose only locations for minutes are a run that begins unreachably far away', () => {
+    const observed = days[1]![1];
+    for (const count of [5, 12, 30]) {
+      const [from, to] = [t0 + 2 * hour, t0 + 2 * hour + 25 * count];
+      const run = runOf(at(0, 9000), { count, every: 25, metres: 5500, course: 1, when: 0 }, from);
+      const others = observed.locations.filter(({ ts }) => ts < from || ts >= to);
+      const locations = [...others, ...run].sort((a, b) => a.ts - b.ts);
+      const plain = seen(linksOf({ ...observed, locations: others }));
+      expect(seen(linksOf({ ...observed, locations })), `${count} locations`).toEqual(plain);
+    }
+  });
+
   it('a phone, and the evidence of the trip counts them', () => {
     const observed = spoilt(days[1]![1], [t0 + 1500, t0 + 2 * hour], {
       count: 2,

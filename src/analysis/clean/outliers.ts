@@ -6,6 +6,9 @@
 //   at home      o o  o o|                           |  the geofence reports an exit
 //   elsewhere              o  o    o                    kept: the user left
 //
+//   at home      o o  o o              o o  o         :  a run of 5 to 30 locations that begins unreachably far away
+//   elsewhere            . . . . . . .                   removed up to the return, though each is near the one before
+//
 // A decision may need later locations ("did they come back?"). If these are not loaded yet, the result ends before.
 import { distance } from '../../model/geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
@@ -71,6 +74,8 @@ export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanSt
       doubts.push({ ts: here.ts, decidedTs: until });
       if (isOutlier) {
         outliers.push(here.ts);
+        const run = isUnreachable(kept.at(-1)!, here);
+        for (; run && (locations[i + 1]?.ts ?? decidedTs) < decidedTs; i += 1) outliers.push(locations[i + 1]!.ts);
         continue;
       }
     }
