@@ -1,16 +1,19 @@
 // My days: a participant looks at a day or a month and corrects trips.
 
-import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
+import { type SurveyAnswer, surveyAnswers } from '../diary/labels/survey-answers.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
 import type { DayStore } from '../diary/read-days.ts';
-import { addDays, daysOfMonth, localDateTime, localDay, startOfDay } from '../model/time.ts';
-import type { Trip } from '../model/trip.ts';
+import { addDays, daysOfMonth, localDateTime, localDay, startOfDay, type TimeRange } from '../model/time.ts';
+import type { Position, Trip } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
+import { everyEntry } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
 import { previewBanner, readStatement, savedBanner, statedList, statedOn } from './me-corrections.ts';
 import { dayPath, flagAnswers, gapForms, readChoices, stayForms, tripForms, tripLink } from './me-forms.ts';
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
-import { barPatterns, type DayActions, dayView } from './pages/day-view.ts';
+import { answerList, barPatterns, type DayActions, dayView } from './pages/day-view.ts';
 import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
 import {
   type DayRow,
@@ -18,6 +21,7 @@ import {
   dayRows,
   dayTitle,
   monthSteps,
+  monthSummary,
   type NeighbourLink,
   stepHeading,
   weekStrip,
@@ -112,7 +116,7 @@ export async function readDay(
   const monday = addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
   const week = await readObservedDays(store, user.uuid, { from: monday, to: addDays(monday, 6), zone });
   const { value } = await shownDays(store, user, { from: day, to: day }, { t, now, isOwn }).next();
-  const shown = value!;
+  const shown = isOwn ? { ...value!, others: await readOtherWays(store, user.uuid, value!) } : value!;
   const strip = week.days.map((observed) => ({
     observed,
     metres: week.links.reduce((sum, { day: own, trip }) => sum + (own === observed.day ? (trip?.distance ?? 0) : 0), 0),
@@ -127,6 +131,36 @@ export async function readDay(
     heading: stepHeading(dayTitle(day, t), beside, isOwn ? 'h1' : 'h2'),
     strip: weekStrip(strip, { day, today, href, now }, t),
   };
+}
+
+/** s before the end of a day in which the other ways of its map were made. */
+const othersReach = 30 * 86_400;
+
+/** The lines of a person's trips of the last 30 days before the day: streets that they know. */
+async function readOtherWays(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
+  if (trips.length === 0) return [];
+  const range = { from: observed.to - othersReach, to: observed.to };
+  const ways: Position[][] = [];
+  for await (const { trip } of everyCorrectedLink(store, userId, range)) {
+    if (trip === null || trips.some(({ id }) => id === trip.id)) continue;
+    ways.push(...trip.sections.map(({ coordinates }) => coordinates));
+  }
+  return ways.reverse();
+}
+
+const surveyKeys = ['manual/survey', 'manual/demographic_survey'];
+
+/** The answers to surveys of a day that belong to no trip. */
+async function readAnswers(
+  { usercache, timeseries }: Store,
+  userId: string,
+  range: TimeRange,
+): Promise<SurveyAnswer[]> {
+  const query = { keys: surveyKeys, time: 'ts', ...range } as const;
+  const found = new Map<number, SurveyAnswer[]>();
+  for (const part of [usercache, timeseries])
+    for await (const entry of everyEntry(part, userId, query)) found.set(entry.metadata.write_ts, surveyAnswers(entry));
+  return [...found.values()].flat();
 }
 
 /** The messages about a form that was sent, by the `done` of the address. */
@@ -174,7 +208,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const message = ownValue(doneTexts(t), query.done);
   const done = failed === undefined ? savedBanner(call, stated, message, day) : banner(`${t.error} ${failed}`, 'bad');
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
-${dayView(shown, t, actions)}${statedList(call, stated, day)}`;
+${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { from, to }), t)}${statedList(call, stated, day)}`;
   return mePage(call, t.day(day), 'days', body);
 }
 
@@ -195,7 +229,7 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const steps = monthSteps(month, '/me/month', bounds, t);
   const title = t.month(from);
   const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${first === null && banner(t.me.empty)}
-${rows.length > 0 ? dayRows(rows, t) : banner(t.me.future)}`;
+${rows.length > 0 ? markup`${monthSummary(rows, t)}${dayRows(rows, t)}` : banner(t.me.future)}`;
   return mePage(call, title, 'month', body);
 }
 

@@ -302,11 +302,12 @@ it('a page of a study reads a person again after their data changed, and other p
     expect([path, await readAfter(`/study/sunny${path}`)]).toEqual([path, new Set()]);
   }
   const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`)).at(-1)}`);
-  await state('/me/correct', { ...formWith(html, 'How did you travel from'), mode: 'ferry' });
+  await state('/me/label', { ...formWith(html, 'How did you travel?'), mode: 'ferry' });
   expect(await readAfter('/study/sunny/figures/2024-03')).toEqual(new Set([uuid]));
   expect(await page('/study/sunny/figures/2024-03', manager)).toContain('>ferry<');
   await takeBack();
   expect(await page('/study/sunny/figures/2024-03', manager)).not.toContain('>ferry<');
+  await run('pipeline', '--all');
   read.mockRestore();
 });
 

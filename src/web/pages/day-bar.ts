@@ -12,18 +12,26 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
   const x = (ts: number): number => Math.round(((ts - from) / (to - from)) * 10_000) / 100;
   const bands: string[] = [];
   const trips: string[] = [];
+  const names: string[] = [];
   for (const item of items) {
     const [left, wide] = [x(item.from), x(item.to) - x(item.from)];
     const at = `x="${left}%" width="${wide.toFixed(2)}%"`;
     if (item.kind === 'gap') {
       const outside = t.me.inBar.outside[item.reason];
       if (outside === undefined) bands.push(`<rect class="hole" ${at} y="8.5" height="19"/>`);
-      if (wide > 50) bands.push(nameAt(left + wide / 2, outside ?? t.me.inBar.not));
+      if (wide > 50) names.push(nameAt(left + wide / 2, outside ?? t.me.inBar.not));
     }
     if (item.kind === 'stay') {
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
-      const name = wide > Math.max(8, item.place.name.length * 2) ? item.place.name : wide > 4 ? item.place.mark : '';
-      if (name !== '') bands.push(nameAt(left + wide / 2, name));
+      // In a row of a month the legend says what the colours are.
+      const name = isRow
+        ? ''
+        : wide > Math.max(8, item.place.name.length * 2)
+          ? item.place.name
+          : wide > 4
+            ? item.place.mark
+            : '';
+      if (name !== '') names.push(nameAt(left + wide / 2, name));
     }
     if (item.kind !== 'trip') continue;
     for (const { start_ts, end_ts, sensed_mode } of item.trip.sections) {
@@ -41,7 +49,7 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
     settled < last
       ? `<rect fill="url(#draft)" x="${x(settled)}%" y="4" width="${(x(last) - x(settled)).toFixed(2)}%" height="28"/>`
       : '';
-  const drawn = `${bands.join('')}${trips.join('')}${draft}`;
+  const drawn = `${bands.join('')}${trips.join('')}${draft}${names.join('')}`;
   if (isRow) return new Markup(`<svg width="100%" height="36" aria-hidden="true">${drawn}</svg>`);
   return new Markup(
     `<svg width="100%" height="54" role="img" aria-label="${html(t.me.bar(words(day, items, t)))}">${drawn}${hours(day, x)}</svg>`,

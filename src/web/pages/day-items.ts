@@ -36,6 +36,8 @@ export interface ShownDay {
   placeAt: (position: Position) => ShownPlace;
   /** Seconds since the epoch; later time is not shown. */
   now: number;
+  /** Lines of the person's other ways, for the map of their own page. */
+  others?: readonly (readonly Position[])[];
   /** The words of a label that the study's own lists have. */
   labelWords?: (label: string) => string | undefined;
 }

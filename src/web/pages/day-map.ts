@@ -25,6 +25,12 @@ export interface BaseMap {
   href: (z: number, x: number, y: number) => string;
 }
 
+/** Further parts of a map. */
+interface MapLayers {
+  others?: readonly (readonly Position[])[];
+  isLinked?: boolean;
+}
+
 const [width, tallest, least, margin] = [400, 316, 190, 34];
 const metresPerDegree = 111_195;
 
@@ -33,13 +39,15 @@ const visible = 0.8;
 
 /**
  * The map of trips and places as SVG, or '' if there is nothing to draw. Rings show the distance from the first place.
- * `base`: map tiles below.
+ * `base`: map tiles below; else `others`, the person's other ways, show streets that they know. `isLinked`: each trip
+ * has an id, so that a link can emphasise it.
  */
 export function dayMap(
   trips: readonly Trip[],
   places: readonly MapPlace[],
   words: MapWords,
   base: BaseMap | null = null,
+  { others = [], isLinked = false }: MapLayers = {},
 ): string {
   const sections = trips.flatMap((trip) => trip.sections);
   const all = [
@@ -51,10 +59,12 @@ export function dayMap(
   const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
   // Walks lie above rides: they are short.
   const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
-  const drawn = [...sections.filter((one) => !isWalk(one)), ...sections.filter(isWalk)];
-  const ways = drawn.map(
-    (one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`,
-  );
+  const ways = trips.map(({ id, sections: own }) => {
+    const drawn = [...own.filter((one) => !isWalk(one)), ...own.filter(isWalk)].map(
+      (one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`,
+    );
+    return `<g class="one"${isLinked ? ` id="way-${html(id)}"` : ''}>${drawn.join('')}</g>`;
+  });
   const stops = trips
     .flatMap((trip) => trip.stops)
     .map(({ enter_loc }) => {
@@ -62,9 +72,11 @@ export function dayMap(
       return `<circle class="stop" cx="${x}" cy="${y}" r="3.6"/>`;
     });
   const points = sections.flatMap(({ coordinates }) => unwrapped(coordinates).map(view.project));
+  const named = names(places, points, view);
+  const ringed = rings(view, places[0], words, { ...named, points });
   return (
     `<svg class="map" viewBox="0 0 ${width} ${view.height}" role="img" aria-label="${html(words.title)}">` +
-    `${base === null ? '' : tilesBehind(view, base)}${rings(view, places[0], words)}${ways.join('')}${stops.join('')}${names(places, points, view)}${scaleBar(view, words)}` +
+    `${base === null ? otherWays(view, others) : tilesBehind(view, base)}${ringed.circles}${ways.join('')}${stops.join('')}${ringed.labels}${named.drawn}${scaleBar(view, words)}` +
     `<g transform="translate(378 ${view.height - 40})"><path class="north" d="M0-14 5 3 0 0-5 3z"/><text y="17" text-anchor="middle">${html(words.north)}</text></g></svg>`
   );
 }
@@ -160,12 +172,12 @@ function tilesBehind(
   return `<svg class="base" aria-hidden="true" width="${width}" height="${height}">${images}</svg>`;
 }
 
-function pathOf(line: readonly Position[], project: View['project']): string {
+function pathOf(line: readonly Position[], project: View['project'], step = visible): string {
   let d = '';
   let last: Point | null = null;
   for (const [i, position] of line.entries()) {
     const at = project(position);
-    const near = last !== null && Math.hypot(at[0] - last[0], at[1] - last[1]) < visible;
+    const near = last !== null && Math.hypot(at[0] - last[0], at[1] - last[1]) < step;
     if (near && i < line.length - 1) continue;
     d += `${last === null ? 'M' : 'L'}${at[0]} ${at[1]}`;
     last = at;
@@ -173,15 +185,39 @@ function pathOf(line: readonly Position[], project: View['project']): string {
   return d;
 }
 
+/** Characters of all other ways together: a page stays below 60 kB. */
+const mostOfOthers = 8000;
+
+/** Other ways of the person as thin lines, as many as fit: only where the map is, and without small bends. */
+function otherWays({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {
+  const isInside = ([x, y]: Point): boolean => x > 0 && x < width && y > 0 && y < height;
+  let d = '';
+  for (const way of others) {
+    const points = unwrapped(way).map(project);
+    if (!points.some(isInside)) continue;
+    const path = pathOf(way, project, Math.max(3, leastBend / metres));
+    if (d.length + path.length < mostOfOthers) d += path;
+  }
+  return d === '' ? '' : `<svg width="${width}" height="${height}"><path class="others" d="${d}"/></svg>`;
+}
+
+/** m; vertices of other ways that are closer to the one before are left out. */
+const leastBend = 30;
+
 /** A round length, 1, 2 or 5 times a power of ten, at most `most` m. */
 function roundLength(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most));
   return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
 }
 
-/** Rings of distance around a place, each labelled due east, or west where there is no room. */
-function rings({ project, metres, height }: View, around: MapPlace | undefined, { length }: MapWords): string {
-  if (around === undefined) return '';
+/** Rings of distance around a place, each labelled due east or where the label hides nothing. `taken`: other labels. */
+function rings(
+  { project, metres, height }: View,
+  around: MapPlace | undefined,
+  { length }: MapWords,
+  { taken, points }: { taken: readonly LabelBox[]; points: readonly Point[] },
+): { circles: string; labels: string } {
+  if (around === undefined) return { circles: '', labels: '' };
   const [x, y] = project(around.position);
   const farthest = Math.max(...[0, width].flatMap((cx) => [0, height].map((cy) => Math.hypot(cx - x, cy - y))));
   const step = roundLength((farthest * metres) / 2);
@@ -190,19 +226,51 @@ function rings({ project, metres, height }: View, around: MapPlace | undefined, 
     .filter(({ r }) => r < farthest);
   const circles = drawn.map(({ r }) => `<circle class="ring" cx="${x}" cy="${y}" r="${r}"/>`);
   const labels = drawn.map(({ n, r }) => {
-    const at = x + r < width - 24 ? x + r : x - r;
-    return at > 24
-      ? `<text class="t2 rt" x="${at.toFixed(1)}" y="${y + 4}" text-anchor="middle">${html(length(n * step))}</text>`
-      : '';
+    const free = labelAngles
+      .map((angle) => [x + r * Math.cos(angle), y - r * Math.sin(angle)] as const)
+      .find(([cx, cy]) => {
+        const box = { x: cx - 20, y: cy - 8, w: 40 };
+        const isInside = cx > 24 && cx < width - 24 && cy > 12 && cy < height - 12;
+        const isFree = !taken.some((one) => overlaps(one, box));
+        return isInside && isFree && !points.some(([px, py]) => Math.abs(px - cx) < 20 && Math.abs(py - cy) < 9);
+      });
+    if (free === undefined) return '';
+    const [cx, cy] = free.map((value) => value.toFixed(1));
+    return `<text class="t2 rt" x="${cx}" y="${Number(cy) + 4}" text-anchor="middle">${html(length(n * step))}</text>`;
   });
-  return `<svg width="${width}" height="${height}">${circles.join('')}${labels.join('')}</svg>`;
+  return {
+    circles: `<svg width="${width}" height="${height}">${circles.join('')}</svg>`,
+    labels: labels.join(''),
+  };
 }
 
-/** Places with their names, each on the side where it hides least. */
-function names(places: readonly MapPlace[], points: readonly Point[], { project, height }: View): string {
+/** Directions in which the label of a ring is tried: east, west, then beside them. */
+const labelAngles = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90].map(
+  (degrees) => (degrees * Math.PI) / 180,
+);
+
+/** A label of 16 units' height; `x` and `y`: its upper left corner. */
+interface LabelBox {
+  x: number;
+  y: number;
+  w: number;
+}
+
+const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x < a.x + a.w && Math.abs(a.y - b.y) < 16;
+
+/** Places with their names, each on the side where it hides least, and the labels that are there then. */
+function names(
+  places: readonly MapPlace[],
+  points: readonly Point[],
+  { project, height }: View,
+): { drawn: string; taken: LabelBox[] } {
   // The scale, and the arrow.
-  const taken = [{ x: 8, y: 6, w: 130 }, ...[60, 45, 30].map((up) => ({ x: 362, y: height - up, w: 34 }))];
-  return places
+  const taken: LabelBox[] = [
+    { x: 8, y: 6, w: 130 },
+    ...[60, 45, 30].map((up) => ({ x: 362, y: height - up, w: 34 })),
+    ...places.map(({ position }) => project(position)).map(([x, y]) => ({ x: x - 8, y: y - 8, w: 16 })),
+  ];
+  const drawn = places
     .map(({ position, mark }) => {
       const [x, y] = project(position);
       const w = mark.length * 8 + 4;
@@ -211,24 +279,27 @@ function names(places: readonly MapPlace[], points: readonly Point[], { project,
         { x: x - w / 2, y: y + 9, anchor: 'middle', tx: x, ty: y + 22 },
         { x: x + 10, y: y - 8, anchor: 'start', tx: x + 11, ty: y + 5 },
         { x: x - 10 - w, y: y - 8, anchor: 'end', tx: x - 11, ty: y + 5 },
+        { x: x + 8, y: y - 26, anchor: 'start', tx: x + 9, ty: y - 13 },
+        { x: x + 8, y: y + 10, anchor: 'start', tx: x + 9, ty: y + 23 },
+        { x: x - 8 - w, y: y - 26, anchor: 'end', tx: x - 9, ty: y - 13 },
+        { x: x - 8 - w, y: y + 10, anchor: 'end', tx: x - 9, ty: y + 23 },
       ].map((side) => {
         const hidden = points.filter(
           ([px, py]) => px > side.x && px < side.x + w && py > side.y && py < side.y + 16,
         ).length;
-        const clash = taken.filter(
-          (one) => side.x < one.x + one.w && one.x < side.x + w && Math.abs(one.y - side.y) < 16,
-        ).length;
+        const clash = taken.filter((one) => overlaps(one, { ...side, w })).length;
         const outside = side.x < 2 || side.x + w > width - 2 || side.y < 2 || side.y + 16 > height - 2 ? 500 : 0;
         return { ...side, cost: hidden + 200 * clash + outside };
       });
       const best = sides.reduce((least, side) => (side.cost < least.cost ? side : least));
-      taken.push({ x: best.x, y: best.y, w }, { x: x - 8, y: y - 8, w: 16 });
+      taken.push({ x: best.x, y: best.y, w });
       return (
         `<circle class="spot" cx="${x}" cy="${y}" r="6.5"/>` +
         `<text class="pn" x="${best.tx}" y="${best.ty}" text-anchor="${best.anchor}">${html(mark)}</text>`
       );
     })
     .join('');
+  return { drawn, taken };
 }
 
 /** A bar of a round length, at most a quarter of the map. */

@@ -1,6 +1,7 @@
 // One day as people see it: a summary, its bar, a map, and the list of stays, trips and gaps.
 import { lineName, modeTotals } from '../../diary/day-summary.ts';
 import type { Flag, Flagged } from '../../diary/flags.ts';
+import { answersIn, type SurveyAnswer } from '../../diary/labels/survey-answers.ts';
 import { formatTime } from '../../model/time.ts';
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import { estimatedOf } from '../../model/trip-fields.ts';
@@ -40,20 +41,25 @@ export interface DayActions {
 export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = ''): Markup {
   const items = dayItems(day);
   const own = items.flatMap((item) => (item.kind === 'trip' ? [item.trip] : []));
-  const legend = modeTotals(own).map(({ sensed_mode, metres }) => {
-    const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
-    return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
-  });
   if (items.every(isOutside)) return outsideView(day, items, t);
-  const map = drawMap(day, own, t, actions.base ?? null);
+  const map = drawMap(day, own, t, actions);
   const which = id === '' ? '' : `: ${t.day(day.observed.day)}`;
   return markup`<p class="lead">${summary(day, own, items, t)}</p>
-${legend.length > 0 && markup`<ul class="legend">${legend}</ul>`}${items.length > 0 && dayBar(day, items, t)}
+${modeLegend(own, t)}${items.length > 0 && dayBar(day, items, t)}
 <p class="small soft">${observedText(day, own, t)}</p>${flagNotes(day, ({ of }) => of === 'day', t, actions)}
 <div class="cols">${map !== '' && markup`<section class="mapc" aria-labelledby="${id}map"><h2 class="vh" id="${id}map">${t.me.map}${which}</h2>${new Markup(map)}</section>`}
 <section class="list" aria-labelledby="${id}list"><h2 class="vh" id="${id}list">${t.me.list}${which}</h2><ol class="rail">
 ${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : item.kind === 'stay' ? stayItem(day, item, t, actions) : gapItem(day, item, t, actions)))}
 </ol></section></div>`;
+}
+
+/** The modes of trips with their lines and lengths, the longest first; `more`: further items. */
+export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue = null): MarkupValue {
+  const modes = modeTotals(trips).map(({ sensed_mode, metres }) => {
+    const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
+    return markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true">${line}</svg>${t.me.mode(sensed_mode)} ${t.length(metres)}</li>`;
+  });
+  return (modes.length > 0 || more) && markup`<ul class="legend">${modes}${more}</ul>`;
 }
 
 /** Flags of time ranges are shown once for the day, not at every trip in the range. */
@@ -119,7 +125,7 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
 
 // ---------------------------------------------------------------- map
 
-function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, base: BaseMap | null): string {
+function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null, ofTrip }: DayActions): string {
   const places: (MapPlace & { name: string })[] = [];
   for (const position of trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc])) {
     const { mark, name } = day.placeAt(position);
@@ -132,8 +138,10 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, base: BaseMap 
     return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, first.name);
   });
   const title = t.me.mapInWords(distances.join(' '));
-  const words = [t.me.ringsOf(first.name), base?.attribution ?? ''].join(' ').trim();
-  return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base)}<p class="small soft">${html(words)}</p>`;
+  const ways = base === null ? (day.others ?? []) : [];
+  const words = [t.me.ringsOf(first.name), ways.length > 0 ? t.me.othersOf : '', base?.attribution ?? ''];
+  const layers = { others: ways, isLinked: ofTrip !== undefined };
+  return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base, layers)}<p class="small soft">${html(words.filter((one) => one !== '').join(' '))}</p>`;
 }
 
 /** m, and degrees from north; a flat approximation for a town. */
@@ -155,14 +163,22 @@ function timeTag(ts: number, zone: string, t: Texts): Markup {
   return markup`<time datetime="${formatTime(Math.round(ts), zone)}">${t.clock(ts, zone)}</time>`;
 }
 
+/** Answers to surveys; nothing if there are none. */
+export const answerList = (answers: readonly SurveyAnswer[], t: Texts): MarkupValue =>
+  answers.length > 0 &&
+  markup`<details><summary><span>${t.me.answers}</span></summary><dl class="facts">${answers.map(
+    ([question, answer]) => markup`<div><dt>${question}</dt><dd>${answer}</dd></div>`,
+  )}</dl></details>`;
+
 type ItemOf<Kind extends DayItem['kind']> = Extract<DayItem, { kind: Kind }>;
 
 function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayActions): Markup {
   const { from, to, place, since } = item;
   const isHere = (flag: Flagged): boolean => flag.of === 'place' && flag.from < to && flag.to > from;
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
+  const said = day.labels.ofStay(since ?? from, to);
   const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
-  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${flagNotes(day, isHere, t, actions)}${actions.ofStay?.(item)}`;
+  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${flagNotes(day, isHere, t, actions)}${answerList(answersIn(said), t)}${actions.ofStay?.(item)}`;
   return markup`<li id="${itemId(item)}">${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
 }
 
@@ -191,9 +207,11 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   // A correction ends the questions about a trip.
   const asks = (id: string): MarkupValue =>
     trip.corrected !== true && flagNotes(day, (one) => one.id === id, t, actions);
-  const note = markup`${notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`}${asks(trip.id)}`;
+  const answers = answerList(answersIn(day.labels.ofTrip(start_ts)), t);
+  const note = markup`${notes.length > 0 && markup`<p class="soft small">${notes.join(' · ')}</p>`}${answers}${asks(trip.id)}`;
   const last = actions.ofTrip?.(trip);
-  const foot = row(last ? 'foot' : 'foot bare', null, 'thin', last);
+  const onMap = last && markup`<a class="fold map-link" href="#way-${trip.id}"><span>${t.me.onMap}</span></a>`;
+  const foot = row(last ? 'foot' : 'foot bare', null, 'thin', markup`${last}${onMap}`);
   const id = markup`${`trip-${trip.id}`}`;
   const line = ({ transit }: Section): MarkupValue =>
     transit &&

@@ -1,8 +1,10 @@
 // Days beside each other: the heading that leads to the ones before and after, a week as a strip, and rows of days.
 import type { ObservedDay } from '../../diary/observed-time.ts';
 import { addDays, localDateTime, monthBeside, startOfDay } from '../../model/time.ts';
+import type { Trip } from '../../model/trip.ts';
 import { dayBar } from './day-bar.ts';
-import { dayItems, recordedShare, type ShownDay, settledUntil } from './day-items.ts';
+import { dayItems, isOutside, recordedShare, type ShownDay, settledUntil } from './day-items.ts';
+import { modeLegend } from './day-view.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import type { Texts } from './texts/texts.ts';
 
@@ -81,6 +83,11 @@ export interface DayRow {
   day: string;
   metres: number;
   row: Markup;
+  /** The trips that began on it, s that passed and that were recorded, and the number of things to check. */
+  trips: readonly Trip[];
+  past: number;
+  recorded: number;
+  flags: number;
 }
 
 /** What a row says of a day: its bar, its length and, where it is not all, how much was recorded. */
@@ -88,15 +95,39 @@ export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const { observed, began, flagged, now } = shown;
   const { day } = observed;
   const metres = began.reduce((sum, { distance }) => sum + distance, 0);
-  if (observed.from > now) return { day, metres, row: markup`` };
+  const past = Math.max(0, Math.min(observed.to, now) - observed.from);
+  const isOut = dayItems(shown).every(isOutside);
+  const recorded = recordedShare(observed, now) * past;
+  const sums = { trips: began, past: isOut ? 0 : past, recorded, flags: flagged.length };
+  if (observed.from > now) return { day, metres, row: markup``, ...sums };
   const share = t.share(recordedShare(observed, now));
   const isDraft = settledUntil(shown) < Math.min(observed.to, now) - 1;
   const words = [t.me.dayInWords(day, t.length(metres), share), t.trips(began.length)];
   if (flagged.length > 0) words.push(t.me.toCheck(flagged.length));
   const mark = flagged.length > 0 && markup`<b class="mk">!</b>`;
-  const note = isDraft ? t.me.draftMark : share === t.share(1) ? '' : share;
+  const note = isOut ? '' : isDraft ? t.me.draftMark : share === t.share(1) ? '' : share;
   const row = markup`<li><a href="${href}"><span class="vh">${words.join(', ')}</span><span aria-hidden="true">${t.shortDay(day)} ${mark}</span>${dayBar(shown, dayItems(shown), t, true)}<span class="n" aria-hidden="true">${t.km(metres)}</span><span class="n soft" aria-hidden="true">${note}</span></a></li>`;
-  return { day, metres, row };
+  return { day, metres, row, ...sums };
+}
+
+/** The sums of a month in words, and the legend of its bars. */
+export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
+  const sum = (pick: (row: DayRow) => number): number => rows.reduce((total, row) => total + pick(row), 0);
+  const trips = rows.flatMap((row) => row.trips);
+  const [past, recorded, flags] = [sum((row) => row.past), sum((row) => row.recorded), sum((row) => row.flags)];
+  const duration = trips.reduce((total, trip) => total + trip.duration, 0);
+  const words = t.me.summary(t.trips(trips.length), t.length(sum(({ metres }) => metres)), t.span(duration));
+  const share = past > 0 && t.me.recorded(t.span(recorded), t.span(past), t.share(recorded / past));
+  const kinds = [
+    ['band home', t.me.home],
+    ['band work', t.me.workKind],
+    ['band place', t.me.placeKind],
+    ['hole', t.me.inBar.not],
+  ].map(
+    ([look, name]) =>
+      markup`<li><svg class="key" viewBox="0 0 34 10" aria-hidden="true"><rect class="${look}" x="1" y="1" width="32" height="8"/></svg>${name}</li>`,
+  );
+  return markup`<p class="lead"><b>${words}</b></p><p class="small soft">${share} ${flags > 0 && `${t.me.toCheck(flags)}.`}</p>${modeLegend(trips, t, kinds)}`;
 }
 
 const mondayOf = (day: string): string => addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);

@@ -11,7 +11,7 @@ export const pagesStyle = `
 body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-variant-numeric:tabular-nums}
 h1{font-size:1.625rem;line-height:1.2;font-weight:700;letter-spacing:-.015em;margin:0}
 h2{font-size:1.25rem;line-height:1.3;font-weight:650;letter-spacing:-.01em;margin:2rem 0 .5rem}
-h3{font-size:1rem;line-height:1.5;font-weight:650;margin:0}h1,h2{text-wrap:balance}
+h3{font-size:1rem;line-height:1.5;font-weight:650;margin:0}h1,h2{text-wrap:balance}h1,h2,h3,.lead,.btn,button,dt{overflow-wrap:anywhere;hyphens:auto;min-width:0}.btn,button,label{max-width:100%}
 p{margin:.5rem 0;max-width:46rem}ul,ol{margin:0;padding:0;list-style:none}
 .soft{color:var(--soft)}.small{font-size:.875rem;line-height:1.45}.lead{font-size:1.125rem;margin:.25rem 0 0}
 .vh{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
@@ -20,7 +20,7 @@ a{color:inherit;text-decoration-thickness:1px;text-underline-offset:.2em}a:hover
 .skip{position:absolute;left:-99em}.skip:focus{left:1rem;top:.5rem;background:var(--paper);padding:.75rem;z-index:9}
 .top{border-bottom:1px solid var(--line)}.in,main,.bottom{max-width:68.75rem;margin:0 auto;padding:0 1rem}
 .in{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;column-gap:.75rem}
-.in nav{display:flex;flex-wrap:wrap;gap:0 .75rem}
+.in nav{display:flex;flex-wrap:wrap;gap:0 .5rem}
 .in nav a,.in nav button,.brand{display:inline-flex;align-items:center;min-height:2.75rem;min-width:2.75rem;justify-content:center;text-decoration:none;font-size:.9375rem}
 .brand{font-weight:650;font-size:.875rem;overflow-wrap:anywhere}.in nav a{color:var(--soft)}
 .in nav a[aria-current]{color:var(--ink);font-weight:650;box-shadow:inset 0 -3px var(--ink)}
@@ -28,6 +28,7 @@ a{color:inherit;text-decoration-thickness:1px;text-underline-offset:.2em}a:hover
 main{padding-top:1.25rem;padding-bottom:3rem}.narrow{max-width:40rem}
 .bottom{padding-top:1rem;padding-bottom:2rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
 .bottom a,.bottom nav span{display:inline-flex;align-items:center;min-height:2.75rem;min-width:2.75rem;margin-right:1.25rem}
+.others{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}.one:target .case{stroke:var(--ink);stroke-width:9}.map:has(.one:target) .one:not(:target){opacity:.35}.map{scroll-margin-top:1rem}.map-link:before{content:none!important}.fold,summary,.m,.row .c{min-width:0;max-width:100%;overflow-wrap:anywhere}
 svg{display:block;overflow:visible}svg svg{overflow:hidden}svg text{font-size:12px;fill:var(--ink)}svg .t2{fill:var(--soft)}
 .patterns{position:absolute;width:0;height:0}.pt{fill:var(--c)}.tile,.cut{fill:var(--paper)}
 .ic{width:1.25rem;height:1.25rem;flex:none;fill:none;stroke:var(--c,currentColor);stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
@@ -59,13 +60,13 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .band{fill:var(--place)}.band.home{fill:var(--home)}.band.work{fill:var(--work)}
 .hole{fill:none;stroke:var(--edge);stroke-dasharray:3 3}.tick{stroke:var(--edge)}.on{stroke:var(--c);stroke-width:1.5}
 .hd{display:flex;align-items:center;gap:.5rem;margin:0 -.5rem}.hd h1{flex:1;text-align:center;font-size:1.25rem}.hd h2{margin:0;flex:1;text-align:center}.hd .soft{font-weight:400}
-.step{width:2.75rem;height:2.75rem;display:grid;place-items:center;text-decoration:none;font-size:1.75rem;line-height:1;flex:none}
-.week{display:grid;grid-template-columns:repeat(7,1fr);margin:.5rem 0 1rem;border-bottom:1px solid var(--line)}
+.step{width:44px;height:44px;display:grid;place-items:center;text-decoration:none;font-size:1.75rem;line-height:1;flex:none}
+.week{display:grid;grid-template-columns:repeat(auto-fit,minmax(2.75rem,1fr));margin:.5rem 0 1rem;border-bottom:1px solid var(--line)}
 .week a,.week li>span{display:grid;text-align:center;text-decoration:none;padding:.375rem 0 .5rem;min-height:2.75rem}
 .week a>span:last-child,.week li>span{display:grid;justify-items:center}.week i,.week em{font-style:normal;font-size:.8125rem;line-height:1.3;color:var(--soft)}
 .week b{font-weight:500;font-size:1.0625rem;line-height:1.4}.week li>span b{color:var(--soft)}.week svg{margin:2px 0 3px}
 .week [aria-current]{box-shadow:inset 0 -3px var(--ink)}.week [aria-current] b{font-weight:700}.week [aria-current] i,.week [aria-current] em{color:var(--ink)}
-.rows a,.hours{display:grid;grid-template-columns:6rem minmax(0,1fr) 3rem 3.25rem;gap:.5rem;align-items:center;text-decoration:none;font-size:.875rem}
+.rows a,.hours{display:flex;flex-wrap:wrap;gap:.25rem .5rem;align-items:center;text-decoration:none;font-size:.875rem}.rows a>svg,.hours svg{flex:1 1 7rem}.rows span{flex:0 0 6rem;white-space:nowrap}.rows .n{flex-basis:3rem}.rows .n+.n{flex-basis:3.5rem}.rows h2 .soft{flex:none}
 .rows li{border-bottom:1px solid var(--line);min-height:2.75rem}.rows a:hover{background:var(--wash)}.rows h2{font-size:1rem;margin:1rem 0 .25rem;display:flex;justify-content:space-between}
 .hours{position:sticky;top:0;background:var(--paper);padding-top:.5rem;z-index:1;color:var(--soft)}.rows .mk{margin:0}
 .o0{fill:none;stroke:var(--edge);stroke-dasharray:2 2}.o1{fill:var(--edge)}
@@ -81,7 +82,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .rail{margin-top:1rem}.row{display:grid;grid-template-columns:2.75rem 1.75rem minmax(0,1fr);min-height:2.25rem}
 .row .t{font-size:.875rem;line-height:1.5rem;padding-top:.375rem}
 .row .c{padding:.375rem 0;display:flex;flex-wrap:wrap;column-gap:.5rem;align-items:baseline;justify-content:space-between}
-.row p,.row details[open],.row form,.row .note{flex-basis:100%;margin:0}.note form{border:0!important}.note label{margin:.5rem 0}.row .d{white-space:nowrap;margin-left:auto;font-size:.9375rem}.row .m{display:inline-flex;gap:.5rem;align-items:center}
+.row p,.row details[open],.row form,.row .note{flex-basis:100%;margin:0}.note form{border:0!important}.note label{margin:.5rem 0}.row .d{margin-left:auto;text-align:right;font-size:.9375rem}.row .m{display:inline-flex;gap:.5rem;align-items:center}
 .ln{position:relative;background-repeat:no-repeat;background-position:50% 0;background-size:8px 100%}
 .stay .ln{background-image:linear-gradient(var(--b,var(--place)),var(--b,var(--place)))}.stay .home{--b:var(--home)}.stay .work{--b:var(--work)}
 .stay .ln:before{content:"";position:absolute;left:50%;top:.625rem;width:14px;height:14px;margin-left:-7px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
@@ -112,7 +113,7 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 .chain li{position:relative;padding:.25rem 0 .25rem 1.75rem;border-left:3px solid var(--ink);margin-left:.5rem}.chain li:before{content:"";position:absolute;left:-9px;top:.5rem;width:15px;height:15px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
 .chain .after{border-left-style:dotted;color:var(--soft)}.chain .after:before{border-color:var(--edge)}.chain .broken:before{border-color:var(--bad);background:var(--bad)}.chain .broken{font-weight:650;border-left-style:dotted}
 @media(min-width:56rem){.nums{grid-template-columns:repeat(4,1fr);gap:.75rem}}
-@media(max-width:55.99rem){.rows a,.hours{grid-template-columns:4rem minmax(0,1fr) 2.25rem 2.75rem;gap:.25rem;font-size:.8125rem}.asof{display:block;margin:0}.above .btn{width:100%}.folk,.folk tbody,.folk tr,.folk th,.folk td{display:block;border:0;padding:0}.folk thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}.folk thead th{border:0}.folk thead .ns{display:none}
+@media(max-width:55.99rem){.rows a,.hours{gap:.25rem;font-size:.75rem}.rows span{flex-basis:5.25rem}.rows .n{font-size:.75rem;flex-basis:2.25rem}.rows .n+.n{flex-basis:3.25rem}.asof{display:block;margin:0}.above .btn{width:100%}.folk,.folk tbody,.folk tr,.folk th,.folk td{display:block;border:0;padding:0}.folk thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}.folk thead th{border:0}.folk thead .ns{display:none}
 .folk tbody tr{display:grid;grid-template-columns:minmax(0,1fr) 7rem;column-gap:.75rem;border-bottom:1px solid var(--line);padding:.625rem 0}td.c{grid-column:2;grid-row:1;justify-self:end}td.w{grid-column:1;grid-row:2}.folk td.n{font-size:.8125rem;line-height:1.125rem;color:var(--soft);white-space:normal;text-align:left}
 .lab{display:inline}.folk .lab:after{content:": "}}
 .find{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:end;margin:1rem 0}
@@ -126,7 +127,7 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 
 @media(max-width:55.99rem){.yr{position:absolute;clip-path:inset(50%)}}
 @media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1,.hd h2{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
-.cols{display:grid;grid-template-columns:minmax(0,33rem) minmax(0,1fr);gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
+.cols{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
 .row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.tiles{grid-template-columns:1fr 1fr 1fr}.cards{grid-template-columns:repeat(3,1fr)}}
 @media print{nav,.btn,button,.fold,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
 .yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
