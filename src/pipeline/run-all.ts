@@ -16,6 +16,11 @@ export interface AllOptions extends PipelineOptions {
   lanes?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
+  /**
+   * s from the beginning after which no user is begun who has no new data, but trips of another version of the analysis
+   * or of other feeds. One of them is begun in any case. Default: no limit.
+   */
+  olderFor?: number;
   /** Once aborted, the run finishes the users in work and begins no others. */
   signal?: AbortSignal;
   /** Called after each user that had work. */
@@ -160,31 +165,54 @@ async function expectStore(store: Store): Promise<void> {
   });
 }
 
-/** Users with something to do, by UUID; counts all others as having nothing new. */
+/**
+ * Users with something to do; counts all others as having nothing new. First those with new data, then those whose trips
+ * only come from another version of the analysis or from other transit feeds: that may take hours.
+ */
 async function* usersWithWork(
   store: Store,
   report: AllReport,
-  { now, segmenter = shippedSegmenter, feeds = null }: AllOptions,
+  { now, segmenter: { version } = shippedSegmenter, feeds = null, olderFor = Number.POSITIVE_INFINITY }: AllOptions,
 ): AsyncGenerator<string> {
-  let ids: string[] = [];
-  const ofPage = async function* (): AsyncGenerator<string> {
-    const withWork = await store.pipeline.withWork(ids, now(), segmenter.version);
-    const others = feeds === null ? [] : ids.filter((id) => !withWork.has(id));
-    for (const [id, state] of others.length === 0 ? [] : await store.pipeline.of(others)) {
-      if (feedsDiffer(state, feeds)) withWork.add(id);
-    }
+  const until = now() + olderFor;
+  const begun = new Set<string>();
+  for await (const ids of userPages(store)) {
+    const withNew = await store.pipeline.withWork(ids, now());
     for (const id of ids) {
       report.users += 1;
-      if (withWork.has(id)) yield id;
-      else report.nothing_new += 1;
+      if (!withNew.has(id)) report.nothing_new += 1;
+      else {
+        begun.add(id);
+        yield id;
+      }
     }
-    ids = [];
-  };
-  for await (const { uuid } of everyUser(store, { limit: pageSize })) {
-    ids.push(uuid);
-    if (ids.length === pageSize) yield* ofPage();
   }
-  if (ids.length > 0) yield* ofPage();
+  const { people } = await store.pipeline.outdated(version);
+  if (people === 0 && feeds === null) return;
+  for await (const ids of userPages(store)) {
+    const due = people === 0 ? new Set<string>() : await store.pipeline.withWork(ids, now(), version);
+    const others = feeds === null ? [] : ids.filter((id) => !due.has(id));
+    for (const [id, state] of others.length === 0 ? [] : await store.pipeline.of(others)) {
+      if (feedsDiffer(state, feeds)) due.add(id);
+    }
+    for (const id of ids) {
+      if (!due.has(id) || begun.has(id)) continue;
+      report.nothing_new -= 1;
+      yield id;
+      if (now() >= until) return;
+    }
+  }
+}
+
+/** UUIDs of users, page by page. */
+async function* userPages(store: Store): AsyncGenerator<string[]> {
+  let ids: string[] = [];
+  for await (const { uuid } of everyUser(store, { limit: pageSize })) {
+    if (ids.push(uuid) < pageSize) continue;
+    yield ids;
+    ids = [];
+  }
+  if (ids.length > 0) yield ids;
 }
 
 /**

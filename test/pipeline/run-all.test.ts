@@ -83,3 +83,21 @@ it('trips of an older analysis are made anew, though nobody has anything new', a
   expect((await store.pipeline.get(users[1]!)).analysis_version).not.toBe('older');
   expect(await run(store)).toEqual([]);
 });
+
+it('people with new data come before those whose analysis is old, of whom a round begins as many as its time allows', async () => {
+  const { store, users } = await threeUsers();
+  await run(store);
+  for (const user of users) {
+    const lease = await leaseOn(store, user);
+    await store.pipeline.merge(user, { analysis_version: 'older' }, lease);
+    await store.leases.release(lease);
+  }
+  const again = { ...survey, metadata: { ...survey.metadata, write_ts: 1_700_000_001 } };
+  await store.usercache.put(users[2]!, { entries: [again], unusable: [] }, 1_700_000_001);
+  let clock = 1_800_000_000;
+  const now = (): number => (clock += 1);
+  expect(await run(store, { now, olderFor: 2 })).toEqual([users[2], users[0]]);
+  expect(await run(store, { now, olderFor: 2 })).toEqual([users[1]]);
+  const { users: all, nothing_new } = await runAll(store, { log: silentLog, now });
+  expect([all, nothing_new]).toEqual([3, 3]);
+});

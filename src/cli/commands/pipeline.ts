@@ -79,30 +79,51 @@ async function runAllUsers(context: CommandContext, { every, workers }: Options)
   signal.addEventListener('abort', () =>
     context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),
   );
-  await noteOutdated(context);
+  const outdated = await noteOutdated(context);
   const pool = workers > 1 ? workerPool(context, every === undefined ? [] : ['--every', `${every}s`]) : null;
   try {
-    if (every === undefined) return await runOnce(context, pool, workers);
-    await runRounds(context, every, () => round(context, pool, workers));
+    if (every === undefined) return await runOnce(context, pool, workers, outdated);
+    const left = timeLeft(context, outdated);
+    await runRounds(context, every, async () => {
+      const text = await round(context, pool, workers, every);
+      return `${text}${outdated > 0 ? left(outdated - (await findOutdated(context)).people) : ''}`;
+    });
     return { exitCode: 0 };
   } finally {
     await pool?.stop();
   }
 }
 
-/** Prints what a new version of the analysis derives again. A damaged store is reported by the run itself. */
-async function noteOutdated(context: CommandContext, userId?: string): Promise<void> {
+/** Prints what a new version of the analysis derives again. Returns of how many people. */
+async function noteOutdated(context: CommandContext, userId?: string): Promise<number> {
+  const { people, days } = await findOutdated(context, userId);
+  if (people > 0) context.output.note(outdatedText(people, days, 'this'));
+  return people;
+}
+
+/** What a new version of the analysis derives again. A damaged store is reported by the run itself. */
+async function findOutdated(context: CommandContext, userId?: string): Promise<{ people: number; days: number }> {
   const store = await context.store();
-  const { people, days } = await store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {
+  return store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {
     if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 };
     throw error;
   });
-  if (people > 0) context.output.note(outdatedText(people, days, 'this'));
+}
+
+/** Makes the function that says, when so many of the people are done, how long the others take at the same pace. */
+function timeLeft({ now }: CommandContext, people: number): (done: number) => string {
+  const started = now();
+  return (done) => {
+    if (done <= 0 || done >= people) return '';
+    const hours = ((now() - started) * (people - done)) / done / 3600;
+    return `; new analysis: ${done} of ${counted(people, 'person', 'people')}, about ${hours.toFixed(1)} h left`;
+  };
 }
 
 interface Watch {
   onUser?: (report: UserReport, done: number) => void;
   onWait?: (report: UserReport, seconds: number) => void;
+  olderFor?: number;
 }
 
 async function runUsers(context: CommandContext, pool: WorkerPool | null, lanes: number, watch: Watch = {}) {
@@ -112,21 +133,32 @@ async function runUsers(context: CommandContext, pool: WorkerPool | null, lanes:
 }
 
 /** One of many rounds; returns its line. */
-async function round(context: CommandContext, pool: WorkerPool | null, lanes: number): Promise<string> {
+async function round(
+  context: CommandContext,
+  pool: WorkerPool | null,
+  lanes: number,
+  olderFor: number,
+): Promise<string> {
   await (await context.store()).ping(); // a store that was moved away or replaced would still be readable
-  const report = await runUsers(context, pool, lanes);
+  const report = await runUsers(context, pool, lanes, { olderFor }); // new data waits no longer than a round
   if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));
   const lost = pool?.takeLost() ?? [];
   return `${summaryText(report)}${lost.length === 0 ? '' : `; ${lostText(lost)}`}`;
 }
 
-async function runOnce(context: CommandContext, pool: WorkerPool | null, lanes: number): Promise<Outcome> {
+async function runOnce(
+  context: CommandContext,
+  pool: WorkerPool | null,
+  lanes: number,
+  outdated: number,
+): Promise<Outcome> {
   const { output, signal } = context;
   const store = await context.store();
   const progress = output.progress('looking for users with new data');
+  const left = timeLeft(context, outdated);
   const report = await runUsers(context, pool, lanes, {
-    onUser: (_, done) => progress.update(`${counted(done, 'user')} done`),
+    onUser: (_, done) => progress.update(`${counted(done, 'user')} done${left(done)}`),
     onWait: ({ user_id, message }, seconds) =>
       output.note(`${user_id}: ${message}: waiting for that, ${Math.ceil(seconds)} s at most`),
   });
