@@ -13,9 +13,10 @@ const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url))
 export interface WorkerPool {
   /**
    * Runs the pipeline for a user in an idle process, or in a new one. A user whose process ended is reported as `busy`:
-   * the lease of that process has to expire first. Throws if a process ends before it is ready.
+   * the lease of that process has to expire first. Throws if a process ends before it is ready. `reanalyseFrom`: see
+   * `PipelineOptions`; the report then has the changed trips.
    */
-  run(userId: string): Promise<UserReport>;
+  run(userId: string, reanalyseFrom?: number): Promise<UserReport>;
   /** How processes ended while they had a user in work, since the last call. */
   takeLost(): string[];
   /** Ends the processes; resolves when they are gone. */
@@ -45,7 +46,7 @@ export function workerPool(context: CommandContext, words: readonly string[]): W
     return worker;
   };
   return {
-    async run(userId) {
+    async run(userId, reanalyseFrom) {
       const worker = idle.pop() ?? start();
       const failure = await worker.ready;
       if (failure !== null) {
@@ -53,7 +54,7 @@ export function workerPool(context: CommandContext, words: readonly string[]): W
         if (context.signal.aborted || failure === 'SIGINT') return unfinished(context, userId, failure);
         throw new Error(`a pipeline worker ended before it was ready: ${failure}`);
       }
-      const answer = await runIn(worker, userId);
+      const answer = await runIn(worker, { userId, reanalyseFrom });
       if (typeof answer === 'string') {
         lost.push(answer);
         return unfinished(context, userId, answer);
@@ -92,10 +93,16 @@ function startWorker(context: CommandContext, words: readonly string[]): Worker 
   return { child, exit, ready: Promise.race([isReady, exit]) };
 }
 
+/** What a process gets to do. */
+interface Task {
+  userId: string;
+  reanalyseFrom?: number | undefined;
+}
+
 /** The report, or how the process ended. */
-function runIn({ child, exit }: Worker, userId: string): Promise<UserReport | string> {
+function runIn({ child, exit }: Worker, task: Task): Promise<UserReport | string> {
   const answer = new Promise<UserReport>((resolve) => child.once('message', (report) => resolve(report as UserReport)));
-  child.send(userId, () => {}); // if it cannot be sent, the process ends
+  child.send(task, () => {}); // if it cannot be sent, the process ends
   return Promise.race([answer, exit]);
 }
 
@@ -118,9 +125,10 @@ export async function workForParent(context: CommandContext): Promise<void> {
   const send = (message: string | UserReport): void => void process.send!(message, undefined, undefined, () => {});
   let work = Promise.resolve();
   const disconnected = new Promise<void>((resolve) => process.once('disconnect', resolve));
-  process.on('message', (userId: string) => {
-    work = runPipeline(store, userId, options).then((report) =>
-      send({ ...report, stages: report.stages.map(withoutChanges) }),
+  process.on('message', ({ userId, reanalyseFrom }: Task) => {
+    const isRebuild = reanalyseFrom !== undefined;
+    work = runPipeline(store, userId, { ...options, ...(isRebuild && { reanalyseFrom }) }).then((report) =>
+      send(isRebuild ? report : { ...report, stages: report.stages.map(withoutChanges) }),
     );
   });
   send('ready');

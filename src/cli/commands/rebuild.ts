@@ -1,5 +1,5 @@
 // `mobility rebuild`: derives diaries again and shows the differences, or only shows them.
-import { Command } from '@commander-js/extra-typings';
+import { Command, Option } from '@commander-js/extra-typings';
 import { stringify } from 'csv-stringify/sync';
 import { distanceText } from '../../diary/number-text.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
@@ -23,6 +23,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
+import { type WorkerPool, workerPool } from '../pipeline-workers.ts';
 import { usersMeant, withWhom } from '../user-options.ts';
 import { workTimeText } from '../wording.ts';
 
@@ -46,6 +47,12 @@ const flags = () =>
     .option('--zone <name>', 'only people with trips in this time zone, from the first of them on', zoneArgument)
     .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
+    .addOption(
+      new Option('--workers <n>', 'processes that share the users')
+        .argParser(wholeNumber(1, 64))
+        .default(1)
+        .conflicts('dryRun'),
+    )
     .option('--csv <file>', 'write a row for each changed day and mode')
     .addHelpText(
       'after',
@@ -90,21 +97,23 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
 /** Adds what changes for each user to the report, and passes its rows on. Throws for a single user that fails. */
 async function deriveAll(
   context: CommandContext,
-  { from, zone, sample = Infinity, dryRun, ...whom }: Options,
+  { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,
   report: Report,
   onRows: (rows: Row[]) => Promise<void> = async () => {},
 ): Promise<void> {
   const signal = context.interruptible();
-  const changesOf = dryRun ? await reader(context) : await rebuilder(context);
+  const pool = workers > 1 ? workerPool(context, []) : null;
+  const changesOf = dryRun ? await reader(context) : await rebuilder(context, pool);
   const progress = context.output.progress('looking for users');
-  for await (const user of usersMeant(context, whom)) {
-    if (report.users + report.failures.length >= sample) break;
-    report.interrupted = signal.aborted;
-    if (signal.aborted) break;
+  let begun = 0;
+  const derive = async (user: UserRecord): Promise<void> => {
     progress.update(`${user.user_email}: ${counted(report.users, 'user')} done`);
     try {
       const first = zone === undefined ? -Infinity : await firstIn(zone, await context.store(), user);
-      if (first === null) continue;
+      if (first === null) {
+        begun -= 1;
+        return;
+      }
       // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
       const day = from && startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast;
       const start = Math.max(first, day ?? -Infinity);
@@ -114,10 +123,25 @@ async function deriveAll(
       await onRows(days.flatMap((day) => csvRows(user, day)));
     } catch (error) {
       report.interrupted = signal.aborted;
-      if (signal.aborted) break; // the lease was released
+      if (signal.aborted) return; // the lease was released
       report.failures.push({ user_email: user.user_email, message: errorText(error) });
       if (whom.user?.length === 1) throw error;
     }
+  };
+  const users = usersMeant(context, whom);
+  const lane = async (): Promise<void> => {
+    while (begun < sample && !report.interrupted) {
+      begun += 1;
+      const next = await users.next();
+      if (next.done) return;
+      if (signal.aborted) report.interrupted = true;
+      else await derive(next.value);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: workers }, lane));
+  } finally {
+    await pool?.stop();
   }
 }
 
@@ -135,16 +159,18 @@ async function reader(context: CommandContext): Promise<ChangesOf> {
   return ({ uuid }, since) => previewRebuild(store, uuid, { now: context.now, ...since });
 }
 
-async function rebuilder(context: CommandContext): Promise<ChangesOf> {
+async function rebuilder(context: CommandContext, pool: WorkerPool | null): Promise<ChangesOf> {
   const store = await context.store();
   const options = await pipelineOptions(context);
-  const inWork = releaseWhenStopped(context, store, options.owner);
-  return async ({ uuid, user_email }, since) => {
+  const inWork = pool === null ? releaseWhenStopped(context, store, options.owner) : () => {};
+  return async ({ uuid, user_email }, { from = -Number.MAX_VALUE }) => {
     inWork(uuid);
-    const { status, message, changes } = await rebuild(store, uuid, { ...options, ...since });
+    const { status, message, stages } = await (pool === null
+      ? rebuild(store, uuid, { ...options, from })
+      : pool.run(uuid, from));
     if (status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', `${user_email}: ${message}`);
     if (status === 'failed') throw new Error(`the rebuild failed for ${user_email}: ${message}`);
-    return changes;
+    return stages.flatMap(({ changes = [] }) => changes);
   };
 }
 

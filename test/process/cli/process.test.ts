@@ -299,6 +299,20 @@ it('several processes share the users and report as one', async () => {
   expect(again.stdout).toMatch(/^6 users: nothing new, nothing written/);
 });
 
+it('several processes rebuild all users and report the same changes as one', async () => {
+  const reports = [];
+  for (const workers of ['1', '2']) {
+    const { address } = await simulated(3);
+    const all = await run(['rebuild', '--all', '--workers', workers, '--json', '--store', address]);
+    const { users, added, days_changed, failures, after } = JSON.parse(all.stdout);
+    reports.push({ code: all.code, users, added, days_changed, failures, after });
+  }
+  expect(reports[0]).toMatchObject({ code: 0, users: 3, failures: [] });
+  expect(reports[0]!.added).toBeGreaterThan(0);
+  expect(Object.keys(reports[1]!.after).sort()).toEqual(Object.keys(reports[0]!.after).sort());
+  expect({ ...reports[1], after: null }).toEqual({ ...reports[0], after: null });
+});
+
 it('a killed worker is reported; its user and all others are done', async () => {
   const { address } = await simulated(6);
   const store = await storeAt(address);
