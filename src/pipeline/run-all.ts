@@ -166,8 +166,8 @@ async function expectStore(store: Store): Promise<void> {
 }
 
 /**
- * Users with something to do; counts all others as having nothing new. First those with new data, then those whose trips
- * only come from another version of the analysis or from other transit feeds: that may take hours.
+ * Users with something to do; counts all others as having nothing new. First those with new data, then those whose
+ * trips only come from another version of the analysis or from other transit feeds: that may take hours.
  */
 async function* usersWithWork(
   store: Store,
