@@ -1,4 +1,5 @@
-// The analysis at a glance: a stretch of one user's data -> trips (the segmenter) -> links of their chain.
+// Entry point of the analysis: finds the trips in a stretch of one user's data and makes links of the trip chain of
+// them.
 
 import { motionTypes } from '../model/payloads.ts';
 import type { Carry, LastSeen, Resume, Silence, TripRecord } from '../model/trip.ts';
@@ -8,27 +9,27 @@ import { shippedSegmenter } from './segment.ts';
 import type { SegmentedTrip, Segmenter, Stretch } from './segmenter.ts';
 import { nextLink } from './trips/chain-links.ts';
 
-/** A user's stretch of observations and the state with which its analysis begins. */
+/** One user's observations, and the state that the analysis begins with. */
 export interface AnalyseInput extends Stretch {
   userId: string;
-  /** State after the link before; null: at the beginning. */
+  /** State after the previous link; null: this is the first stretch. */
   carry: Carry | null;
 }
 
-/** The trips of a stretch and the state with which the next stretch begins. */
+/** The links of a stretch, and the state that the next stretch begins with. */
 export interface AnalyseOutput {
   records: TripRecord[];
-  /** Trips after `records` that have not ended: later data may change them. */
+  /** Trips after `records` that have not ended yet. Later data may change them. */
   drafts: TripRecord[];
-  /** What the next stretch begins with: the last link's state, moved on to the open trip or to the last location. */
+  /** State for the next stretch: the state after the last link, moved to the open trip or to the last location. */
   nextState: Carry | null;
-  /** Silences since the last link, and what the phone did last; null: it never sent anything. */
+  /** Gaps since the last link, and the last known state of the phone; null: the phone never sent anything. */
   latest: { silences: Silence[]; seen: LastSeen } | null;
-  /** Trips that could not be built, by start: they are left out and reported. */
+  /** Trips that could not be built, by start time. The pipeline leaves them out and reports them. */
   failed: { chainTs: number; error: unknown }[];
 }
 
-/** Builds links until the data end. What follows from data that are not loaded yet is left to the next stretch. */
+/** Builds links up to the end of the data. The next stretch builds trips that depend on data not loaded yet. */
 export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegmenter): AnalyseOutput {
   const { userId } = input;
   const records: TripRecord[] = [];
@@ -63,7 +64,7 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   }
 }
 
-/** Outliers say that the phone was on, and not where. */
+/** Replaces outliers by readings of unknown motion: the phone was on, but its location is wrong. */
 function withoutOutliers(stretch: Stretch, outliers: readonly number[] = []): Stretch {
   if (outliers.length === 0) return stretch;
   const out = new Set(outliers);
@@ -72,13 +73,13 @@ function withoutOutliers(stretch: Stretch, outliers: readonly number[] = []): St
   return { ...stretch, locations: stretch.locations.filter(({ ts }) => !out.has(ts)), motions };
 }
 
-/** The state before the next stretch. */
+/** The state that the next stretch begins with. */
 function goOnWith(stretch: Stretch, carry: Carry | null, nextState: Resume): Carry {
   const { seen, silences } = gapsSince(stretch, carry, nextState.resume_ts);
   return { ...(carry ?? { raw_place: null, place: null }), ...nextState, ...(seen && { seen }), silences };
 }
 
-/** The silences since the last link up to `until`, and the state of the phone at that time. */
+/** The gaps since the last link up to `until`, and the state of the phone at that time. */
 function gapsSince(stretch: Stretch, carry: Carry | null, until: number): ReturnType<typeof findGaps> {
   const { seen, silences } = findGaps(stretch, carry?.seen ?? null, until);
   return { seen, silences: [...(carry?.silences ?? []), ...silences] };

@@ -1,10 +1,10 @@
-// Decodes a candidate group: its locations and readings -> track, cells, segments and legs with probabilities.
+// Decodes a candidate group: from its locations and readings to a track, cells, segments, and legs with probabilities.
 //
 //   locations   .  .  . .     .       .        .    .  . .        what the phone sent
 //   track       o--o--o-o-----o-------o--------o----o--o-o        smoothed, with metres along it (clean/track.ts)
 //   cells       ssswwwwwwwssssmmmmmmmmmmmmsmmmmmmmmmwwwwww        a state every 15 s (states/): still, walk, motor
 //   segments    s  w      s   m           sm        w             consecutive cells in one state
-//   legs           w          m                     w             without short pauses: what gets a mode
+//   legs           w          m                     w             without short pauses; each leg gets a mode
 //   modes          WALKING    BUS .8, CAR .2        WALKING       decided together (modes/mode-crf.ts)
 
 import type { TransitEvidence } from '../transit/match-ride.ts';
@@ -21,10 +21,10 @@ import { within } from './sorted-times.ts';
 import { type Segment, sleepsIn, toSegments } from './states/segments.ts';
 import { type Cells, decodeCells } from './states/viterbi.ts';
 
-/** A stretch without its outliers, and the times of the outliers. */
+/** A stretch without outliers, and the times of the removed outliers. */
 export type CleanedStretch = Stretch & { outliers: readonly number[] };
 
-/** A candidate group with everything that the later steps ask about it. */
+/** A candidate group with the results that later steps use. */
 export interface DecodedGroup extends Observations {
   group: CandidateGroup;
   /** Times of the locations that were removed as outliers. */
@@ -34,20 +34,20 @@ export interface DecodedGroup extends Observations {
   segments: readonly Segment[];
   legs: readonly LegEvidence[];
   probabilities: ModeProbabilities;
-  /** By leg: what transit feeds say of it; empty without feeds. */
+  /** By leg: the evidence of transit feeds; empty without feeds. */
   transit: readonly TransitEvidence[];
   crf: ModeCrf;
-  /** Name of the model that the states come from. */
+  /** Name of the model that gave the states. */
   model: string;
 }
 
 /**
- * s before and after a group in which states are decoded. Their features look at most `lookAround` around the group.
- * iPhones report walking long before they report locations.
+ * s; states are also decoded this long before and after a group. Their features use data up to `lookAround` before and
+ * after it. iPhones report walking long before they report locations.
  */
 const margin = { before: { time: 420, distance: 1200 }, after: 300 };
 
-/** Decodes a group from its own observations and those up to `lookAround` before and after it. */
+/** Decodes a group from the observations in it and up to `lookAround` before and after it. */
 export function decodeGroup(
   group: CandidateGroup,
   { locations, motions, events, outliers }: CleanedStretch,

@@ -4,9 +4,7 @@ import { type ModeCrf, readModeCrf } from './modes/mode-crf.ts';
 import { shippedNames } from './segmenter.ts';
 import { type Model, readModel } from './states/boosted-trees.ts';
 
-/**
- * Models of states and of the decision on them, by what a phone sends: `sparse` is for those without motion readings.
- */
+/** Models for states and modes. `sparse` and `crfSparse` are for phones without motion readings. */
 export interface Models {
   full: Model;
   sparse: Model;
@@ -14,11 +12,11 @@ export interface Models {
   crfSparse: ModeCrf;
 }
 
-/** The same path from `src/analysis` and from `dist/analysis`. */
+/** Text of a model file. Its relative path is the same from `src/analysis` and from `dist/analysis`. */
 const textOf = (model: keyof Models): string =>
   readFileSync(new URL(`../../models/${shippedNames[model]}.json`, import.meta.url), 'utf8');
 
-/** The models that come with the package, read once. */
+/** The models that come with the package, read when this module loads. */
 export const shippedModels: Models = {
   full: readModel(textOf('full')),
   sparse: readModel(textOf('sparse')),

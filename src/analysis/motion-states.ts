@@ -1,4 +1,4 @@
-// The four states of movement, and the state that a motion reading names.
+// The four states of movement, and the state that a type of motion reading names.
 import { motionTypes } from '../model/payloads.ts';
 
 /** The states, in the order of the models' classes. */

@@ -1,8 +1,8 @@
-// How exactly the diary says lengths, speeds and positions: finer than any phone measures, and not a digit more.
+// Rounds the lengths, speeds and positions of the diary: finer than any phone measures, but no finer.
 
 import type { Position } from '../model/trip.ts';
 
-/** The function that rounds to so many decimals; never to minus zero, which JSON does not keep. */
+/** Makes a function that rounds to so many decimals. It never returns minus zero, which JSON does not keep. */
 function roundedTo(decimals: number): (value: number) => number {
   const scale = 10 ** decimals;
   return (value) => Math.round(value * scale) / scale + 0;

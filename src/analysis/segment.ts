@@ -1,4 +1,4 @@
-// The segmenter: one user's locations, motion readings and events -> trips with sections and modes.
+// The segmenter: finds trips with sections and modes in one user's locations, motion readings and events.
 //
 //   removeOutliers    locations                      ->  locations without outliers        clean/outliers.ts
 //   findCandidates    locations, readings, events    ->  candidates between two rests      clean/candidates.ts
@@ -41,7 +41,7 @@ export function segmenterWith(changed: Partial<Models>, network: TransitNetwork 
 /** The segmenter with the models of the package. */
 export const shippedSegmenter: Segmenter = segmenterWith({});
 
-/** What the analysis knows besides the data. */
+/** Models and transit network that the segmenter uses. */
 interface Knowledge {
   models: Models;
   network: TransitNetwork | null;
@@ -81,12 +81,12 @@ function stayAfter(trips: readonly SegmentedTrip[]): Stay | null {
   return last === undefined ? null : { location: last.end, enter_ts: last.end_ts };
 }
 
-/** True if a location of the open trip lies as far from its first one as trips that are kept lead. */
+/** True if the open trip leads far enough from its first location to be kept as a trip. */
 function leadsAway({ startIndex }: Candidate, locations: readonly Location[]): boolean {
   return locations.slice(startIndex).some((one) => distance(locations[startIndex]!, one) >= linkLimits.shortestTrip);
 }
 
-/** The trips of a group. If the program fails on it, its candidates become trips with an error, without travel. */
+/** The trips of a group. If an error is thrown, each candidate becomes a trip with the error and without sections. */
 function segmentGroup(
   group: CandidateGroup,
   stretch: CleanedStretch,
@@ -110,14 +110,14 @@ function segmentGroup(
   }
 }
 
-/** Where the next stretch begins: at the start of the open trip, or at the last location of a rest. */
+/** State for the next stretch: it begins at the start of the open trip, or at the last location of a rest. */
 function stateAfter(locations: readonly Location[], open: Candidate | null): Resume | null {
   if (open !== null) return { resume_ts: locations[open.startIndex]!.ts, started: true };
   const last = locations.at(-1);
   return last ? { resume_ts: last.ts, started: false } : null;
 }
 
-/** True if the open trip after a group has led so far that both may turn out to be one journey. */
+/** True if the open trip after a group begins so soon, and leads so far, that it may continue the last journey. */
 function mayContinue({ to, candidates, nextTs }: CandidateGroup, locations: readonly Location[]): boolean {
   if (nextTs - to > lookAround) return false;
   const end = locations[candidates.at(-1)!.endIndex]!;

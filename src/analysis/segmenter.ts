@@ -1,16 +1,17 @@
-// The contract of a segmenter: a stretch of one user's data and the state before it -> trips, and the state after them.
+// The contract of a segmenter: it makes trips, and a new state, of a stretch of one user's data and the state before
+// it.
 import type { Resume, TransitLine, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 
 /**
- * s before and after a candidate group that decide on it: a candidate within this time joins the group, and what the
- * phone sent in it sets the start and end (by hand: longer than the longest wait of a journey).
+ * s before and after a candidate group that can influence it. A candidate within this time joins the group, and the
+ * phone's entries in it set the start and end (by hand: longer than the longest wait of a journey).
  */
 export const lookAround = 2700;
 
-/** One user's data, from `lookAround` before the state up to `loadedUntil`. */
+/** One user's data, from `lookAround` s before the state to `loadedUntil`. */
 export interface Stretch extends Observations {
-  /** The data are complete below this time; infinite: there are no later ones. */
+  /** The data before this time are complete; infinite: there are no later data. */
   loadedUntil: number;
 }
 
@@ -33,10 +34,10 @@ export interface PathPoint {
 
 /** A mode with its probability, and the probability of every possible mode; they sum to 1. */
 export interface Mode {
-  /** As clients read it: `PredictedModeTypes.X`, or `MotionTypes.X` if only motion readings are known. */
+  /** Name for clients: `PredictedModeTypes.X`, or `MotionTypes.X` if no mode is known. */
   sensed_mode: string;
   mode_confidence: number;
-  /** By name, the mode itself among them. */
+  /** By name, also of the mode itself. */
   mode_probabilities: Record<string, number>;
 }
 
@@ -46,56 +47,56 @@ export interface SegmentedSection extends Mode {
   transit?: TransitLine;
   /** At least two points, from the start to the end of the section. */
   path: PathPoint[];
-  /** m of it that no location shows */
+  /** m of the path that no location shows */
   estimated?: number;
 }
 
-/** A trip as segmented; without sections it was no travel. */
+/** A trip of a segmenter. Without sections the user did not travel. */
 export interface SegmentedTrip {
-  /** The locations with which it begins and ends. */
+  /** Its first and last location. */
   first: Location;
   last: Location;
-  /** When and where it ended, as far as is known. */
+  /** When and where the trip ended, estimated from the data around its last location. */
   end_ts: number;
   end: { latitude: number; longitude: number };
   sections: SegmentedSection[];
-  /** m of its path that the phone recorded, and the straight line from the stay before it */
+  /** m of its path that the phone recorded, with the straight line from the stay before it */
   recorded: number;
-  /** The path from the stay before, if it was not recorded; null: the trip began at that stay. */
+  /** The move from the stay before to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;
-  /** The trip follows from data up to this time; null: also from there being no later ones. */
+  /** The data up to this time decide the trip; null: the end of the data was used, too. */
   settledTs: number | null;
-  /** The state after it, and the data time from which on what follows is derived. */
+  /** The state after the trip, and the data time from which the next trips need entries. */
   resume: Resume;
   needsFrom: number;
   source: string;
   evidence: TripEvidence;
-  /** Set when the segmenter failed on it: it has no sections then. */
+  /** Set if the segmenter failed on the trip, which then has no sections. */
   error?: unknown;
 }
 
-/** What a segmenter made of a stretch. */
+/** The result of a segmenter for a stretch. */
 export interface Segmented {
   trips: SegmentedTrip[];
-  /** At the end of the data: the trips after these, as far as they can be seen. Later data may change them. */
+  /** At the end of the data: the trips after `trips` that have not ended. Later data may change them. */
   drafts?: SegmentedTrip[];
-  /** The state with which the next stretch begins; null: there is none yet. */
+  /** The state that the next stretch begins with; null: there is none yet. */
   nextState: Resume | null;
-  /** Times of locations where the user was not; absent: none. */
+  /** Times of outliers; absent: none. */
   outliers?: readonly number[];
 }
 
 /**
- * Finds trips. Pure: the same data and state give the same trips, however the data are cut into stretches. What it
- * must keep:
+ * Finds trips. Pure: the same data and state give the same trips, however the data are cut into stretches. It must
+ * guarantee:
  *
  * - Trips are in order of time and do not overlap; each `first.ts` occurs once.
- * - A trip is given only when nothing loaded later can change it: its `settledTs` is not before its `end_ts`, and lies
- *   below `loadedUntil`; at the end of the data (`loadedUntil` infinite) it may be null, which makes the trip a draft.
- * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one look at all data.
- *   `nextState` is the state before the trip that is still open, or at the last location where none is; a stretch that
- *   gives neither a
- *   trip nor a later `nextState` is read again at twice the length.
+ * - It returns a trip only when no later data can change it: `settledTs` is not before `end_ts`, and is less than
+ * `loadedUntil`. At the end of the data (`loadedUntil` infinite), `settledTs` may be null, which makes the trip a
+ * draft.
+ * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one pass over all data.
+ * - `nextState` is the state before the open trip, or at the last location if no trip is open. A stretch that gives
+ * neither a trip nor a later `nextState` is read again at twice the length.
  */
 export interface Segmenter {
   /** Changes whenever the same data would give other trips. */
@@ -103,8 +104,8 @@ export interface Segmenter {
   segment(stretch: Stretch, resume: Resume | null, stay: Stay | null): Segmented;
 }
 
-// The version of the analysis with the models of the package: known without loading them.
-/** Raised whenever the same entries and model would give other trips than before. */
+// The version of the analysis with the models of the package. It is known without loading them.
+/** Increase it whenever the same entries and models would give other trips than before. */
 const codeVersion = 17;
 
 /** The models that come with the package. */

@@ -1,10 +1,10 @@
-// Looking things up in arrays that ascend by `ts`.
+// Binary search in arrays that ascend by `ts`.
 
 interface Timed {
   ts: number;
 }
 
-/** Index of the first element with `ts` at or after `ts`; the length if there is none. */
+/** Index of the first element at or after `ts`; the length if there is none. */
 export function firstAtOrAfter(sorted: readonly Timed[], ts: number): number {
   let low = 0;
   let high = sorted.length;
@@ -16,14 +16,14 @@ export function firstAtOrAfter(sorted: readonly Timed[], ts: number): number {
   return low;
 }
 
-/** Index of the first element with `ts` after `ts`; the length if there is none. */
+/** Index of the first element after `ts`; the length if there is none. */
 export function firstLater(sorted: readonly Timed[], ts: number): number {
   let i = firstAtOrAfter(sorted, ts);
   while (i < sorted.length && sorted[i]!.ts === ts) i += 1;
   return i;
 }
 
-/** Index of the first of ascending times after `ts`; their number if there is none. */
+/** Index of the first element of ascending `times` after `ts`; their number if there is none. */
 export function firstLaterIn(times: Float64Array, ts: number): number {
   let low = 0;
   let high = times.length;
@@ -44,7 +44,7 @@ export function within<T extends Timed>(sorted: readonly T[], from: number, to: 
 
 const always = (): boolean => true;
 
-/** True when an element with `ts` from `from` to `to`, both ends included, passes `test`. */
+/** True if an element with `ts` from `from` to `to`, both ends included, passes `test`. */
 export function someWithin<T extends Timed>(
   sorted: readonly T[],
   from: number,

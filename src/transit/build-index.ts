@@ -1,4 +1,4 @@
-// The tables of a GTFS feed -> its index.
+// Builds the index of a transit feed from its GTFS tables.
 //
 //   stop_times.txt                          index
 //   trip 1: A 06:00, B 06:04, C 06:09       pattern 1: stops A B C, seconds 0 240 540, hours 6 and 7, 2 trips a day
@@ -10,34 +10,34 @@ import { MobilityError } from '../model/mobility-error.ts';
 import { dayType, type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
 import { simplify } from './line.ts';
 
-/** A row of a table by the names of its columns; a missing column is absent. */
+/** A row of a table by column name. Columns that the table lacks are absent. */
 export type GtfsRow = Readonly<Record<string, string | undefined>>;
 
-/** The tables of a feed by name, without `.txt`; `rows` of a table that the feed lacks has none. */
+/** The tables of a feed. `rows` takes a name without `.txt`, and gives no rows of a table that the feed lacks. */
 export interface GtfsTables {
   rows(table: string): AsyncIterable<GtfsRow>;
 }
 
-/** What a feed lacks or has too much of, for the operator. */
+/** What a feed lacks, and what the index leaves out, for the operator. */
 export interface FeedNotes {
-  /** Patterns without a shape, and without times. */
+  /** Number of patterns without a shape, and of patterns without times. */
   no_shape: number;
   no_times: number;
-  /** Trips without two known stops, and routes of kinds that no trip of a person is (lifts, taxis). */
+  /** Number of trips with fewer than two known stops, and of routes of unused kinds (lifts, taxis). */
   trips_left_out: number;
   routes_left_out: number;
-  /** Rare patterns that were left out to keep the index small. */
+  /** Number of rare patterns that were left out to keep the index small. */
   patterns_left_out: number;
 }
 
-/** Rows of `stop_times.txt`; the largest national feeds have 10 times as many: split those by agency. */
+/** The most rows of `stop_times.txt`. The largest national feeds have 10 times as many: split them by agency. */
 const maxStopTimes = 8_000_000;
-/** A feed of a large agency has 500 to 3,000; event and school trips are the rarest. */
+/** The most patterns of an index. A large agency has 500 to 3,000; the rarest are event and school trips. */
 const maxPatterns = 6_000;
 const shapeTolerance = 8; // m
 const day = 86_400;
 
-/** Builds the index of a feed. Throws `MOBILITY_USAGE` with a sentence for a feed that cannot be used. */
+/** Builds the index of a feed. Throws `MOBILITY_USAGE` if the feed cannot be used. */
 export async function buildIndex(id: string, tables: GtfsTables): Promise<{ index: FeedIndex; notes: FeedNotes }> {
   const agencies = await readAgencies(tables);
   const { routes, left: routesLeft } = await readRoutes(tables, agencies);
@@ -113,7 +113,7 @@ async function readRoutes(
 
 type Stop = { name: string } & LatLon;
 
-/** Stops by id; a platform has the name of its station, and the position of it where it has none. */
+/** Stops by id. A platform gets the name of its station, and the station's position if it has none of its own. */
 async function readStops(tables: GtfsTables): Promise<Map<string, Stop>> {
   const found = new Map<string, { name: string; parent: string; at: LatLon | null }>();
   for await (const { stop_id = '', stop_name = '', stop_lat = '', stop_lon = '', parent_station = '' } of tables.rows(
@@ -137,11 +137,11 @@ async function readStops(tables: GtfsTables): Promise<Map<string, Stop>> {
 }
 
 interface Services {
-  /** Days of the week of each service as bits, Monday first, and on how many days of the feed it runs. */
+  /** By service: days of the week as bits, Monday first, and the number of days of the feed on which it runs. */
   byId: Map<string, { week: number; days: number }>;
   first: string;
   last: string;
-  /** Days from the first to the last. */
+  /** Number of days from the first to the last. */
   days: number;
 }
 
@@ -191,16 +191,16 @@ interface Trip {
   route: TransitRoute;
   shapeId: string;
   week: number;
-  /** On how many days of the feed it runs. */
+  /** Number of days of the feed on which the trip runs. */
   days: number;
-  /** When it starts, in seconds of the service day, if `frequencies.txt` repeats it: pairs of start and end. */
+  /** Times in which `frequencies.txt` repeats the trip every `headway` s; seconds of the service day. */
   windows: { start: number; end: number; headway: number }[];
   calls: { sequence: number; stop: number; time: number }[];
 }
 
 interface Trips {
   byId: Map<string, Trip>;
-  /** Stops in the order in which trips name them first. */
+  /** Stops in the order in which `stop_times.txt` first names them. */
   stops: Stop[];
 }
 
@@ -249,7 +249,7 @@ async function readStopTimes(tables: GtfsTables, trips: Trips, stops: ReadonlyMa
   }
 }
 
-/** Seconds of the service day; times from 24:00 on belong to the day after. NaN if it is no time. */
+/** Seconds of the service day. Times from 24:00 on are on the next day. NaN: the text is no time. */
 function secondsOf(text: string): number {
   const parts = /^\s*(\d{1,3}):(\d\d):(\d\d)\s*$/.exec(text);
   return parts === null ? Number.NaN : Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3]);
@@ -287,7 +287,7 @@ function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[];
   return { patterns, tripsLeft };
 }
 
-/** Times at all calls; those between two known times are spread evenly. Null without times at the first and last. */
+/** Times at all stops of a trip; missing ones are spread evenly. Null without a first or last time. */
 function timesFrom({ calls }: Trip): number[] | null {
   const times = calls.map(({ time }) => time);
   if (!Number.isFinite(times[0]) || !Number.isFinite(times.at(-1))) return null;
@@ -309,7 +309,7 @@ function median(values: number[]): number {
 const runsADay = ({ windows }: Trip): number =>
   windows.length === 0 ? 1 : windows.reduce((sum, { start, end, headway }) => sum + (end - start) / headway, 0);
 
-/** Bits of the hours in which a trip is under way. A pattern without times runs at all hours. */
+/** Bits of the hours in which trips are under way, by type of day. A pattern without times runs at all hours. */
 function hoursOf(group: readonly Trip[], isUntimed: boolean): [number, number, number] {
   const hours: [number, number, number] = [0, 0, 0];
   if (isUntimed) return [0xffffff, 0xffffff, 0xffffff];
@@ -351,7 +351,7 @@ async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Prom
   return new Map(lines);
 }
 
-/** The index with the stops, routes and shapes that its patterns use, each once. */
+/** The index, with each stop, route and shape that its patterns use once. */
 function compact(
   id: string,
   patterns: readonly FoundPattern[],

@@ -1,17 +1,14 @@
 import type { LatLon } from '../model/geo/distance.ts';
 
-/**
- * What a vehicle of a route is. `null` in `kindOfType`: a lift, a funicular in a museum, a taxi: nothing that the
- * analysis decides about.
- */
+/** The kind of vehicle of a route, if the analysis uses it. */
 export type TransitKind = 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
 
-/** The kinds on rails: one family of evidence, because their shapes and speeds overlap. */
+/** The kinds on rails. They share one evidence, because their shapes and speeds overlap. */
 export const railKinds: readonly TransitKind[] = ['tram', 'subway', 'rail'];
 
-/** A line as riders know it. */
+/** A line of a feed (a GTFS route). */
 export interface TransitRoute {
-  /** Of the feed. */
+  /** `route_id` of the feed. */
   id: string;
   agency: string;
   short_name: string;
@@ -19,28 +16,28 @@ export interface TransitRoute {
   kind: TransitKind;
 }
 
-/** A sequence of stops that some trips of a route have in common. */
+/** The trips of a route with the same stops in the same order. */
 export interface TransitPattern {
   /** Index in `routes`. */
   route: number;
-  /** Index in `shapes`; -1 without a shape. */
+  /** Index in `shapes`; -1: no shape. */
   shape: number;
   /** Indexes in `stops`, in the order in which a trip passes them. */
   stops: readonly number[];
   /** Median seconds from the first stop to each stop; empty if the feed has no times. */
   seconds: readonly number[];
-  /** Hours of the day with a trip under way, as bits: on weekdays, Saturdays and Sundays. */
+  /** Hours of the day with a trip under way, as bits, for weekdays, Saturdays and Sundays. */
   hours: readonly [number, number, number];
-  /** Trips a day, in the mean over the days of the feed. */
+  /** Mean number of trips per day over the days of the feed. */
   trips: number;
 }
 
-/** Index in `hours` of a day of the week, Monday 0. */
+/** Index in `hours` of a day of the week (Monday is 0). */
 export const dayType = (weekday: number): 0 | 1 | 2 => (weekday < 5 ? 0 : weekday === 5 ? 1 : 2);
 
-/** A transit feed as the analysis reads it: a few per cent of the size of its files. */
+/** The index of a transit feed. It has a few per cent of the size of the feed. */
 export interface FeedIndex {
-  /** SHA-256 of the zip, in hex. */
+  /** SHA-256 of the zip file, in hex. */
   id: string;
   agencies: readonly string[];
   /** IANA zone of the timetable. */
@@ -51,13 +48,13 @@ export interface FeedIndex {
   stops: readonly ({ name: string } & LatLon)[];
   routes: readonly TransitRoute[];
   patterns: readonly TransitPattern[];
-  /** Lines as latitude, longitude, latitude, …, simplified to 8 m. */
+  /** Shapes as lists latitude, longitude, latitude, …, simplified to 8 m. */
   shapes: readonly (readonly number[])[];
 }
 
 /**
- * The kind of a GTFS route type. Types from 100 on are the extended ones (Hierarchical Vehicle Type codes).
- * Sources: gtfs.org/schedule/reference (`routes.txt`) and
+ * The kind of vehicle of a GTFS route type; null: the analysis does not use it. Types from 100 on are the extended ones
+ * (Hierarchical Vehicle Type codes). Sources: gtfs.org/schedule/reference (`routes.txt`) and
  * developers.google.com/transit/gtfs/reference/extended-route-types.
  */
 export function kindOfType(type: number): TransitKind | null {
@@ -72,7 +69,7 @@ export function kindOfType(type: number): TransitKind | null {
 
 const degree = 1e5; // positions are kept to 1.1 m
 
-/** The index as text that `parseIndex` reads; positions as differences, which pack to a third. */
+/** Packs an index as text. Positions are stored as differences, which makes them a third as long. */
 export function formatIndex(index: FeedIndex): string {
   const steps = (values: readonly number[], stride: number): number[] => {
     const whole = values.map((value) => Math.round(value * degree));
@@ -103,7 +100,7 @@ export function formatIndex(index: FeedIndex): string {
   });
 }
 
-/** The index in a text of `formatIndex`. */
+/** Reads an index from a text of `formatIndex`. */
 export function parseIndex(text: string): FeedIndex {
   const sums = (steps: readonly number[], stride: number): number[] => {
     const values: number[] = [];

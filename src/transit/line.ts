@@ -1,10 +1,10 @@
-// Lines on a plane of metres around a place: simplification, and where along a line a location is.
+// Lines on a plane in metres: simplifies a line, and finds the position on a line that is nearest to a location.
 //
 //   simplify, 8 m:     a---b---c          a-------c        b is 3 m off the straight line from a to c
 //                               \    ->            \
 //                                d                  d
 //
-//   nearest:           a----x----c        x: the nearest place to p; `along` = metres from a to x, `off` = metres to p
+//   nearest:           a----x----c        x: nearest position to p; `along` = metres from a to x, `off` = metres to p
 //                           .
 //                           p
 
@@ -12,7 +12,7 @@ import { type LatLon, shortWayRound } from '../model/geo/distance.ts';
 
 const metresPerDegree = 111_195; // of latitude, on the sphere of model/geo/distance.ts
 
-/** Metres east and north of a place. Errors stay below 0.1 % within 50 km. */
+/** Converts degrees to metres east and north of a place. Errors stay below 0.1 % within 50 km. */
 export class Plane {
   readonly #origin: LatLon;
   readonly #east: number;
@@ -31,7 +31,7 @@ export class Plane {
   }
 }
 
-/** Vertices that keep a line within `tolerance` metres (Ramer-Douglas-Peucker). */
+/** Leaves out vertices as long as the line moves by at most `tolerance` m (Ramer-Douglas-Peucker algorithm). */
 export function simplify<P extends LatLon>(points: readonly P[], tolerance: number): P[] {
   if (points.length < 3) return [...points];
   const plane = new Plane(points[0]!);
@@ -61,25 +61,25 @@ function offSquared(px: number, py: number, ax: number, ay: number, bx: number, 
   return (px - ax - share * (bx - ax)) ** 2 + (py - ay - share * (by - ay)) ** 2;
 }
 
-/** Where between a and b, 0 to 1, a place is nearest to p. */
+/** The point between a (0) and b (1) that is nearest to p. */
 function shareAlong(px: number, py: number, ax: number, ay: number, bx: number, by: number): number {
   const [dx, dy] = [bx - ax, by - ay];
   const length = dx * dx + dy * dy;
   return length === 0 ? 0 : Math.max(0, Math.min(1, ((px - ax) * dx + (py - ay) * dy) / length));
 }
 
-/** A place on a line: metres from its begin, metres off it, and the number of its edge. */
+/** A position on a line: metres from its start, metres between it and the location, and the index of its edge. */
 export interface LinePlace {
   along: number;
   off: number;
   edge: number;
 }
 
-/** A line as metres on a plane. */
+/** A line in metres on a plane. */
 export class Polyline {
   readonly x: readonly number[];
   readonly y: readonly number[];
-  /** Metres from the begin to each vertex. */
+  /** Metres along the line from its start to each vertex. */
   readonly along: readonly number[];
 
   constructor(points: readonly LatLon[], plane: Plane) {
@@ -92,7 +92,7 @@ export class Polyline {
     this.along = along;
   }
 
-  /** The nearest place to a location on the edges `from` to `to` (not included). */
+  /** The position on the edges `from` to before `to` that is nearest to a location. */
   nearest(px: number, py: number, from = 0, to = this.x.length - 1): LinePlace {
     let [least, edge, share] = [Number.POSITIVE_INFINITY, from, 0];
     const { x, y } = this;
@@ -107,7 +107,7 @@ export class Polyline {
     return { along, off: Math.sqrt(least), edge };
   }
 
-  /** The edge that holds a place so many metres from the begin. */
+  /** Index of the edge that contains the position so many metres from the start. */
   edgeAt(along: number): number {
     let [low, high] = [0, this.along.length - 2];
     while (low < high) {

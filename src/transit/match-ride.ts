@@ -1,30 +1,30 @@
-// A ride and a network of transit lines -> how much speaks for a bus and for a train, and which line it was.
+// Matches a ride with a network of transit lines: evidence for a bus and for a train, and the probability of each line.
 //
 //   line 7:   S1 ----- S2 ----- S3 ----- S4        stops of a pattern in order, 11 min from S2 to S4
 //                     A  . . . . . . . B           the ride: begins 40 m from S2, ends 60 m from S4, 12 min
 //   result:   bus 4.1; lines: 7 (.93)
 //
-// Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios against a ride that
-// has nothing to do with it. The parts and their constants were measured on recorded rides, see docs/transit.md.
+// Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios, compared with a ride
+// that did not use the pattern. The constants were set on recorded rides; docs/transit.md has the results.
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { dayType, railKinds, type TransitKind } from './feed-index.ts';
 import { Plane, type Polyline } from './line.ts';
 import { feedAge, feedsOfDay, type NearStop, type NetworkPattern, type TransitNetwork } from './network.ts';
 
-/** A leg that is not on foot, as the matching sees it. */
+/** A leg that is not on foot. */
 export interface TransitRide {
-  /** Where it began and ended, with seconds from there to the nearest location. */
+  /** Where the ride began and ended. `gap`: s from that time to the nearest location. */
   start: LatLon & { gap: number };
   end: LatLon & { gap: number };
   seconds: number;
-  /** Locations in order, seconds since the epoch; those at the ends included. */
+  /** Locations in order, with both ends; `ts` in s since the epoch. */
   track: readonly (LatLon & { ts: number })[];
-  /** Places where it stood still for 10 s or longer; null where locations are too sparse to show it. */
+  /** Positions where the vehicle halted for 10 s or longer; null: locations are too rare to show halts. */
   halts: readonly LatLon[] | null;
 }
 
-/** When a ride was, in the zone of a feed: `2024-03-08`, hour and day of the week (Monday 0). */
+/** Local time of the ride in the zone of a feed: day (`2024-03-08`), hour, and day of the week (Monday is 0). */
 export type LocalTime = (zone: string) => { day: string; hour: number; weekday: number };
 
 /** A line that a ride may have used. */
@@ -37,13 +37,13 @@ export interface LineFound {
   long_name: string;
   from_stop: string;
   to_stop: string;
-  /** 0 to 1; what is missing to 1 over all lines is a line that the feeds do not know. */
+  /** 0 to 1; the rest to 1 over all lines is the probability of a line that no feed has. */
   probability: number;
-  /** Days from the ride to the days of the feed; 0 if the feed holds it. */
+  /** Days between the ride and the validity of the feed; 0 if the feed was valid. */
   feed_age_days: number;
 }
 
-/** What feeds say of a ride: logarithms of likelihood ratios, 0 where they say nothing. */
+/** Evidence of feeds for a ride: logarithms of likelihood ratios; 0: no evidence. */
 export interface TransitEvidence {
   bus: number;
   train: number;
@@ -51,27 +51,27 @@ export interface TransitEvidence {
   lines: readonly LineFound[];
 }
 
-/** Of a leg on foot, or without feeds near it. */
+/** The evidence for a leg on foot, or with no feed near it. */
 export const noEvidence: TransitEvidence = { bus: 0, train: 0, lines: [] };
 
 /** m; a shorter ride is not matched. */
 const leastRide = 150;
 const most = 6;
-/** Standard deviation of the distance from a ride's end to its stop, m: 10 to 110 m at street stops. */
+/** m, standard deviation of the distance from an end of a ride to its stop; 10 to 110 m at stops in streets */
 const endSpread = 90;
-/** An end in a gap may be off by 3 m for each second of it, and by up to 300 m at stations below ground. */
+/** m/s and m; in a gap, an end has so much more error per second, up to 300 m at stations below ground */
 const gapSpeed = 3;
 const mostGapSpread = 300;
 /** Standard deviation of ln(length of the line between two stops / length of the ride). */
 const lengthSpread = 0.25;
-/** A pair of stops is no candidate beyond this sum of squares. */
+/** A pair of stops with a larger sum of squares is not used. */
 const worstPair = 14;
-/** Seconds between locations up to which the way between them was seen. */
+/** s; locations closer together than this show the path between them */
 const seenGap = 90;
-/** Scores so far below the best say nothing more. */
+/** A pattern whose score is this much lower than the best is not scored to the end. */
 const hopeless = 8;
 
-/** What feeds say of a ride. */
+/** Matches a ride with the network: bus and train evidence, and the lines by probability. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
   const ride = { ...given, track: thinned(given.track) };
   const way = pathLength(ride.track);
@@ -103,9 +103,7 @@ export function matchRide(given: TransitRide, network: TransitNetwork, localTime
   };
 }
 
-/**
- * s; the least time between two locations that are kept. The last one is always kept. A bus goes 150 m in that time.
- */
+/** s; the least time between two kept locations. The last one is always kept. A bus travels 150 m in that time. */
 const thinSeconds = 15;
 
 function thinned(track: TransitRide['track']): TransitRide['track'] {
@@ -160,7 +158,7 @@ function scorePatterns(
       (isRunning(pattern, localTime) ? 0 : -6);
     candidates.push({ pattern, from, to, score, family: familyOf(pattern) });
   }
-  // The corridor is what costs time: patterns that cannot come near the best any more are left at their partial score.
+  // The corridor score takes the most time, so patterns that cannot come near the best score are left out before it.
   candidates.sort((a, b) => b.score - a.score);
   const best = { bus: Number.NEGATIVE_INFINITY, train: Number.NEGATIVE_INFINITY, ferry: Number.NEGATIVE_INFINITY };
   const scored: Scored[] = [];
@@ -176,10 +174,10 @@ function scorePatterns(
 interface Pair {
   from: number;
   to: number;
-  /** Squares of the distances at the ends by their spread, halved. */
+  /** Squared distance at each end divided by its variance, halved. */
   startOff: number;
   endOff: number;
-  /** Of the line between the two stops. */
+  /** m along the line between the two stops */
   metres: number;
 }
 
@@ -214,8 +212,10 @@ function bestPair(
   return best;
 }
 
-/** Metres by which the way between far stops is longer than the straight line, where the feed does not say: roads take
- * 1.2 times the straight line in the mean. */
+/**
+ * m by which the path between distant stops is longer than the straight line, if the feed has no shape. Roads take 1.2
+ * times the straight line in the mean.
+ */
 function detours(pattern: NetworkPattern, from: number, to: number, network: TransitNetwork): number {
   const { unknown, line } = network.wayOf(pattern);
   const between = unknown.filter((edge) => edge >= from && edge < to);
@@ -225,12 +225,12 @@ function detours(pattern: NetworkPattern, from: number, to: number, network: Tra
 const spread = (gap: number): number =>
   Math.hypot(endSpread, Math.min(mostGapSpread, gapSpeed * Math.max(0, gap - 10)));
 
-/** Normal density as a logarithm, without the constant that all have in common. */
+/** Logarithm of the normal density, without the constant term. */
 const logNormal = (x: number, mean: number, deviation: number): number =>
   -(((x - mean) / deviation) ** 2) / 2 - Math.log(deviation);
 const clamp = (x: number, least: number, greatest: number): number => Math.min(greatest, Math.max(least, x));
 
-/** Seconds of the ride against the timetable: a car on the same road takes e^-.5 of a bus's time. */
+/** Score of the duration compared with the timetable. A car on the same road takes e^-.5 of a bus's time. */
 function timeScore(seconds: number, pattern: NetworkPattern, from: number, to: number): number {
   const planned = pattern.seconds.length === 0 ? 0 : pattern.seconds[to]! - pattern.seconds[from]!;
   if (planned <= 0 || seconds <= 0) return 0;
@@ -239,14 +239,14 @@ function timeScore(seconds: number, pattern: NetworkPattern, from: number, to: n
   return clamp(logNormal(x, 0.05, 0.25) - logNormal(x, 0, 0.6), -1, 0.8);
 }
 
-/** True if a trip of the pattern is under way within an hour. */
+/** True if the pattern has a trip under way within an hour of the ride. */
 function isRunning({ feed, hours }: NetworkPattern, localTime: LocalTime): boolean {
   const { hour, weekday } = localTime(feed.zone);
   const bits = hours[dayType(weekday)];
   return [hour, (hour + 1) % 24, (hour + 23) % 24].some((one) => (bits & (1 << one)) !== 0);
 }
 
-/** Points of a curve, linear between them and level beyond them. */
+/** Value at `x` of a curve through points: linear between them, constant before the first and after the last. */
 function along(points: readonly (readonly [number, number])[], x: number): number {
   if (x <= points[0]![0]) return points[0]![1];
   for (let at = 1; at < points.length; at += 1) {
@@ -276,12 +276,12 @@ const railsCurve = [
   [0.97, 2],
 ] as const;
 const mostOfCorridor = 1.6 + 1.2;
-/** m; a location is on the line up to `onLine` and off it from `offLine` on. */
+/** m; a location counts fully as on the line up to `onLine`, and not at all from `offLine` on */
 const onLine = 60;
 const offLine = 150;
 const passedStop = 80;
 
-/** How well the ride's locations follow the pattern between two stops, pass its stops, and go forward. */
+/** Score of the path: how well the locations follow the pattern between two stops, pass its stops, and move forward. */
 function corridorScore(
   ride: TransitRide,
   pattern: NetworkPattern,
@@ -312,7 +312,7 @@ function corridorScore(
   return corridor + atStops - Math.min(4, back / 400);
 }
 
-/** True for a place on a way between the ends of an edge that is at most 1.6 times as long as the straight line. */
+/** True if a position can be on a path between the ends of an edge that is at most 1.6 times the straight line. */
 function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
   const length = line.along[edge + 1]! - line.along[edge]!;
   const there = Math.hypot(x - line.x[edge]!, y - line.y[edge]!);
@@ -321,7 +321,7 @@ function mayPass(line: Polyline, edge: number, x: number, y: number): boolean {
 
 type Point = { x: number; y: number; ts: number };
 
-/** Metres of the way that a location represents: half of the way to each neighbour, as far as that was seen. */
+/** m of the path that a location represents: half of the path to each neighbour, unless a gap is between them. */
 function seenMetres(points: readonly Point[], at: number): number {
   const part = (from: Point | undefined, to: Point | undefined): number =>
     from === undefined || to === undefined || to.ts - from.ts > seenGap
@@ -330,7 +330,7 @@ function seenMetres(points: readonly Point[], at: number): number {
   return part(points[at - 1], points[at]) + part(points[at], points[at + 1]);
 }
 
-/** Stops between two stops that the way passes; a stop beside a gap is not known. */
+/** Which stops between two stops the path passes. A stop nearest to a gap is left out. */
 function passedStops(
   pattern: NetworkPattern,
   from: number,
@@ -357,8 +357,8 @@ function passedStops(
 }
 
 /**
- * Share of the way beside rails (subway and railway, not trams in streets): for rides with a change of trains in them,
- * and for stations beyond reach. Null where the feeds have no rails near.
+ * Score of the share of the path along rails (subway and railway, not trams in streets). It finds rides with a change
+ * of trains, and stations out of reach. null: the feeds have no rails nearby.
  */
 function railsAlone(
   ride: TransitRide,
@@ -396,12 +396,12 @@ function logSum(values: readonly number[]): number {
   return greatest + Math.log(values.reduce((sum, value) => sum + Math.exp(value - greatest), 0));
 }
 
-/** ln likelihood ratios of a halt at a stop that a bus passes: within 60 m of it, or not. */
+/** Logarithms of likelihood ratios for a stop that a bus passes: with a halt within `haltReach` m, and without. */
 const haltAtStop = 0.955;
 const noHaltAtStop = -0.762;
 const haltReach = 60;
 
-/** Lines by probability. The alternative to all of them, a line in no feed, has the score 0. */
+/** Lines by probability, the softmax of their scores. A line that no feed has takes part with the score 0. */
 function findLines(
   ride: TransitRide,
   scored: readonly Scored[],
@@ -434,7 +434,7 @@ function findLines(
     .filter(({ probability }) => probability >= 0.02);
 }
 
-/** Buses halt at most of their stops, cars do not. Only for the name: locations of trains show stations badly. */
+/** Score of halts at stops: buses halt at most of them, cars do not. Used only to choose the line. */
 function haltScore({ halts, track }: TransitRide, { pattern, from, to }: Scored, network: TransitNetwork): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
   const { plane } = network.wayOf(pattern);
@@ -447,7 +447,7 @@ function haltScore({ halts, track }: TransitRide, { pattern, from, to }: Scored,
   }, 0);
 }
 
-/** Event trains and school trips share the track of a line: a pattern with less than a trip a day loses to it. */
+/** Score of the frequency: event trains and school trips share the track of a line, and should lose to it. */
 const rarity = ({ trips }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, trips)), -2, 0);
 
 function pathLength(track: readonly LatLon[]): number {

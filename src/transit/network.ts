@@ -1,20 +1,20 @@
-// The feeds of an operator as one network: which patterns pass near a place on a day.
+// The feeds of an operator as one network: finds the patterns that pass near a place on a day.
 //
 //   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
-//   used       A Transit 2020 (holds the day), B Rail 2019 (the nearest by date of its agency)
+//   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
 
 import type { LatLon } from '../model/geo/distance.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
 
-/** Degrees of a cell: 550 m from south to north. */
+/** Degrees, side of a cell: 550 m from south to north. */
 const cellDegrees = 0.005;
-/** m; a stop so far away is no stop of a ride. */
+/** m; a stop farther away is not considered */
 export const reach = 1_200;
-/** m between two stops without a shape from which on nothing is known of the way between them. */
+/** m; between two stops without a shape that are farther apart, the path is not known */
 const longestStraight = 1_200;
 
-/** A pattern of the network with what matching asks of it. */
+/** A pattern with its feed, its line and its number. */
 export interface NetworkPattern extends TransitPattern {
   feed: FeedIndex;
   line: TransitRoute;
@@ -22,28 +22,28 @@ export interface NetworkPattern extends TransitPattern {
   number: number;
 }
 
-/** A pattern's way on a plane of metres. */
+/** The path of a pattern on a plane in metres. */
 export interface PatternWay {
   line: Polyline;
   plane: Plane;
-  /** Where on the line each stop is. */
+  /** Position of each stop on the line. */
   stops: readonly LinePlace[];
-  /** Edges of the line on which the feed does not say how the vehicle goes. */
+  /** Edges of the line for which the feed does not show the path. */
   unknown: readonly number[];
 }
 
 /** A stop near a place. */
 export interface NearStop {
-  /** Place in the pattern's sequence of stops. */
+  /** Index in the pattern's list of stops. */
   at: number;
   /** Metres from the place. */
   off: number;
 }
 
-/** Feeds, searchable by place. The same set of feeds gives the same network, in whatever order they were added. */
+/** The patterns of all feeds, searchable by place. The order in which feeds were added has no effect. */
 export class TransitNetwork {
   readonly patterns: readonly NetworkPattern[];
-  /** Feeds by id, in order. */
+  /** Feeds, sorted by id. */
   readonly feeds: readonly FeedIndex[];
   readonly #cells = new Map<string, { pattern: number; at: number }[]>();
   readonly #ways = new Map<number, PatternWay>();
@@ -87,7 +87,7 @@ export class TransitNetwork {
     return near;
   }
 
-  /** Lines of subways and railways near a track, each shape once. */
+  /** Shapes of subways and railways near a track, each once. */
   railShapes(
     track: readonly LatLon[],
     isUsed: (pattern: NetworkPattern) => boolean,
@@ -103,7 +103,7 @@ export class TransitNetwork {
     return [...shapes.values()];
   }
 
-  /** The way of a pattern; made once. Each pattern has a plane of its own, around its first stop. */
+  /** The path of a pattern, computed once. Each pattern has a plane of its own, around its first stop. */
   wayOf(pattern: NetworkPattern): PatternWay {
     const known = this.#ways.get(pattern.number);
     if (known !== undefined) return known;
@@ -113,12 +113,12 @@ export class TransitNetwork {
   }
 }
 
-/** Coarse cells of 0.5 degrees that a feed touches, as `57:-245`: which people a new feed concerns. */
+/** Cells of 0.5 degrees in which a feed has stops, such as `57:-245`: they show which users a new feed concerns. */
 export function cellsOfFeed({ stops }: FeedIndex): string[] {
   return [...new Set(stops.map(coarseCell))].sort();
 }
 
-/** The cell of 0.5 degrees of a place: its row and column, counted from 0 degrees. */
+/** The cell of 0.5 degrees that contains a place, as row and column, counted from 0 degrees. */
 export const coarseCell = ({ latitude, longitude }: LatLon): string =>
   `${Math.floor(latitude * 2)}:${Math.floor(longitude * 2)}`;
 
@@ -129,7 +129,7 @@ interface Box {
   east: number;
 }
 
-/** The box of a track with 5 km around it. */
+/** The bounding box of a track with a margin of 0.05 degrees (5 km). */
 function boxOf(track: readonly LatLon[]): Box {
   const margin = 0.05; // degrees
   const box = { south: 90, north: -90, west: 180, east: -180 };
@@ -162,13 +162,13 @@ function makeWay(pattern: NetworkPattern): PatternWay {
   return { line, stops: places, plane, unknown };
 }
 
-/** A stop farther from its shape makes the shape unusable: it was drawn for another route or direction. */
+/** A stop farther from its shape makes the shape unusable: it belongs to another route or direction. */
 const farthestStop = 250; // m
 
 /**
- * Stops on a shape, each after the one before: a loop passes a stop twice, and the nearest place alone would take the
- * wrong pass. Chooses, of the nearest places of each stop, those with the least squares in all. Null if the shape
- * does not fit.
+ * Finds the position of each stop on a shape by dynamic programming: each after the one before, with the least sum of
+ * squared distances. The nearest position alone would be wrong where a loop passes a stop twice. null: the shape does
+ * not fit.
  */
 function alongShape(
   stops: readonly LatLon[],
@@ -204,7 +204,7 @@ function alongShape(
   return places.some(({ off }) => off > farthestStop) ? null : { line, stops: places };
 }
 
-/** Places where a line passes near a stop: the nearest edge of each approach. At most eight, the nearest ones. */
+/** Positions where a line passes near a stop: one for each time it comes near, at most the eight nearest. */
 function passes(line: Polyline, px: number, py: number): LinePlace[] {
   const places: LinePlace[] = [];
   let best: LinePlace | null = null;
@@ -220,7 +220,7 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
   return places.sort((a, b) => a.off - b.off).slice(0, 8);
 }
 
-/** The feed that counts for each agency on a day, `2024-03-08`: one that holds the day, else the nearest by date. */
+/** The feed to use for each agency on a day (`2024-03-08`): one valid on that day, otherwise the nearest by date. */
 export function feedsOfDay(feeds: readonly FeedIndex[], day: string): ReadonlyMap<FeedIndex, ReadonlySet<string>> {
   const chosen = new Map<string, { feed: FeedIndex; age: number }[]>();
   for (const feed of feeds) {
@@ -238,7 +238,7 @@ export function feedsOfDay(feeds: readonly FeedIndex[], day: string): ReadonlyMa
   return agencies;
 }
 
-/** Days between a day and the days of a feed; 0 if the feed holds it. */
+/** Days between a day and the validity of a feed; 0 if the feed is valid on that day. */
 export function feedAge({ first_day, last_day }: FeedIndex, day: string): number {
   const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000;
   return Math.max(0, daysBetween(day, first_day), daysBetween(last_day, day));

@@ -1,4 +1,4 @@
-// Candidates: locations, motion readings and events -> trips between two rests, by dwells and gaps; and groups of them.
+// Finds candidates (spans between two rests that may contain a trip) by dwells and gaps, and groups near candidates.
 //
 //   locations    oooo o  o  o  o ooooo       o  o  o ooooo          o  o o
 //   candidates       |-----------|           |-----|                |----|
@@ -7,7 +7,7 @@
 //
 // Android phones ("time") send about every 30 s, so the user dwells if the locations of 5 minutes lie within 100 m.
 // iPhones ("distance") send when the user has moved, so 10 minutes without a location are a dwell. A group may turn out
-// to be one journey with a wait, or several journeys: `findJourneys` decides, when the modes are known.
+// to be one journey with a wait, or several journeys: `findJourneys` decides once the modes are known.
 import { distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/quantile.ts';
 import type { Resume } from '../../model/trip.ts';
@@ -24,7 +24,7 @@ import {
 } from './observations.ts';
 import type { Doubt } from './outliers.ts';
 
-/** Thresholds of the dwell segmentation of the original service (its time and distance filter methods). */
+/** Thresholds of e-mission's dwell segmentation by time and by distance, unless a comment says otherwise. */
 export const candidateLimits = {
   /**
    * Time sampling: the user dwells when the locations of the last `timeThreshold` s and the last `pointThreshold` all
@@ -33,23 +33,23 @@ export const candidateLimits = {
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,
-  /** s; the oldest location may be this much younger than `timeThreshold` */
+  /** s; the oldest location of a dwell may be this much younger than `timeThreshold` */
   timeSlack: 30,
-  /** s; a location this soon after a trip, and near its end, belongs to its end */
+  /** s; a location this soon after a trip and this near its end still belongs to the rest after it */
   glueTime: 60,
-  /** m in `timeThreshold` s; farther than receivers drift: the user walks away slowly (by hand) */
+  /** m in `timeThreshold` s; a user who is farther away walks slowly, as receivers drift less (by hand) */
   walkedOff: 250,
-  /** s; distance sampling: the user dwells if no location came for this long */
+  /** s; distance sampling: the user dwells if no location arrives for this long */
   gapThreshold: 600,
-  /** m that count as movement */
+  /** m; a longer distance counts as movement */
   gapDistance: 50,
-  /** s; a longer gap ends a trip, unless readings of movement cover it: tunnels of 2,363 s were recorded */
+  /** s; a longer gap ends a trip, unless readings show movement in it (the longest recorded tunnel took 2,363 s) */
   longestGap: 2700,
   /** s; a flight may take this long */
   longestFlight: 12 * 3600,
-  /** m/s; only a plane or a train on a line of its own has a higher average (physical) */
+  /** m/s; only a plane or a high-speed train has a higher average (physical) */
   air: 200 / 3.6,
-  /** m/s; a slower average over a gap is no travel */
+  /** m/s; a gap with a slower average ends the trip */
   slowSpeed: 1 / 3,
   /** A trip with more locations is cut, to bound memory. */
   longestTrip: 100_000,
@@ -59,41 +59,41 @@ export const candidateLimits = {
 export interface CandidateInput extends Observations {
   /** Where the search continues; null: at the user's first location. */
   resume: Resume | null;
-  /** True if no later data exist: then an event of the phone or of an import may end the last trip. */
+  /** True if no later data exist. Then an event "trip ended" from the phone or an import may end the last trip. */
   endOfData: boolean;
 }
 
-/** A trip between two of `locations`, before states and modes are known. */
+/** A possible trip between two elements of `locations`, before its states and modes are known. */
 export interface Candidate {
   startIndex: number;
   endIndex: number;
   sampling: Sampling;
-  /** Time of the last datum that the decision used; null: it used the end of the data. */
+  /** Time of the last entry that the decision used; null: the decision used the end of the data. */
   settledTs: number | null;
   /** Where the search for the next trip begins. */
   resume: Resume;
-  /** The rule that ended it; `no data`: it is still open. */
+  /** The rule that ended the candidate; `no data`: it is still open. */
   endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length' | 'no data';
 }
 
-/** `open`: a trip that has not ended yet, up to its last location; null if none. */
+/** Candidates in order. `open`: the last one, if it has not ended yet; it reaches to its last location. null: none. */
 export interface CandidateOutput {
   trips: Candidate[];
   open: Candidate | null;
 }
 
 /**
- * Finds candidates. Each location is visited once, in order: it belongs to the rest after a trip, begins a trip,
- * continues one, or shows that it has ended.
+ * Finds candidates in one pass: each location belongs to the rest after a trip, begins a trip, continues one, or shows
+ * that the trip has ended.
  *
- * With two phones that sample differently, an open trip belongs to the phone that began it. Locations of the other
- * phone count only after a gap of `gapThreshold`: they show whether the trip has ended.
+ * If two phones sample differently, an open trip belongs to the phone that began it. Locations of the other phone count
+ * only after a gap of `gapThreshold`: they show whether the trip has ended.
  */
 export function findCandidates(input: CandidateInput): CandidateOutput {
   const { locations, resume } = input;
   const trips: Candidate[] = [];
   let start: number | null = null; // index of the open trip's first location
-  let last = -1; // index of the last location that counted
+  let last = -1; // index of the last location that was used
   let i = 0;
   if (resume) {
     i = firstAtOrAfter(locations, resume.resume_ts);
@@ -118,7 +118,7 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
       trips.push(withFields(end, { startIndex: start, sampling: locations[start]!.sampling, settledTs: here.ts }));
       start = end.resume.started ? i : null;
       if (end.resume.started || end.resume.resume_ts === here.ts) last = i;
-      else i = last; // what came since is looked at again, now as after a trip
+      else i = last; // look again at the later locations, now as after a trip
       continue;
     }
     if (!other) last = i;
@@ -137,20 +137,20 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
   return isEnded ? { trips: [...trips, { ...open, endedBy: 'phone' }], open: null } : { trips, open };
 }
 
-/** True if location `i` still belongs to the rest after a trip; `last`: the last one that does. */
+/** True if location `i` still belongs to the rest after a trip. `last`: the last location that does. */
 function isGlued(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
   if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.glueTime) return false;
   if (distance(before, here) >= (here.sampling === 'time' ? candidateLimits.timeDistance : candidateLimits.gapDistance))
     return false;
-  // A phone that is awake follows a slow walk: each location is near the one before, but not near the first.
+  // During a slow walk each location is near the one before, but not near the first one of the last minutes.
   const since = locations[firstAtOrAfter(locations, here.ts - candidateLimits.timeThreshold)]!;
   return since.sampling !== here.sampling || distance(since, here) < candidateLimits.walkedOff;
 }
 
 type TripEnd = Pick<Candidate, 'endIndex' | 'resume' | 'endedBy'>;
 
-/** Decides at location `i`, the next after `last`, whether the trip that began at `start` has ended. */
+/** Decides at location `i` whether the trip that began at `start` has ended. `last`: its location before `i`. */
 function endOfTrip(input: CandidateInput, start: number, last: number, i: number): TripEnd | null {
   const { locations } = input;
   const here = locations[i]!;
@@ -159,8 +159,8 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
     return { endIndex: last, resume: { resume_ts: here.ts, started: true }, endedBy: 'length' };
   if (gapEndsTrip(input, sampling, locations[last]!, here)) {
     const endIndex = stillSince(locations, start, last);
-    // The location after a gap may still be where the user stayed: an iPhone must move first. An Android phone sends
-    // only while it tracks a trip, so the next trip begins. Another phone may have recorded a trip of its own.
+    // After a gap, an iPhone may still be where the user stayed: it sends only after movement. An Android phone sends
+    // only while it tracks a trip, so its next location begins one. A second phone may have recorded its own trip.
     const resume =
       sampling === 'time' && here.sampling === sampling
         ? { resume_ts: here.ts, started: true }
@@ -174,10 +174,7 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
   return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
 }
 
-/**
- * For apps that also send at rest: index of the first location of a rest of `gapThreshold` that ends at `i`; null:
- * none.
- */
+/** For apps that also send at rest: index where a rest of `gapThreshold` s up to `i` begins; null: there is none. */
 function restSince(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
   for (let j = i - 1; j >= start; j -= 1) {
@@ -201,7 +198,7 @@ function gapEndsTrip(input: CandidateInput, sampling: Sampling, before: Location
   return speed < candidateLimits.slowSpeed;
 }
 
-/** Index of the middle of the dwell that ends at location `i`; null: the last locations do not lie near it. */
+/** Index of the middle location of the dwell that ends at `i`; null: the last locations are not near `i`. */
 function middleOfDwell(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
   const few = Math.max(i - candidateLimits.pointThreshold, start);
@@ -215,7 +212,7 @@ function middleOfDwell(locations: readonly Location[], start: number, i: number)
   return Math.max(start, Math.floor(Math.min(few + i, recent + i - 1) / 2));
 }
 
-/** Index of the first location of the trip less than `timeThreshold` before `i`; one earlier if locations are rare. */
+/** Index of the trip's first location within `timeThreshold` s before `i`; one earlier if locations are rare. */
 function recentSince(locations: readonly Location[], start: number, i: number): number {
   const here = locations[i]!.ts;
   const j = Math.max(start, firstLater(locations, here - candidateLimits.timeThreshold));
@@ -223,7 +220,7 @@ function recentSince(locations: readonly Location[], start: number, i: number): 
   return short && j > start && here - locations[j - 1]!.ts <= 2 * candidateLimits.timeThreshold ? j - 1 : j;
 }
 
-/** Index of the location where the user came to rest before a gap: iOS sends none at rest, Android several. */
+/** Index of the location where the user came to rest before a gap. An iPhone sends none at rest, Android several. */
 function stillSince(locations: readonly Location[], start: number, last: number): number {
   if (locations[start]!.sampling === 'distance') return last;
   const near: number[] = [];
@@ -235,23 +232,23 @@ function stillSince(locations: readonly Location[], start: number, last: number)
   return Math.floor(median(near));
 }
 
-/** s; a group that began this long ago takes no further candidate (by hand) */
+/** s; a group that began this long ago gets no further candidate (by hand) */
 const longestGroup = 86_400;
 
-/** Candidates that `findJourneys` looks at together. */
+/** Candidates that are decoded together; `findJourneys` decides which of them form one journey. */
 export interface CandidateGroup {
   candidates: Candidate[];
   sampling: Sampling;
-  /** Times of its first and last location. */
+  /** Times of the first and last location of the group. */
   from: number;
   to: number;
-  /** Time of a datum after which no candidate can join it; null: not loaded yet. */
+  /** Time of an entry after which no candidate can join the group; null: that entry is not loaded yet. */
   settledTs: number | null;
-  /** Start of the next group or open trip; infinite: none. */
+  /** Start of the next group or of the open trip; infinite: there is none. */
   nextTs: number;
 }
 
-/** Groups in order of time. `open`: the trip that has not ended; null: none. */
+/** Groups near candidates, in order of time. `open`: the candidate that has not ended; null: none. */
 export function groupCandidates(
   candidates: readonly Candidate[],
   { locations, doubts }: { locations: readonly Location[]; doubts: readonly Doubt[] },
@@ -278,7 +275,7 @@ export function groupCandidates(
   });
 }
 
-/** True if a trip that begins at `start` joins the group that these candidates form. */
+/** True if a candidate that begins at `start` joins this group. */
 function isSameGroup(group: readonly Candidate[], start: Location, locations: readonly Location[]): boolean {
   const last = group.at(-1)!;
   return (
@@ -288,7 +285,7 @@ function isSameGroup(group: readonly Candidate[], start: Location, locations: re
   );
 }
 
-/** Time of the datum that settles the group and all doubts about its locations; null: not loaded yet. */
+/** Time of the last entry that decides about the group and about its possible outliers; null: not loaded yet. */
 function settledWithOutliers(doubts: readonly Doubt[], from: number, settled: number | null): number | null {
   if (settled === null) return null;
   const decided = doubts.filter(({ ts }) => ts >= from && ts <= settled).map(({ decidedTs }) => decidedTs);
@@ -306,7 +303,7 @@ function settledTsOf(
   const until = locations[last.endIndex]!.ts + lookAround;
   if (next && next.ts <= until)
     return isSameGroup(group, next, locations) ? null : Math.max(last.settledTs, next.ts, until);
-  // Known only after later data: then no candidate can begin in between.
+  // Only a later location shows that no other candidate begins in between.
   const later = locations[firstAtOrAfter(locations, until)];
   return later ? Math.max(last.settledTs, later.ts) : null;
 }

@@ -5,9 +5,9 @@
 //   result               stay: armed geofence,         gap       gap: 5 km away
 //                        back within 1 km              (silent)  afterwards (silent)
 //
-// If the phone reports movement without locations for 5 minutes, the time until the next location is a gap, too. So is
-// the time of an open trip without a location for 45 minutes, if the next one is far away. The
-// result is stored with the links of the chain; `diary/observed-time.ts` makes unobserved time of it.
+// Two other times are gaps: reported movement without a location for 5 minutes, up to the next location; and 45 minutes
+// of an open trip without a location, if the next location is far away. Gaps are stored with the links of the chain;
+// `diary/observed-time.ts` derives unobserved time from them.
 import { distance } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
 import type { TimeRange } from '../../model/time.ts';
@@ -22,29 +22,29 @@ type Phone = LastSeen['phone'];
 
 /** Thresholds, all by hand. */
 export const gapLimits = {
-  /** s; a phone that moves, or that reports at rest, sends something more often */
+  /** s; a phone sends more often than this while it moves, and also at rest if it reports at rest */
   longest: 900,
-  /** s; the longest stay without a sign: most people move within this time */
+  /** s; the longest stay without an entry, because most people move within this time */
   stay: 86_400,
-  /** m; farther away after a gap, the user moved in it (phones notice an exit late) */
+  /** m; if the next location is farther away, the user moved during the gap (phones notice an exit late) */
   near: 1000,
-  /** s and m: a phone without a state machine rests between two locations this near to each other */
+  /** s and m: a phone without a state machine rests in a shorter gap, across a shorter distance */
   inferred: 3 * 3600,
   same: 150,
-  /** s after which a gap counts as a stay unless the next event reports movement */
+  /** s; after a gap counted as a stay, an event this soon may still show that a trip was under way */
   settled: 2700,
-  /** A phone that sent this many locations at rest, at most `longest` s apart, reports at rest. */
+  /** A phone that sent so many locations at rest, at most `longest` s apart, also sends at rest. */
   reports: 3,
-  /** s of uninterrupted movement without a location; people who walk indoors rest sooner */
+  /** s; longer reported movement without a location is a gap (people who walk indoors rest sooner) */
   unlocated: 300,
-  /** Least confidence of the readings for it, and the most s between them. */
+  /** The least confidence of readings that show such movement, and the most seconds between two of them. */
   sure: 75,
   apart: 90,
 };
 
 /**
- * The gaps that end in `(seen.ts, until]`, and the state at `until`, which is the time of a location or infinite. A
- * fold: two calls for two halves give the same as one call.
+ * Finds the gaps that end in `(seen.ts, until]`, and the state of the phone at `until`, which is the time of a location
+ * or infinite. Two calls for consecutive parts of the data give the same result as one call for both.
  */
 export function findGaps(
   signs: Observations,
@@ -80,7 +80,7 @@ export function findGaps(
     now.ts = ts;
     if (now.stay && ts - now.stay.to > gapLimits.settled) now.stay = null;
     for (; events[e]?.ts === ts; e += 1) {
-      // A trip was under way: the user left the place in the gap, whether they came back or not.
+      // The event shows a trip under way, so the user left the place during the gap, even if they came back.
       if (now.stay && events[e]!.state === states.ONGOING_TRIP) silences.push({ ...now.stay, reason: 'silent' });
       addEvent(now, events[e]!);
     }
@@ -102,9 +102,9 @@ export function findGaps(
   }
 }
 
-/** The state while it is folded over the signs: changed in place, as most signs change one field only. */
+/** The state of `findGaps`. It is changed in place, because most signs change one field only. */
 type Fold = Omit<LastSeen, 'ts' | Optional> & {
-  /** Time of the last sign; null: none yet. */
+  /** Time of the last entry; null: there was none. */
   ts: number | null;
 } & { [name in Optional]?: LastSeen[name] | undefined };
 
@@ -116,7 +116,7 @@ function toLastSeen({ ts, ...rest }: Fold): LastSeen | null {
   return { ...(known as Omit<LastSeen, 'ts'>), ts };
 }
 
-/** The time of an open trip that had no location for so long, before one that is far away; null: there is none. */
+/** The time of an open trip without a location, if it is long and the next location is far away; null: none. */
 function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: Fold, here: Location): TimeRange | null {
   if (at === null || at_ts === undefined || led === undefined) return null;
   const until = phone === 'moves' ? here.ts : led;
@@ -124,7 +124,7 @@ function lostTime({ at, at_ts, led, phone, unlocated = Infinity }: Fold, here: L
   return { from: at_ts, to: Math.min(until, unlocated) };
 }
 
-/** Adds a reading to the movement since the last location. */
+/** Extends the movement since the last location if the reading confirms it. */
 function addReading(now: Fold, { ts, type, confidence }: Motion): void {
   if (!isMoving(readingState(type)) || confidence < gapLimits.sure) return;
   const { moving } = now;
@@ -133,7 +133,7 @@ function addReading(now: Fold, { ts, type, confidence }: Motion): void {
   now.moving = { from, to: ts };
 }
 
-/** Adds a time of movement without locations, except where it overlaps other gaps. */
+/** Adds the gap of a movement without locations, except where it overlaps other gaps. */
 function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): Silence[] {
   const inner = silences.filter((one) => one.from >= from);
   const begins = [from, ...inner.map((one) => one.to)];
@@ -143,10 +143,7 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
   return [...silences, ...parts.filter((one) => one.to > one.from)].sort((a, b) => a.to - b.to);
 }
 
-/**
- * Why a time was a gap; null: it was a stay. `next`: the first location after it; `event`: the event that
- * ends it.
- */
+/** Why a time without entries is a gap; null: it was a stay. `next`: the first location after it; `event`: its end. */
 function reasonOf(
   { phone, at, reports }: Fold,
   { from, to }: TimeRange,
@@ -161,13 +158,14 @@ function reasonOf(
   return isStay ? null : 'silent';
 }
 
-/** True for a confident reading of rest, such as a ping of OwnTracks. */
+/** True for a confident reading of rest, such as one made from a ping of OwnTracks. */
 const isStill = ({ type, confidence }: Motion): boolean =>
   readingState(type) === cellStates.still && confidence >= gapLimits.sure;
 
 /**
- * True if a phone without a state machine, or whose last event is of another place, was probably at rest in a gap:
- * no movement was reported since its last location, and the next sign is a location there or a reading of rest.
+ * True if the user was probably at rest in a gap, although no state machine reports it: the phone has none, or its last
+ * event belongs to another place. No movement was reported since the last location, and the next entry is a location
+ * near it or a reading of rest.
  */
 function isInferredStay(now: Fold, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
   const isSilent = now.machine === undefined || now.unreported === true;
@@ -176,14 +174,14 @@ function isInferredStay(now: Fold, { from, to }: TimeRange, next: Location | und
   return next?.ts === to && to - from <= gapLimits.inferred && distance(locationOf(now.at), next) <= gapLimits.same;
 }
 
-/** m in a straight line that the user moved in a gap; null: not far, or not known. */
+/** m in a straight line that the user moved during a gap; null: less than `near`, or not known. */
 function movedIn({ at }: Fold, { to }: TimeRange, next: Location | undefined): number | null {
   if (at === null || next === undefined || next.ts - to > gapLimits.longest) return null;
   const metres = distance(locationOf(at), next);
   return metres > gapLimits.near ? Math.round(metres) : null;
 }
 
-/** What the phone does, by the transition of an event, otherwise by its state. */
+/** The state of the phone by the transition of an event, or else by the state in the event. */
 const phoneBy = codes(transitions, {
   waits: ['STOPPED_MOVING', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'INIT_COMPLETE'],
   moves: ['EXITED_GEOFENCE', 'TRIP_STARTED', 'TRIP_RESTARTED', 'VISIT_ENDED'],
@@ -202,14 +200,11 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
   return new Map(rows.flatMap(([phone, names]) => names.map((name) => [of[name] as number | null, phone as Phone])));
 }
 
-/**
- * True where the app, which did not segment before, starts. One that reports `INITIALIZE` in another state stays in
- * that state.
- */
+/** True if the app starts and did not track before. With `INITIALIZE` in another state it stays in that state. */
 const isAnew = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 
-/** What the phone does after an event. */
+/** Updates the state of the phone by an event. */
 function addEvent(now: Fold, event: PhoneEvent): void {
   const phone = phoneOf(event) ?? now.phone;
   if (now.phone === 'moves' && now.led !== undefined) now.led = event.ts;

@@ -1,4 +1,4 @@
-// Observations: converted entries -> usable locations, motion readings and events, in order and without repeats.
+// Makes usable locations, motion readings and events of converted entries, in order and without repeats.
 import type { Entry } from '../../model/entry.ts';
 import type { LatLon } from '../../model/geo/distance.ts';
 import { motionTypes, states, transitions } from '../../model/payloads.ts';
@@ -13,7 +13,7 @@ export type Sampling = 'time' | 'distance';
 export interface Location extends LatLon {
   /** s since the epoch */
   ts: number;
-  /** m above sea level; null if the phone did not give it */
+  /** m above sea level; null: the phone sent none */
   altitude: number | null;
   /** m, radius at 68 % */
   accuracy: number;
@@ -21,11 +21,11 @@ export interface Location extends LatLon {
   speed: number | null;
   sampling: Sampling;
   zone: string;
-  /** True when the phone did not name the zone. */
+  /** True if the zone was guessed because the phone did not name it. */
   zoneGuessed: boolean;
 }
 
-/** A motion reading; `type` as in `motionTypes`. */
+/** A motion reading. `type` is a code of `motionTypes`. */
 export interface Motion {
   ts: number;
   type: number;
@@ -33,14 +33,14 @@ export interface Motion {
   confidence: number;
 }
 
-/** A transition of the phone's state machine; codes as in `transitions` and `states`. */
+/** A transition of the phone's state machine, with the codes of `transitions` and `states`. */
 export interface PhoneEvent {
   ts: number;
   transition: number | null;
   state: number | null;
 }
 
-/** What a phone sent, each list ascending by `ts`. */
+/** The usable observations of a user, each list ascending by `ts`. */
 export interface Observations {
   locations: readonly Location[];
   motions: readonly Motion[];
@@ -57,18 +57,18 @@ export function restartedBetween(events: readonly PhoneEvent[], from: number, to
 const isInterruption = ({ transition, state }: PhoneEvent): boolean =>
   restarts.has(transition) || (transition === transitions.VISIT_ENDED && state === states.WAITING_FOR_TRIP_START);
 
-/** True if the phone or its tracking was switched off; the end of a visit does not count. */
+/** True if the phone restarted or its tracking was switched off. The end of a visit does not count. */
 export const isRestart = ({ transition }: PhoneEvent): boolean => restarts.has(transition);
 
 const exits = new Set<number | null>([transitions.EXITED_GEOFENCE, transitions.VISIT_ENDED]);
 
-/** s; readings of movement at most this far apart show movement without a gap: trains stand that long at a station */
+/** s; readings of movement at most this far apart show continuous movement: trains stop this long at stations */
 const readingGap = 420;
 
 /** Least confidence of a reading that shows movement. */
 const sureReading = 75;
 
-/** Since when readings of movement, without a gap, lead up to `to`; `to` itself if none do. */
+/** Start of the continuous movement that readings show up to `to`; `to` itself if they show none. */
 export function movingSince(motions: readonly Motion[], to: number): number {
   let since = to;
   for (let i = firstAtOrAfter(motions, to) - 1; i >= 0 && since - motions[i]!.ts <= readingGap; i -= 1)
@@ -76,7 +76,7 @@ export function movingSince(motions: readonly Motion[], to: number): number {
   return since;
 }
 
-/** True if readings of movement cover a time without a gap. */
+/** True if readings show continuous movement from `from` to `to`. */
 export const movesThrough = (motions: readonly Motion[], from: number, to: number): boolean =>
   movingSince(motions, to) - from <= readingGap;
 
@@ -85,7 +85,7 @@ export const isExit = ({ transition }: PhoneEvent): boolean => exits.has(transit
 
 const ends = new Set<number | null>([transitions.STOPPED_MOVING, transitions.END_TRIP_TRACKING]);
 
-/** True if the phone noticed rest, or the recording of an import ends. */
+/** True if the phone noticed rest, or if the recording of an imported trip ends. */
 export const isEnd = ({ transition }: PhoneEvent): boolean => ends.has(transition);
 
 /** m; locations of this accuracy or worse are not used. */
@@ -93,9 +93,9 @@ export const inexactFrom = 200;
 
 /** Limits beyond which a location is not used. */
 const limits = {
-  /** s; a location may be this much later than its writing; beyond it the phone's clock was wrong */
+  /** s; a location may be this much later than its `write_ts`; if it is later still, the phone's clock was wrong */
   futureLimit: 86_400,
-  /** s; Android: a location written this late is an old one from a cache (server issue 457) */
+  /** s; a location that an Android phone wrote this late is an old one from a cache (e-mission-server issue 457) */
   staleLimit: 1000,
 };
 
@@ -120,7 +120,7 @@ export const locationFields = [
   'filter',
 ] as const;
 
-/** Why a location is not usable: every code with its meaning. */
+/** The reasons why a location is not usable, each code with its meaning. */
 export const refusals = {
   no_position: 'no time or no coordinates',
   impossible_time: 'a time when no phone recorded, or after it was written',
@@ -167,19 +167,19 @@ export function toLocation(entry: Entry, source: string): ObservedLocation | nul
   };
 }
 
-/** Degrees; receivers without a fix report 0, 0, in the sea south of Ghana. */
+/** Degrees; receivers without a position report 0, 0, which is in the sea south of Ghana */
 const nowhere = 1e-4;
 
 const isNowhere = (latitude: number, longitude: number): boolean =>
   Math.abs(latitude) < nowhere && Math.abs(longitude) < nowhere;
 
-/** True for `valid=false` in OsmAnd's protocol: a position that the receiver does not vouch for. */
+/** True for `valid=false` in OsmAnd's protocol: the receiver does not trust the position. */
 const isInvalid = (reported: unknown): boolean =>
   typeof reported === 'object' && String((reported as { valid?: unknown } | null)?.valid) === 'false';
 
 /**
- * Locations ascending by `ts`, one per `ts`: the most accurate, then the one written first. `zoneOf` guesses missing
- * zones. The result does not depend on the order of `found`.
+ * Sorts locations by `ts` and keeps one per `ts`: the most accurate, then the one written first. `zoneOf` guesses
+ * missing zones. The result does not depend on the order of `found`.
  */
 export function cleanLocations(
   found: readonly ObservedLocation[],
@@ -194,7 +194,7 @@ export function cleanLocations(
   return clean;
 }
 
-/** True if each element is later than the one before; nearly always the case. */
+/** True if each element is later than the one before, which is nearly always so. */
 function areInOrder(found: readonly { ts: number }[]): boolean {
   for (let i = 1; i < found.length; i += 1) if (!(found[i - 1]!.ts < found[i]!.ts)) return false;
   return true;
@@ -207,7 +207,7 @@ const compareLocations = (a: ObservedLocation, b: ObservedLocation): number =>
   a.latitude - b.latitude ||
   a.longitude - b.longitude;
 
-/** False before 1970, and so close to the last time of the calendar that local times would exceed it. */
+/** False before 1970, and in the last week of the calendar, where local times could exceed it. */
 const isDatable = (ts: number): boolean => ts > 0 && ts < maxTime - 7 * 86_400;
 
 function samplingOf(filter: unknown, source: string): Sampling {
@@ -224,7 +224,7 @@ export function toMotion({ data: { ts, type, confidence } }: Entry): Motion | nu
   return { ts, type, confidence: typeof confidence === 'number' ? confidence : 0 };
 }
 
-/** A ping of OwnTracks: it repeats the location of `ts`, and the phone sent it at `created`. */
+/** A ping of OwnTracks. `ts`: time of the location that it repeats; `created`: time when the phone sent it. */
 export interface Ping {
   ts: number;
   created: number;
@@ -233,7 +233,7 @@ export interface Ping {
 /** s; the longest time for which a phone repeats a location (by hand) */
 const longestRepeat = 7 * 86_400;
 
-/** The ping that a location is; null: it is none, or it has a speed. */
+/** Reads the ping in the entry of a location; null: the entry is no ping, or it has a speed. */
 export function toPing({ data: { ts, reported, sensed_speed } }: Entry): Ping | null {
   if (typeof reported !== 'object' || reported === null || typeof ts !== 'number' || sensed_speed) return null;
   const { t, created_at = ts } = reported as { t?: unknown; created_at?: unknown };
@@ -242,8 +242,8 @@ export function toPing({ data: { ts, reported, sensed_speed } }: Entry): Ping | 
 }
 
 /**
- * Pings as readings of rest at the time when the phone sent them. A ping counts if its location is still the last one,
- * and no reading of the same time says what the phone did.
+ * Makes a reading of rest of each ping, at the time when the phone sent it. A ping counts if its location is still the
+ * last one, and if no motion reading has the same time as that location.
  */
 export function restOfPings(
   pings: readonly Ping[],
@@ -256,7 +256,7 @@ export function restOfPings(
   return pings.filter(counts).map(({ created }) => ({ ts: created, type: motionTypes.STILL, confidence: 100 }));
 }
 
-/** Motion readings ascending by `ts`, exact repeats once. */
+/** Sorts motion readings by `ts` and removes exact repeats. */
 export function cleanMotions(found: readonly Motion[]): Motion[] {
   if (areInOrder(found)) return [...found];
   const sorted = found.toSorted(compareMotions);
@@ -278,7 +278,7 @@ export function toEvent({ data: { ts, transition, curr_state } }: Entry): PhoneE
   };
 }
 
-/** Transitions ascending by `ts`. */
+/** Sorts events by `ts`. */
 export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
   return areInOrder(found) ? [...found] : found.toSorted(compareEvents);
 }
@@ -286,10 +286,10 @@ export function cleanEvents(found: readonly PhoneEvent[]): PhoneEvent[] {
 const compareEvents = (a: PhoneEvent, b: PhoneEvent): number =>
   a.ts - b.ts || (a.transition ?? -1) - (b.transition ?? -1) || (a.state ?? -1) - (b.state ?? -1);
 
-/** s; a location excludes locations of lower ranking sources within this time before and after it */
+/** s; a location excludes locations of lower ranking sources this long before and after it */
 export const sourceReach = 300;
 
-/** Locations of each source, ascending by `ts`. Sources are named by `sourceOf` of model/sources. */
+/** Locations by source, ascending by `ts`. `sourceOf` of model/sources names the sources. */
 export type BySource = ReadonlyMap<string, readonly Location[]>;
 
 /**
@@ -303,7 +303,7 @@ export type BySource = ReadonlyMap<string, readonly Location[]>;
 export function chooseLocations(found: BySource): Location[] {
   const sources = [...found.keys()].sort(); // the result depends on the entries alone
   if (sources.length === 1) return [...found.get(sources[0]!)!];
-  let before: Location[] = []; // of all higher ranking sources, used or not
+  let before: Location[] = []; // locations of all higher ranking sources, used or not
   const chosen: Location[] = [];
   for (const source of sources) {
     const own = found.get(source)!;

@@ -9,7 +9,8 @@
 //   at home      o o  o o              o o  o         :  a run of 5 to 30 locations that begins unreachably far away
 //   elsewhere            . . . . . . .                   removed up to the return, though each is near the one before
 //
-// A decision may need later locations ("did they come back?"). If these are not loaded yet, the result ends before.
+// A decision may need later locations: did the user come back? If they are not loaded yet, the result ends before the
+// location in question.
 import { distance } from '../../model/geo/distance.ts';
 import type { Resume } from '../../model/trip.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
@@ -17,27 +18,28 @@ import { lookAround, type Stretch } from '../segmenter.ts';
 import { firstAtOrAfter, someWithin, within } from '../sorted-times.ts';
 import { isExit, type Location } from './observations.ts';
 
-/** Which locations are doubted, and what confirms them. By hand, except where marked physical. */
+/** When a location is in doubt, and what confirms it. By hand, except where marked physical. */
 const limits = {
   /** m/s; no traveller is faster (physical) */
   fastest: 340,
-  /** m/s; the same within `flight` s, in which no plane takes off and lands (physical) */
+  /** m/s; the same within `flight` s, too short for a plane to take off and land (physical) */
   fastestOnGround: 90,
   flight: 300,
-  /** m; a location this near to the previous one is no detour */
+  /** m; a location this near to the previous one is never an outlier */
   away: 100,
-  /** s; locations that agree for this long are no error of the receiver */
+  /** s; if locations agree for this long, they are not an error of the receiver */
   minutes: 180,
   /** s; after a longer gap the user may have rested */
   silence: 600,
-  /** The longest run of unreachable locations. */
+  /** The most consecutive locations that can be removed as unreachable. */
   most: 30,
-  /** s around a departure in which the phone may report it */
+  /** s; the phone may report a departure this long before or after it */
   reported: 120,
 };
 
 /**
- * A decision that looked forward: on the location at `ts`, by data up to `decidedTs`; infinite: by there being no more.
+ * A decision that looked at later data: whether the location at `ts` is an outlier. `decidedTs`: time of the last entry
+ * used; infinite: the decision used the end of the data.
  */
 export interface Doubt {
   ts: number;
@@ -47,16 +49,16 @@ export interface Doubt {
 /** The locations of a stretch without outliers. */
 export interface CleanStretch {
   locations: Location[];
-  /** Times of the outliers, including those in `resume`. */
+  /** Times of the outliers, including the outliers in `resume`. */
   outliers: number[];
   doubts: Doubt[];
-  /** All locations before this time are decided; infinite: all. */
+  /** The decisions on all locations before this time are made; infinite: on all locations. */
   decidedUntil: number;
 }
 
 /**
- * Removes outliers. Locations before `resume` were decided by an earlier call. Ends before the first location that only
- * later data decide.
+ * Removes outliers. An earlier call decided on the locations before `resume`. The result ends before the first location
+ * whose decision needs data that are not loaded yet.
  */
 export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanStretch {
   const { locations, loadedUntil } = stretch;
@@ -84,14 +86,14 @@ export function removeOutliers(stretch: Stretch, resume: Resume | null): CleanSt
   return { locations: kept, outliers, doubts, decidedUntil: loadedUntil };
 }
 
-/** Adds the outliers to the state that the next call looks back at. */
+/** Adds recent outliers to the state, so that the next call also removes them. */
 export function withOutliers(resume: Resume, outliers: readonly number[]): Resume {
   const { resume_ts, started } = resume;
   const left_out = outliers.filter((ts) => ts < resume_ts && ts >= resume_ts - lookAround);
   return { resume_ts, started, ...(left_out.length > 0 && { left_out }) };
 }
 
-/** True if the location is unreachable, or ends a rest. */
+/** True if the location is unreachable in time, or is the first one away from a rest. */
 function isDoubted(kept: readonly Location[], here: Location): boolean {
   const from = kept.at(-1)!;
   const metres = distance(from, here);
@@ -106,7 +108,7 @@ function isUnreachable(from: Location, to: Location): boolean {
   return distance(from, to) - from.accuracy - to.accuracy > speed * seconds;
 }
 
-/** True if the locations of the last minutes lie near the last one, or none do: the user may rest. */
+/** True if the user may be at rest: the locations of the last minutes are near the last one, or there are none. */
 function rests(kept: readonly Location[]): boolean {
   const here = kept.at(-1)!;
   for (let j = kept.length - 2; j >= 0 && here.ts - kept[j]!.ts < limits.silence; j -= 1) {
@@ -117,7 +119,7 @@ function rests(kept: readonly Location[]): boolean {
   return true;
 }
 
-/** Decides on the doubted location `i`, which follows `from`. */
+/** Decides whether location `i` is an outlier. `from`: the last kept location before it. */
 function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boolean; decidedTs: number } {
   const { locations } = stretch;
   const first = locations[i]!;
@@ -129,7 +131,7 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // After a gap the user may have left again: then only locations near the run confirm it.
+    // After a gap the user may have left again: then only locations near the run confirm the run.
     const back = distance(from, here) < apart * (here.ts - last.ts > limits.silence ? 3 : 1);
     const short = last.ts - first.ts < limits.minutes;
     if (back && (short || (unreachable && isUnreachable(last, here)))) return { isOutlier: true, decidedTs: here.ts };
@@ -141,7 +143,7 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   return { isOutlier: false, decidedTs: Number.POSITIVE_INFINITY };
 }
 
-/** True if the geofence reports an exit, or twice as many readings name movement as rest. */
+/** True if a geofence exit near `ts`, or twice as many readings of movement as of rest, confirm a departure. */
 function isReported({ events, motions }: Stretch, ts: number): boolean {
   const [from, to] = [ts - limits.reported, ts + limits.reported];
   if (someWithin(events, from, ts + limits.reported / 2, isExit)) return true;

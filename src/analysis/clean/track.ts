@@ -1,12 +1,12 @@
-// The track of a candidate group: a smoothed path through its locations, without stale repeats and spikes.
+// The track of a candidate group: without stale repeats and spikes, and smoothed by a Kalman filter.
 //
 //   locations   a     b b     s      c           d      b: repeated by Android, less accurate; s: a spike
 //               |     | |     |      |           |
 //   track       A --- B ------------ C ......... D      A to D: smoothed by a Kalman filter of constant speed
 //   metres      0     80            310        1400     along the smoothed path
 //
-// The dotted part is a gap of more than `trackLimits.silence` s. The filter restarts after it, and the path in between
-// counts as `trackLimits.detour` times the straight line in `length`, which the diary shows. Positions are metres east
+// The dotted part is a gap longer than `trackLimits.silence` s. The filter restarts after it. In `length`, which the
+// diary shows, the path across a gap counts as `trackLimits.detour` times the straight line. Positions are metres east
 // and north of the first location, in a plane that touches the earth there.
 import { distance, earthRadius, shortWayRound } from '../../model/geo/distance.ts';
 import { firstLaterIn } from '../sorted-times.ts';
@@ -14,17 +14,17 @@ import type { Location } from './observations.ts';
 
 /** Thresholds. "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
-  /** s; an identical, less accurate location this soon after another is a stale repeat of Android (physical) */
+  /** s; a less accurate location at the same position this soon after is a stale repeat of Android (physical) */
   repeatWithin: 60,
   /** m; accuracy assumed if the phone gave none (by hand) */
   unknownAccuracy: 30,
-  /** Passes that look for spikes: two spikes in a row hide each other (by hand). */
+  /** Number of passes that remove spikes: two spikes in a row hide each other (by hand). */
   spikePasses: 4,
   /** m; a shorter detour is no spike (by hand) */
   leastSpike: 60,
-  /** m; a spike's detour exceeds the distance of its neighbours by this (by hand) */
+  /** m; the detour over a spike exceeds the distance between its neighbours by this (by hand) */
   spikeBeyond: 20,
-  /** m/s; a slower detour is no spike, unless the location is half as accurate as its neighbours (by hand) */
+  /** m/s; a slower detour is a spike only if the location is half as accurate as its neighbours (by hand) */
   spikeSpeed: 12,
   /** m/s; faster than any road or rail vehicle: one such step makes a spike (physical) */
   impossibleSpeed: 90,
@@ -32,21 +32,21 @@ export const trackLimits = {
   silence: 120,
   /** m2/s3, noise of the acceleration (by hand) */
   acceleration: 0.4,
-  /** Variance of a location as a share of its squared accuracy (by hand). */
+  /** Variance of a location divided by its squared accuracy (by hand). */
   variance: 0.35,
-  /** m, the best accuracy that is believed (physical) */
+  /** m; better accuracies are not trusted (physical) */
   leastAccuracy: 5,
   /** m2/s2, variance of the speed at the beginning (by hand) */
   firstSpeed: 200,
-  /** Squared innovation over its variance above which a location counts less: three standard deviations (physical). */
+  /** Squared innovation over its variance; beyond it a location weighs less: three standard deviations (physical). */
   surprise: 9,
-  /** Length of a real path over the straight line, across a gap of `silence` s and `bridge` m (by hand). */
+  /** Length of a real path divided by the straight line, across a gap of `silence` s and `bridge` m (by hand). */
   detour: 1.06,
   /** m */
   bridge: 500,
 };
 
-/** A smoothed path. Aligned lists with one fix per location that counts, ascending by `ts`. */
+/** A smoothed path: aligned lists with one element per location that was kept, ascending by `ts`. */
 export class Track {
   readonly ts: Float64Array;
   /** m east and north of the first location */
@@ -57,14 +57,14 @@ export class Track {
   readonly altitude: (number | null)[];
   /** m/s as sensed by the phone; NaN if missing */
   readonly speed: Float64Array;
-  /** m along the smoothed path since the first fix, on the sphere */
+  /** m along the smoothed path since the first location, on the sphere */
   readonly metres: Float64Array;
-  /** The same, with the detours that straight lines over gaps miss. */
+  /** The same, with an estimated detour across gaps. */
   readonly length: Float64Array;
-  /** How many locations were left out, by reason. */
+  /** Number of locations that were removed, by reason. */
   readonly leftOut: { repeats: number; spikes: number };
 
-  /** `locations` ascend by `ts`. */
+  /** `locations` must ascend by `ts`. */
   constructor(locations: readonly Location[]) {
     const fresh = withoutRepeats(locations);
     const plane = new Plane(fresh[0]);
@@ -96,7 +96,7 @@ export class Track {
     this.measure(plane);
   }
 
-  /** Fills in the degrees of the smoothed positions and the metres along them. */
+  /** Computes the degrees of the smoothed positions, and the metres along them. */
   private measure(plane: Plane): void {
     let before: { latitude: number; longitude: number } | null = null;
     for (let i = 0; i < this.ts.length; i += 1) {
@@ -113,12 +113,12 @@ export class Track {
     }
   }
 
-  /** Index of the first fix after `ts`; the number of fixes if none follows. */
+  /** Index of the first location after `ts`; the number of locations if none follows. */
   firstAfter(ts: number): number {
     return firstLaterIn(this.ts, ts);
   }
 
-  /** Where the user was at `ts`: linear in time between fixes, at rest before the first and after the last. */
+  /** Position at `ts`, linear in time between locations. The user rests before the first and after the last one. */
   positionAt(ts: number) {
     const { i, j, share } = this.stepAt(this.firstAfter(ts), ts);
     const a = this.altitude[i]!;
@@ -134,20 +134,20 @@ export class Track {
     };
   }
 
-  /** `x` and `y` at `ts`, for loops: `next` is the index of the first fix after `ts`. */
+  /** `x` and `y` at `ts`. Faster than `positionAt` in a loop: `next` is the index of the first location after `ts`. */
   pointAt(next: number, ts: number): { x: number; y: number } {
     const { i, j, share } = this.stepAt(next, ts);
     return { x: mix(this.x, i, j, share), y: mix(this.y, i, j, share) };
   }
 
-  /** The fixes before and after `ts`, and the share of the time between them that has passed. */
+  /** Indexes of the locations before and after `ts`, and how much of the time between them has passed, 0 to 1. */
   private stepAt(next: number, ts: number): { i: number; j: number; share: number } {
     const i = Math.max(0, Math.min(next - 1, this.ts.length - 1));
     const j = Math.min(next, this.ts.length - 1);
     return { i, j, share: j > i ? (ts - this.ts[i]!) / (this.ts[j]! - this.ts[i]!) : 0 };
   }
 
-  /** m between two fixes in a straight line */
+  /** m in a straight line between two locations, by index */
   apart(a: number, b: number): number {
     return apartIn(this.x, this.y, a, b);
   }
@@ -157,7 +157,7 @@ export class Track {
     return this.positionAt(to).metres - this.positionAt(from).metres;
   }
 
-  /** m/s between the fixes from `from` to `to`, each with the fix before it */
+  /** m/s of each step that ends at a location from `from` to `to` */
   speedsIn(from: number, to: number): number[] {
     const speeds: number[] = [];
     for (let i = Math.max(1, this.firstAfter(from)); i < this.ts.length && this.ts[i]! <= to; i += 1)
@@ -184,7 +184,7 @@ function mix(list: Float64Array, i: number, j: number, share: number): number {
   return list[i]! + share * (list[j]! - list[i]!);
 }
 
-/** Lists of `n` zeros by name, in one buffer: each allocation costs more than filling the list. */
+/** Lists of `n` zeros by name, in one buffer, because an allocation costs more than filling a list. */
 export function floats<Name extends string>(n: number, ...names: Name[]): Record<Name, Float64Array> {
   const lists: Partial<Record<Name, Float64Array>> = {};
   const buffer = new ArrayBuffer(Float64Array.BYTES_PER_ELEMENT * n * names.length);
@@ -211,11 +211,11 @@ function withoutRepeats(locations: readonly Location[]): Location[] {
 
 const metresPerDegree = (earthRadius * Math.PI) / 180;
 
-/** The plane that touches the earth at a location. Converts degrees to metres and back, also across the date line. */
+/** The plane that touches the earth at a location. Converts between degrees and metres, also across the date line. */
 class Plane {
   private readonly lat0: number;
   private readonly lon0: number;
-  /** m of a degree eastwards */
+  /** m per degree of longitude */
   private readonly east: number;
 
   constructor({ latitude, longitude }: { latitude: number; longitude: number } = { latitude: 0, longitude: 0 }) {
@@ -258,7 +258,7 @@ export function apartIn(x: Float64Array, y: Float64Array, a: number, b: number):
   return Math.sqrt((x[b]! - x[a]!) ** 2 + (y[b]! - y[a]!) ** 2);
 }
 
-/** Removes spikes (locations that lead far off and back): the largest first, no two neighbours in one pass. */
+/** Removes spikes (locations that lead far away and back): the largest first, no two neighbours in one pass. */
 function withoutSpikes(locations: readonly Location[], plane: Plane): Location[] {
   let spots: Spot[] = locations.map((location) => ({
     location,
@@ -276,7 +276,7 @@ function withoutSpikes(locations: readonly Location[], plane: Plane): Location[]
   return spots.map(({ location }) => location);
 }
 
-/** The largest spike first. */
+/** Spikes, the largest first. */
 function spikesIn(spots: readonly Spot[]): { i: number; excess: number }[] {
   const found: { i: number; excess: number }[] = [];
   for (let i = 1; i < spots.length - 1; i += 1) {
@@ -286,7 +286,7 @@ function spikesIn(spots: readonly Spot[]): { i: number; excess: number }[] {
   return found.sort((a, b) => b.excess - a.excess || a.i - b.i);
 }
 
-/** m that `here` adds to the path from `a` to `b`; 0 if `here` is no spike. */
+/** m by which `here` makes the path from `a` to `b` longer; 0 if `here` is no spike. */
 function spikeAt(a: Spot, here: Spot, b: Spot): number {
   const there = apart(a, here);
   const back = apart(here, b);
@@ -301,18 +301,19 @@ function spikeAt(a: Spot, here: Spot, b: Spot): number {
 }
 
 /**
- * State of the filter at each location. `x`, `vx`, `y`, `vy`: position and speed after the measurement; `mx`, `my`:
- * predicted position. `pp`, `pv`, `vv`: covariance of position and speed; `mpp`, `mpv`, `mvv`: predicted.
+ * State of the Kalman filter at each location. `x`, `vx`, `y`, `vy`: position and speed after the measurement; `mx`,
+ * `my`: predicted position. `pp`, `pv`, `vv`: covariance of position and speed; `mpp`, `mpv`, `mvv`: the same,
+ * predicted.
  */
 const filterOf = (n: number) => floats(n, 'x', 'vx', 'y', 'vy', 'mx', 'my', 'pp', 'pv', 'vv', 'mpp', 'mpv', 'mvv');
 
-/** Most stretches between gaps have fewer locations; they share one state, as a day has dozens of stretches. */
+/** Most parts between gaps have fewer locations. They share these lists, because a day has dozens of such parts. */
 const sharedSize = 512;
 const sharedFilter = filterOf(sharedSize);
 
 /**
- * Smooths locations `from` to before `to` in place: a Kalman filter with a constant-speed model, then the
- * Rauch-Tung-Striebel smoother. Both axes share one covariance. A location far from its prediction gets a larger
+ * Smooths the locations from index `from` to before `to` in place: a Kalman filter with a constant-speed model, then
+ * the Rauch-Tung-Striebel smoother. Both axes share one covariance. A location far from its prediction gets a larger
  * variance.
  */
 function smooth(track: Track, variances: readonly number[], from: number, to: number): void {

@@ -1,4 +1,4 @@
-// Evidence for the mode of each leg: features of its shape and of what happened before and after it.
+// Collects evidence for the mode of each leg: features of its shape, and of the waits and walks before and after it.
 //
 //   segments   still      walk   still    motor                 walk
 //              ---------- 3 min  4 min    12 min, 8 km          2 min
@@ -8,7 +8,7 @@
 //              ln turning, ln halts, silent, ln speed, ln fastest                       -> rails bend slowly
 //              ln share walk, cycle, motor: mean state probabilities of its cells (states/viterbi.ts)
 //
-// `modes/mode-crf.ts` weighs the features. A mode that is too slow for the leg is impossible, whatever they say.
+// `modes/mode-crf.ts` weighs the features. A mode that is too slow for the leg gets probability 0.
 import { fastestIn } from '../../model/modes.ts';
 import { apart, type Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
@@ -18,7 +18,7 @@ import type { Cells } from '../states/viterbi.ts';
 /** The possible modes of a leg, in the order of all lists of probabilities. */
 export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
 
-/** Features of a leg, in the order of the weights in `models`. Stored there: do not rename. */
+/** Features of a leg, in the order of the weights in `models`. The names are stored there: do not rename. */
 export const legFeatures = [
   'one',
   'on foot',
@@ -39,7 +39,7 @@ export const legFeatures = [
   'fast',
 ] as const;
 
-/** A leg with its features, and how it follows the previous leg by vehicle or bicycle. */
+/** A leg with its features, and its relation to the previous leg by vehicle or bicycle. */
 export interface LegEvidence extends Leg {
   features: number[];
   /** By mode: false if the leg is faster than this mode can be. */
@@ -48,37 +48,37 @@ export interface LegEvidence extends Leg {
   fastest: number;
   /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
-  /** 0 to 1: the leg begins where the previous one ended. Never less than `parked`. */
+  /** 0 to 1: how likely the leg begins where the previous one ended. Never less than `parked`. */
   near: number;
-  /** 0 to 1: the user parked a vehicle there and came back to it. */
+  /** 0 to 1: how likely the user parked a vehicle after the previous leg and came back to it. */
   parked: number;
-  /** s of waiting before the leg; times `1 - parked`, as people do not wait for a parked vehicle */
+  /** s of waiting before the leg, times `1 - parked`: people do not wait for a parked vehicle */
   waited: number;
 }
 
-/** Thresholds: physical, or chosen by hand on the developers' own recorded days. */
+/** Thresholds: "physical", or chosen "by hand" on the developers' own recorded days. */
 export const legLimits = {
-  /** m/s by mode: the highest average speed over at least `least` m (physical) */
+  /** m/s by mode; the highest average speed of a leg of `least` m or more (physical) */
   limits: modes.map(fastestIn),
   /** m */
   least: 500,
   /** s; a longer rest is a stay: few people wait longer at a stop (by hand) */
   stay: 1200,
-  /** m; how far the locations of parking and of leaving again lie apart by error (by hand) */
+  /** m; error in the distance between where a vehicle was parked and where it left again (by hand) */
   parked: 60,
-  /** s; after a wait this long the vehicle was not a parked one (by hand) */
+  /** s; a user who waits this long for a vehicle did not park it (by hand) */
   waited: 60,
-  /** s on foot between two legs that suggest parking; less counts in proportion (by hand) */
+  /** s; so much walking between two legs suggests parking; less counts in proportion (by hand) */
   walked: 60,
-  /** m away from the vehicle: who changes trains stays on the platform (physical) */
+  /** m away from the vehicle; people who change trains stay nearer, on the platform (physical) */
   away: 80,
-  /** Share of the path that the second leg leads back (by hand). */
+  /** Share of the path by which the second leg leads back towards the start; that much suggests parking (by hand). */
   turnedBack: 0.3,
-  /** s; a stop this long suggests parking without these signs (by hand) */
+  /** s; a stop this long suggests parking without the walk and the turn (by hand) */
   stayed: 900,
 };
 
-/** The legs between two times, with their evidence. */
+/** Joins segments between two times into legs, and collects the evidence of each leg. */
 export function collectEvidence(
   { segments, track, cells }: { segments: readonly Segment[]; track: Track; cells: Cells },
   from: number,
@@ -111,18 +111,21 @@ export function collectEvidence(
   return evidence;
 }
 
-/** m between the end of a leg and the last location before the next one: a silent phone does not move */
+/** m between the end of a leg and the last location before the next leg: a phone that sends nothing does not move */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });
 }
 
-/** Score 0 to 1 that the user parked the vehicle of `before` and came back to it: after a long stop, or on foot. */
+/**
+ * Score, 0 to 1, that the user parked the vehicle of leg `before` and came back to it: after a long stop, or after a
+ * walk and a turn. A product of Gaussian kernels and shares.
+ */
 function parkedScore(segments: readonly Segment[], track: Track, before: LegEvidence, next: Leg): number {
   if (before.waited >= legLimits.waited) return 0;
   const [end, start] = [before.end, next.start];
   const at = (ts: number) => track.positionAt(ts);
-  // Decoded states change up to half a minute too early or late.
+  // Decoded states may change up to half a minute too early or too late.
   const around = (ts: number) => [-30, -15, 0, 15, 30].map((s) => at(ts + s));
   const there = around(start);
   const off = Math.min(...around(end).flatMap((a) => there.map((b) => apart(a, b))));
@@ -138,7 +141,7 @@ function parkedScore(segments: readonly Segment[], track: Track, before: LegEvid
 /** Gaussian kernel: 1 at 0, 0.6 at 1. */
 const gaussianKernel = (x: number): number => Math.exp(-(x ** 2) / 2);
 
-/** m; the farthest that the locations of a stop lie from its beginning */
+/** m; largest distance of a location of the stop from the beginning of the stop */
 function farthest(track: Track, start: number, end: number): number {
   const from = track.positionAt(start);
   let most = 0;
@@ -169,7 +172,7 @@ function measureLeg(track: Track, cells: Cells, leg: Leg) {
   return { own, shape, fastest };
 }
 
-/** Mean probabilities of walk, cycle and motor in the cells of a leg, without rest; they sum to 1. */
+/** Mean probabilities of walk, cycle and motor over the cells of a leg, divided by their sum. */
 export function movingShares({ state, start, end }: Leg, { ts, probability }: Cells): number[] {
   const sums = [0, 0, 0];
   for (let i = 0; i < ts.length; i += 1) {
@@ -181,13 +184,13 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
   return sums.map((sum) => sum / moving);
 }
 
-/** Feature of a wait. It fades between `stayed` and `stay` s: after so long the user may have been staying. */
+/** Feature of the wait. It fades from `stayed` s to `stay` s, because a longer rest is rather a stay than a wait. */
 function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);
   return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
 
-/** Whether the user boarded on foot, s of waiting before the leg, and the features of the walks around it. */
+/** Whether the user boarded leg `i` on foot, s of waiting before it, and features of the walks around it. */
 function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: number, from: number) {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];
@@ -197,7 +200,7 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
       walked += end - start;
       waited = stood;
     } else if (state !== cellStates.still) {
-      waited = stood; // the walk before it belongs to the previous leg
+      waited = stood; // a walk before that belongs to the previous leg
       walked = Math.max(walked, 1);
       break;
     } else {
@@ -211,11 +214,11 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   return { boarded: walked > 0 ? 1 : 0, waited, walks };
 }
 
-/** m along the path between corners of the polygon that is measured, and km that a path counts at least */
+/** For `turnPerKm`, by hand: m along the path between two corners, and the least km that it divides by. */
 const chord = 60;
 const leastKm = 0.3;
 
-/** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations count little */
+/** rad/km by which the path turns, measured on chords of `chord` m, so that errors of locations have little effect */
 function turnPerKm(track: Track, { start, end }: Leg): number {
   const [from, to] = [track.positionAt(start), track.positionAt(end)];
   let [x, y] = [from.x, from.y]; // how far the path has been followed
@@ -249,12 +252,12 @@ function turnPerKm(track: Track, { start, end }: Leg): number {
   return turned / Math.max(metres / 1000, leastKm);
 }
 
-/** s between speeds, how many are averaged, and s of a gap over which no speed is known */
+/** For `fastestSpeed`, by hand: s between speeds, speeds in a mean, and s of a gap without a known speed. */
 const speedStep = 5;
 const speedMean = 6;
 const speedGap = 45;
 
-/** m/s, the 95 % quantile of the speed over half a minute */
+/** m/s, the 95 % quantile of the speed, each speed a mean over half a minute */
 function fastestSpeed(track: Track, { start, end }: Leg): number {
   const speeds: number[] = [];
   const recent: number[] = []; // the latest speeds without a gap between them
@@ -274,10 +277,10 @@ function fastestSpeed(track: Track, { start, end }: Leg): number {
   return new Float64Array(speeds).sort()[Math.round(0.95 * (speeds.length - 1))]!;
 }
 
-/** s; a gap as long as tunnels cause */
+/** s; a gap as long as a tunnel causes (by hand) */
 const tunnelGap = 100;
 
-/** Share of a leg's time in such gaps. */
+/** Share of a leg's time in gaps longer than `tunnelGap`. */
 function gapShare(track: Track, { start, end }: Leg): number {
   let silent = 0;
   const last = track.firstAfter(end);
@@ -289,10 +292,10 @@ function gapShare(track: Track, { start, end }: Leg): number {
   return end > start ? silent / (end - start) : 0;
 }
 
-/** s between locations up to which halts are visible, m/s below which a vehicle halts, and s of the shortest halt */
+/** For `findHalts`, by hand: the most s between locations that show a halt, its highest m/s, and its least s. */
 const halting = { gap: 45, speed: 1.5, least: 10 };
 
-/** Indexes of the last fix of each halt of a leg, and the share of its time in which halts are visible. */
+/** The last location of each halt of a leg, and the share of its time with locations close together. */
 export function findHalts(track: Track, { start, end }: Leg): { covered: number; halts: number[] } {
   const halts: number[] = [];
   let [seen, standing] = [0, 0];

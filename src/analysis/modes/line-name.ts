@@ -1,4 +1,4 @@
-// The line of a section by public transport, and the kind of train that follows from it.
+// Names the public transport line of a section, and makes TRAM or SUBWAY of a train if its lines are of that kind.
 //
 //   mode of the leg       TRAIN .94, BUS .05
 //   lines within reach    N (tram) .61, KT (tram) .30, 30 (bus) .02
@@ -8,14 +8,14 @@ import { railKinds } from '../../transit/feed-index.ts';
 import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
-/** Lines of one kind must have so much of the probability of all, and a ferry so much in itself (by hand). */
+/** The least share of one kind among rail lines, and the least probability of a ferry (by hand). */
 const sureKind = 0.8;
 /** The least probability of a line that is named (by hand). */
 const leastNamed = 0.1;
-/** The least probability of an alternative, as a share of the best line's (by hand: e^-1.5). */
+/** The least probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
 const nearlyAs = 0.22;
 
-/** The mode with the line that was probably used. */
+/** Adds the line that was probably used to a mode. */
 export function nameLine(mode: Mode, evidence: TransitEvidence | undefined): Mode & { transit?: TransitLine } {
   const best = evidence?.lines[0];
   if (evidence === undefined || best === undefined) return mode;
@@ -60,7 +60,7 @@ function toLine(lines: readonly LineFound[], kinds: readonly string[]): TransitL
   };
 }
 
-/** A train whose lines are nearly all trams, or subways, is one. */
+/** Changes TRAIN to TRAM or SUBWAY if nearly all its lines are of that kind. */
 function withKind(mode: Mode, lines: readonly LineFound[]): Mode {
   const rails = lines.filter(({ kind }) => railKinds.includes(kind));
   const all = rails.reduce((sum, { probability }) => sum + probability, 0);

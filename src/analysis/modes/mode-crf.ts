@@ -1,4 +1,4 @@
-// The modes of all legs of a group, decided together: a linear-chain conditional random field (CRF).
+// Decides the modes of all legs of a group together, with a linear-chain conditional random field (CRF).
 //
 //   legs          walk ---- motor ---- walk ---- motor ---- walk
 //   chain                     o---------------------o               legs by vehicle or bicycle, in order
@@ -6,23 +6,23 @@
 //   score of a pair           weights of pair kinds * features      "parked there and came back": the same car
 //   result                    CAR .7, BUS .3        CAR .7, BUS .3
 //
-// The probability of a choice of modes is the softmax of its score over all choices. Forward-backward sums over them
-// and gives the marginals of each leg and each pair. `tools/train/joint.mjs` fits the weights on recorded and simulated
-// days; they are in `models/journeys-*.json`.
+// A sequence of modes, one for each leg, has a score: the sum over its legs and pairs. The softmax over all sequences
+// gives its probability. Forward-backward sums over the sequences and gives the marginals of each leg and pair.
+// `tools/train/joint.mjs` fits the weights on recorded and simulated days; they are in `models/journeys-*.json`.
 import { noEvidence, type TransitEvidence } from '../../transit/match-ride.ts';
 import { type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
-/** Weights of the CRF, read from a data file in `models`. */
+/** Weights of the CRF, from a file in `models`. */
 export interface ModeCrf {
   id: string;
   /** By mode: one weight per feature of a leg (`legFeatures`). */
   modes: number[][];
   /** One weight per kind of pair (`pairKinds`). */
   pairs: number[];
-  /** One weight per feature of a stop (`stopFeatures`): a logistic regression, used by `findJourneys`. */
+  /** One weight per feature of a stop (`stopFeatures`): a logistic regression that `findJourneys` uses. */
   waits: number[];
 }
 
-/** Kinds of pairs of consecutive legs: the features of a pair. */
+/** Kinds of two consecutive legs by vehicle or bicycle. Each kind is a feature of the pair. */
 export const pairKinds = [
   'both public',
   'both public, left',
@@ -40,8 +40,9 @@ const [walk, bike, car] = [0, 1, 2];
 type Link = Pick<LegEvidence, 'near' | 'parked'>;
 
 /**
- * Features of mode `a` followed by mode `b`: kinds of pairs, each with its value. The values sum to 1, as it is not
- * certain whether the second leg begins where the first ended.
+ * Features of a leg with mode `a` before a leg with mode `b`: pair kinds with their values. The values sum to 1: they
+ * are the probabilities that the user came back to a parked vehicle, that the second leg begins where the first ended,
+ * and that it does not.
  */
 export function pairFeatures(a: number, b: number, { near, parked }: Link): [kind: number, share: number][] {
   const shares: [number, number][] = [
@@ -52,7 +53,7 @@ export function pairFeatures(a: number, b: number, { near, parked }: Link): [kin
   return shares.filter(([found, share]) => found >= 0 && share > 0);
 }
 
-/** Index of the kind of a pair; `near` and `parked` are 0 or 1. -1: the pair has no feature. */
+/** Index of the kind of a pair in `pairKinds`. `near` and `parked` are 0 or 1. -1: the pair has no feature. */
 function pairKind(a: number, b: number, { near, parked }: Link): number {
   if (a === walk || b === walk) return -1;
   if (parked && a === b && a <= car) return kind('the same, left');
@@ -70,15 +71,15 @@ const kind = (name: (typeof pairKinds)[number]): number => pairKinds.indexOf(nam
 export interface ModeProbabilities {
   /** By leg: the probability of each of `modes`. */
   single: number[][];
-  /** By leg: of each pair with the leg before, at `modes.length * before + mode`; null: no leg before. */
+  /** By leg: probability of each pair with the leg before, at `modes.length * before + mode`; null: none before. */
   pairs: (number[] | null)[];
 }
 
 const n = modes.length;
 
 /**
- * Weights of the evidence of transit feeds, a logarithm of likelihood ratios: 1 would take it at its word. Held at the
- * value that was best on recorded days.
+ * Weight of the evidence of transit feeds, which is a logarithm of a likelihood ratio: 1 would trust it as it is. 1.4
+ * gave the best results on recorded days.
  */
 const transitWeight = 1.4;
 
@@ -86,7 +87,7 @@ function transitScore(mode: string, { bus, train }: TransitEvidence): number {
   return transitWeight * (mode === 'BUS' ? bus : mode === 'TRAIN' ? train : 0);
 }
 
-/** Scores of the modes of a leg; `only`: the true mode, if known. */
+/** Scores of the modes of a leg: weights times features, plus evidence of feeds. `only`: the true mode, if known. */
 function scoreModes(
   { features, possible }: LegEvidence,
   weights: readonly (readonly number[])[],
@@ -113,7 +114,8 @@ function softmax(scores: readonly number[]): number[] {
 }
 
 /**
- * Marginals by forward-backward. `truth`: for training, the known modes by leg; `transit`: evidence of feeds by leg.
+ * Marginal probabilities by forward-backward, as logarithms of sums. `truth`: for training, the known mode of each leg;
+ * `transit`: evidence of feeds by leg.
  */
 export function forwardBackward(
   legs: readonly LegEvidence[],
@@ -123,8 +125,8 @@ export function forwardBackward(
   const own = legs.map((leg, i) => scoreModes(leg, model.modes, truth[i] ?? undefined, transit[i] ?? noEvidence));
   const pair = (leg: LegEvidence, a: number, b: number): number =>
     pairFeatures(a, b, leg).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
-  const forward = own.map((scores) => [...scores]); // log-sums over the modes of all legs before, the own score included
-  const backward = own.map((scores) => scores.map(() => 0)); // over all legs after
+  const forward = own.map((scores) => [...scores]); // log-sums over the legs before, with the own score
+  const backward = own.map((scores) => scores.map(() => 0)); // over the legs after, without it
   legs.forEach((leg, i) => {
     if (leg.before === null) return;
     const from = forward[leg.before]!;
@@ -148,7 +150,7 @@ export function forwardBackward(
   return { single, pairs };
 }
 
-/** Reads weights; throws an Error if this program has other features. */
+/** Reads weights. Throws an Error if they are for other features. */
 export function readModeCrf(text: string): ModeCrf {
   const { id, features, modes: weights, pairs, waits } = JSON.parse(text) as ModeCrf & { features: unknown };
   if (JSON.stringify(features) !== JSON.stringify(legFeatures) || weights.length !== n)

@@ -1,8 +1,8 @@
-// The mode of a section, with the probabilities of all modes.
+// Decides the mode of a section, from the probabilities of the leg that shares most of its time.
 //
 //   leg of the group      |---- bus .6, car .3, train .1 ----|
-//   section                  |------------------------------|        shares most time with that leg: takes its modes
-//   without readings      p ** 0.45 to 0.9, divided by the sum       locations alone: less sure
+//   section                  |------------------------------|        takes the probabilities of that leg
+//   without readings      p ** 0.45 to 0.9, divided by the sum       locations alone: less confidence
 //   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
 
@@ -19,8 +19,8 @@ import { nameLine } from './line-name.ts';
 const coveredFeature = legFeatures.indexOf('covered');
 
 /**
- * Exponent of the probabilities if there are no motion readings and locations cover nothing of the leg; twice that if
- * they cover all of it. Calibrated on recorded days without their readings, see docs/quality.md.
+ * Exponent of the probabilities if there are no motion readings and locations are never close together in the leg;
+ * twice that if they always are. Calibrated on recorded days without their readings, see docs/quality.md.
  */
 const sharpnessUnread = 0.45;
 
@@ -32,17 +32,17 @@ const modesByState = [
   [0, 0.1, 0.5, 0.25, 0.15],
 ];
 
-/** m/s; average of a train on a line of its own, and with halts (physical: what is called high speed) */
+/** m/s; a faster average, or a fast peak with `averageWithPeak`, means a flight or a high-speed train (physical) */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
-/** By air, or in a train too fast for any other line. */
+/** A flight or a high-speed train. */
 const byAir: Mode = {
   sensed_mode: 'PredictedModeTypes.AIR_OR_HSR',
   mode_confidence: 1,
   mode_probabilities: { AIR_OR_HSR: 1 },
 };
 
-/** Faster than any mode on the ground, and too little is known about the ends for a flight. */
+/** Faster than any mode on the ground, but its ends are not certain enough to be a flight. */
 const unknownMode: Mode = {
   sensed_mode: 'MotionTypes.UNKNOWN',
   mode_confidence: 0,
@@ -81,10 +81,10 @@ function toMode(probabilities: readonly number[]): Mode {
   return { sensed_mode: `PredictedModeTypes.${name}`, mode_confidence: mode_probabilities[name]!, mode_probabilities };
 }
 
-/** s between two locations that confirm an end of a flight, and s that they may lie from it */
+/** For `isConfirmedAt`, by hand: least s between two locations that agree; most s between them and from the end. */
 const agreement = { least: 120, most: 3600 };
 
-/** True if two locations, minutes apart, agree on where the user was near an end of a section. */
+/** True if two locations, at least `agreement.least` s apart, agree on where the user was near an end of a section. */
 function isConfirmedAt(track: Track, ts: number): boolean {
   const after = track.firstAfter(ts);
   for (const i of [after - 1, after]) {

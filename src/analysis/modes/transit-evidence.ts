@@ -1,4 +1,4 @@
-// Evidence of transit feeds for the legs of a group: each leg that is not on foot is matched with the lines around.
+// Collects evidence of transit feeds for the legs of a group: matches each leg that is not on foot with nearby lines.
 import { localDateTime, localDay, maxTime, minTime } from '../../model/time.ts';
 import { matchRide, noEvidence, type TransitEvidence, type TransitRide } from '../../transit/match-ride.ts';
 import type { TransitNetwork } from '../../transit/network.ts';
@@ -6,10 +6,10 @@ import type { Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { findHalts, type LegEvidence } from './leg-evidence.ts';
 
-/** Share of a leg's time with locations close together from which on its halts are believed (by hand). */
+/** The least share of a leg's time with locations close together; below it, halts are not used (by hand). */
 const haltsCovered = 0.7;
 
-/** What feeds say of each leg. */
+/** The evidence of transit feeds for each leg. */
 export function transitEvidence(
   legs: readonly LegEvidence[],
   track: Track,
@@ -46,7 +46,7 @@ function toRide(leg: LegEvidence, track: Track): TransitRide {
   };
 }
 
-/** s from a time to the nearest fix of the track */
+/** s from a time to the nearest location of the track */
 function secondsToFix(track: Track, ts: number): number {
   const next = track.firstAfter(ts);
   const [before, after] = [track.ts[next - 1] ?? -Infinity, track.ts[next] ?? Infinity];

@@ -1,5 +1,5 @@
-// Gradient-boosted trees (trained by `tools/train/train.py` with LightGBM; here they are plain data):
-// the features of a cell -> a probability of each state.
+// Gradient-boosted trees: give the probability of each state from the features of a cell. `tools/train/train.py` trains
+// them with LightGBM; this program reads them as JSON.
 //
 //   tree 0 (still)   d60 <= 0.4 ? (astill30 <= 0.5 ? 0.2 : 1.1) : -0.9      each tree adds one leaf
 //   tree 1 (walk)    d60 <= 2.3 ? ...                                      to the score of class k % 4
@@ -7,7 +7,10 @@
 //   softmax          still .95, walk .04, ...
 import { stateNames } from '../motion-states.ts';
 import { featureNames } from './features.ts';
-/** One tree: per node feature, threshold, left and right child; a child below 0 is leaf `-child - 1` of `v`. */
+/**
+ * One tree. `f`, `t`, `l`, `r`: feature, threshold, left and right child of each node; `v`: values of the leaves. A
+ * child below 0 is leaf `-child - 1`.
+ */
 export interface TreeFile {
   f: number[];
   t: number[];
@@ -16,26 +19,23 @@ export interface TreeFile {
   v: number[];
 }
 
-/**
- * A model's data file. Tree `k` adds to the score of class `k % 4`; a node goes left where the feature is at most the
- * threshold.
- */
+/** A model file. Tree `k` adds to the score of class `k % 4`. Feature <= threshold leads to the left child. */
 export interface ModelFile {
   /** Name of the model; part of the version of an analysis. */
   id: string;
   features: string[];
   classes: string[];
-  /** Value of an unknown feature. */
+  /** Value of a feature that is not known. */
   missing: number;
   trees: TreeFile[];
-  /** Data, licence, date, program and seed of the training; the analysis does not read it. */
+  /** Data, licence, date, program and seed of the training. The analysis does not read them. */
   origin?: Record<string, unknown>;
 }
 
 /** A model ready for use: the nodes and leaves of all trees in three flat arrays. */
 export interface Model {
   id: string;
-  /** First node of each tree; a tree that is one leaf has `-leaf - 1`. */
+  /** Index in `nodes` of the first node of each tree; `-leaf - 1` for a tree that is one leaf. */
   roots: Int32Array;
   /** `nodeSize` numbers per node: feature, left child, right child; a child below 0 is leaf `-child - 1`. */
   nodes: Int32Array;
@@ -44,7 +44,7 @@ export interface Model {
   leaf: Float64Array;
 }
 
-/** Reads a model's data file; throws an Error that names the problem. */
+/** Reads a model file. Throws an Error that names the problem. */
 export function readModel(text: string): Model {
   let file: Partial<ModelFile>;
   try {
@@ -71,7 +71,7 @@ export function toModel(file: Partial<ModelFile>): Model {
   return flat(id, trees);
 }
 
-/** Numbers per node, the fourth unused: a power of two, so that an index divides by a shift. */
+/** Numbers per node; the fourth is unused. A power of two, so that a shift divides an index. */
 const nodeSize = 4;
 
 function flat(id: string, trees: readonly TreeFile[]): Model {
@@ -107,16 +107,16 @@ function problemOf(tree: TreeFile): string | null {
   if ([tree.t, tree.l, tree.r].some((list) => list.length !== nodes)) return 'lists of unequal length';
   if (tree.v.length !== nodes + 1) return `expected ${nodes + 1} leaves, found ${tree.v.length}`;
   if (tree.f.some((f) => !Number.isInteger(f) || f < 0 || f >= featureNames.length)) return 'unknown feature';
-  // Children follow their parent, so every walk ends.
+  // Each child must follow its parent, so that every path through a tree ends.
   const isChild = (c: number, i: number): boolean =>
     Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
   return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that does not exist';
 }
 
 /**
- * Writes the four state probabilities of each cell: of the cell whose features begin at `rows[at[i]]` to `into[4 * i]`
- * and the three numbers after it. Adds one leaf of every tree to the score of its class, then takes the softmax of the
- * scores. All cells pass a tree before the next one: a tree then stays in the cache of the processor.
+ * Writes the four state probabilities of each cell. The features of cell `i` begin at `rows[at[i]]`; its probabilities
+ * begin at `into[4 * i]`. Adds one leaf of every tree to the score of its class, then takes the softmax of the scores.
+ * The outer loop is over trees, so that a tree stays in the cache of the processor.
  */
 export function writeProbabilities(
   { roots, nodes, thresholds, leaf }: Model,
@@ -137,7 +137,7 @@ export function writeProbabilities(
   for (let to = 0; to < 4 * at.length; to += 4) softmax(into, to);
 }
 
-/** Replaces four scores by their probabilities. */
+/** Replaces the four scores from index `at` by their softmax. */
 function softmax(scores: Float64Array, at: number): void {
   const most = Math.max(scores[at]!, scores[at + 1]!, scores[at + 2]!, scores[at + 3]!);
   let sum = 0;

@@ -1,4 +1,4 @@
-// Features: a track and motion readings -> 46 numbers for every cell of 15 s.
+// Computes the 46 features of every cell of 15 s from a track and motion readings.
 //
 //   locations      o        o     o   o         o            o
 //   cells       |--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|      a grid of multiples of 15 s since the epoch
@@ -7,7 +7,7 @@
 //                    <---------------->   d60, p60: in a straight line and along the track, over 2 * 60 s
 //                     awalk30: share of "walking" among the readings within 30 s
 //
-// Cells more than `featureLimits.reach` s from any location do not exist: the user rests there.
+// Cells more than `featureLimits.reach` s from every location do not exist: the user rests in that time.
 import type { Motion, Sampling } from '../clean/observations.ts';
 import { apartIn, floats, type Track } from '../clean/track.ts';
 import { noState, readingState } from '../motion-states.ts';
@@ -17,8 +17,8 @@ import { SortedWindow } from './sorted-window.ts';
 export const cellSeconds = 15;
 
 /**
- * Names of the features, in the order of the models. Numbers are seconds, but minutes before "m", and quantiles after
- * "_". They are stored in `models`: do not rename.
+ * Names of the features, in the order of the models. The number in a name is the window in seconds, or in minutes
+ * before "m"; the number after "_" is a quantile. The names are stored in `models`: do not rename.
  */
 export const featureNames: readonly string[] = `
   since until gap gapv
@@ -35,20 +35,20 @@ export const featureNames: readonly string[] = `
 /** Value of an unknown feature. */
 const missingFeature = -1;
 
-/** Thresholds of the features, by hand except `reading` (physical: how long iOS may report nothing new). */
+/** Thresholds of the features: by hand, except `reading` (physical: an iPhone may report no change for so long). */
 export const featureLimits = {
   /** s; cells exist this close to a location */
   reach: 1200,
-  /** s; longer gaps before or after a cell count as this */
+  /** s; longer gaps before or after a cell count as this long */
   longestSilence: 3600,
-  /** s; a cell is covered if the locations before and after it are closer together */
+  /** s; a cell is covered if the locations before and after it are closer together than this */
   covered: 90,
-  /** m/s; the shares of slower and of faster cells within five minutes are features */
+  /** m/s; two features are the shares of cells slower than `slow` and faster than `fast` within five minutes */
   slow: 1,
   fast: 4,
   /** m/s; slower movement has no heading */
   heading: 1,
-  /** s; a motion reading of an iPhone is valid at most this long */
+  /** s; a motion reading of an iPhone is valid for at most this long */
   reading: 1200,
 };
 
@@ -58,31 +58,31 @@ export interface CellInput {
   /** Ascending by `ts`. */
   motions: readonly Motion[];
   sampling: Sampling;
-  /** s since the epoch; cells lie between these, both ends included */
+  /** s since the epoch; the first and last possible time of a cell */
   from: number;
   to: number;
 }
 
-/** Cells on either side that a cell's features need: 420 s, and one more for the speed there. */
+/** Cells on either side that the features of a cell need: 420 s, and one more for the speed of the last */
 const margin = 29;
 
 /** Features per cell. */
 export const cellWidth = featureNames.length;
 
-/** The most cells in a block: few enough for the cache of a processor. */
+/** The most cells in a block: few enough for the processor's cache. */
 export const blockSize = 128;
 
 /** Consecutive cells with their features, cell after cell. */
 export interface Block {
   /** s since the epoch, of the first cell */
   ts: number;
-  /** Its index in the grid. */
+  /** Index of the first cell in the grid. */
   first: number;
   count: number;
   rows: Float64Array;
 }
 
-/** Visits every cell within reach of a location, in order, block by block. `rows` is reused for the next block. */
+/** Calls `visit` for blocks of all cells within reach of a location, in order. `rows` is reused for the next block. */
 export function forEachBlock(input: CellInput, visit: (block: Block) => void): void {
   const readings = collectReadings(input);
   const sensed = sensedSpeeds(input);
@@ -107,7 +107,7 @@ export function forEachBlock(input: CellInput, visit: (block: Block) => void): v
   }
 }
 
-/** First and last cell of each stretch within reach of a location. */
+/** Times of the first and last cell of each span within reach of a location. */
 function stretchesNear({ track, from, to }: CellInput): [number, number][] {
   const found: [number, number][] = [];
   for (const ts of track.ts) {
@@ -121,20 +121,20 @@ function stretchesNear({ track, from, to }: CellInput): [number, number][] {
   return found;
 }
 
-/** The track sampled at the cells of a stretch, and at `margin` cells before and after it. */
+/** The track sampled at the cells of a span, and at `margin` cells before and after it. */
 interface Grid {
   x: Float64Array;
   y: Float64Array;
   /** m along the track */
   metres: Float64Array;
-  /** s to the location before and after, infinite if there is none */
+  /** s since the location before and until the location after, at most `longestSilence` */
   since: Float64Array;
   until: Float64Array;
-  /** m/s between these locations; `missingFeature` if one is missing */
+  /** m/s between these two locations; `missingFeature` if one of them does not exist */
   gapSpeed: Float64Array;
   /** m/s from the cell before to the one after */
   speed: Float64Array;
-  /** 1 if the cell is covered, see `featureLimits` */
+  /** 1 if the cell is covered, otherwise 0; see `featureLimits` */
   covered: Uint8Array;
 }
 
@@ -196,16 +196,16 @@ function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   }
 }
 
-/** Cells on either side whose speeds are ordered: two minutes and five. */
+/** Cells on either side in the windows of `writeOrder`: two minutes and five. */
 const nearby = 8;
 const far = 20;
 
-/** Features 19 to 24 and 28: quantiles of speed and acceleration over some minutes. */
+/** Features 19 to 24 and 28: quantiles of speed over two and five minutes, and of acceleration over five. */
 function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): void {
   const nearSpeeds = new SortedWindow(2 * nearby + 1);
   const speeds = new SortedWindow(2 * far + 1);
   const changes = new SortedWindow(2 * far + 1);
-  // Each window begins around the cell before the first, then moves on by one cell.
+  // Each window begins around the cell before the first cell; the loop moves it by one cell.
   for (let i = first - 1 - nearby; i < first + nearby; i += 1) if (covered[i] === 1) nearSpeeds.add(speed[i]!);
   for (let i = first - 1 - far; i < first + far; i += 1) {
     if (covered[i] === 1) speeds.add(speed[i]!);
@@ -225,7 +225,7 @@ function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): vo
   }
 }
 
-/** Moves a window of covered cells by one: one cell leaves, one enters. */
+/** Moves a window of covered cells by one cell: removes `leaving` and adds `entering`. */
 function moveOn(
   window: SortedWindow,
   speed: Float64Array,
@@ -238,20 +238,20 @@ function moveOn(
   else if (covered[entering] === 1) window.add(speed[entering]!);
 }
 
-/** Rounds off digits that depend on the place on earth: in a gap nothing else would be left of the value. */
+/** Removes digits that depend on the position on earth. In a gap the value would consist of nothing else. */
 const rounded = (value: number): number => Math.round(value * 1e9) / 1e9;
 
-/** m/s2 since the cell before */
+/** m/s2 from the cell before to this one */
 function changeAt(speed: Float64Array, i: number): number {
   return Math.abs(speed[i]! - speed[i - 1]!) / cellSeconds;
 }
 
-/** Cumulative sums over the cells of a grid, each without its own cell. */
+/** Cumulative sums over the cells of a grid. Element `i` sums the cells before cell `i`. */
 interface Sums {
   /** Number of covered cells slower and faster than the limits. */
   slow: Float64Array;
   fast: Float64Array;
-  /** rad turned, and km in cells that have a heading */
+  /** rad that the path turned, and km in cells that have a heading */
   turned: Float64Array;
   ridden: Float64Array;
 }
@@ -265,7 +265,7 @@ function cumulate({ x, y, speed, covered }: Grid): Sums {
     fast[i + 1] = fast[i]! + (covered[i] === 1 && speed[i]! > featureLimits.fast ? 1 : 0);
     const moving = i > 0 && i < n - 1 && speed[i]! > featureLimits.heading;
     const here = moving ? Math.atan2(y[i + 1]! - y[i - 1]!, x[i + 1]! - x[i - 1]!) : Number.NaN;
-    const change = Math.abs(here - heading); // NaN unless both move
+    const change = Math.abs(here - heading); // NaN unless both cells have a heading
     turned[i + 1] = turned[i]! + (change >= 0 ? Math.min(change, 2 * Math.PI - change) : 0);
     ridden[i + 1] = ridden[i]! + (moving ? (speed[i]! * cellSeconds) / 1000 : 0);
     heading = here;
@@ -282,16 +282,16 @@ function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden
   }
 }
 
-/** Values that are averaged around a cell. */
+/** A time series that is averaged around each cell. */
 interface Series {
   /** When each value was reported, ascending. */
   times: Float64Array;
-  /** Values per time, and their cumulative sums before each time, side by side. */
+  /** Number of values per time, and the cumulative sums of the values before each time, side by side. */
   width: number;
   sums: Float64Array;
 }
 
-/** Sensed speeds. For an unknown speed Android reports 0, iOS -1. */
+/** The speeds that the phone sensed, without unknown ones: Android reports 0 for them, iOS -1. */
 function sensedSpeeds({ track, sampling }: CellInput): Series {
   const n = track.ts.length;
   const times = new Float64Array(n);
@@ -310,7 +310,7 @@ function sensedSpeeds({ track, sampling }: CellInput): Series {
 /** s before and after a cell over which sensed speeds are averaged: features 29 and 30 */
 const sensedSpans = [30, 120];
 
-/** Means around the cells. The first value goes to `feature`, each further value three features later. */
+/** Writes the means within `span` s of each cell: the first as feature `feature`, each further one three later. */
 function writeMeans({ ts: start, count, rows }: Block, series: Series, span: number, feature: number): void {
   const { times, width, sums } = series;
   let a = firstLaterIn(times, start - span - 1);
@@ -325,15 +325,15 @@ function writeMeans({ ts: start, count, rows }: Block, series: Series, span: num
   }
 }
 
-/** Kinds of readings: the four states, and readings that name no state. */
+/** Number of kinds of readings: the four states, and readings that name no state. */
 const kinds = noState + 1;
 
 /** s before and after a cell over which motion readings are averaged: features 31 to 45 */
 const readingSpans = [30, 90, 300];
 
 /**
- * Motion readings. The series by kind: Android reports all the time, so the confidences; an iPhone reports changes, so
- * the seconds for which a reading was valid.
+ * Motion readings as a series by kind. Android reports all the time, so the series has confidences. An iPhone reports
+ * changes, so the series has the seconds for which a reading was valid.
  */
 interface Readings extends Series {
   kind: Uint8Array;
@@ -359,7 +359,7 @@ function collectReadings({ motions, sampling }: CellInput): Readings {
   return { times, width: kinds, sums, kind, held };
 }
 
-/** Share of time for which each kind was valid, from `feature` on. */
+/** Writes the share of time within `span` s for which each kind of reading was valid. Places as in `writeMeans`. */
 function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: number, feature: number): void {
   const { times } = readings;
   let a = firstLaterIn(times, start - span - 1);
@@ -374,7 +374,7 @@ function writeHeld({ ts: start, count, rows }: Block, readings: Readings, span: 
   }
 }
 
-/** s for which kind `k` was valid up to a time; `i`: the number of readings until then */
+/** s for which readings of kind `k` were valid up to `ts`. `i`: number of readings before `ts`. */
 function heldUntil({ times, kind, sums }: Readings, k: number, i: number, ts: number): number {
   if (i === 0) return 0;
   const before = sums[kinds * (i - 1) + k]!;

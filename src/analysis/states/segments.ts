@@ -1,11 +1,11 @@
-// Segments: consecutive cells in one state; and legs: the parts of a trip in one state.
+// Makes segments (consecutive cells in one state) and joins them into legs (the parts of a trip in one state).
 //
 //   cells      s s s w w w s m m m m m s s m m m w w s        s still, w walk, m motor; 15 s each
 //   segments   s     w     s m         s   m     w   s
 //   legs             |----||-------------------||---|         joined over a short halt; no gaps shorter than 90 s
 //
-// Before that, the events of an Android phone correct segments: between "stopped moving" and the exit of the geofence
-// the phone is asleep, so cells there show only a straight line to the next location.
+// Before legs are joined, events of an Android phone correct the segments. The phone is asleep between "stopped moving"
+// and the exit of the geofence, so the cells in between show only a straight line to the next location.
 import { transitions } from '../../model/payloads.ts';
 import type { PhoneEvent } from '../clean/observations.ts';
 import { apart, type Track } from '../clean/track.ts';
@@ -23,7 +23,7 @@ export interface Segment {
 
 const half = cellSeconds / 2;
 
-/** s; delay with which the geofence of an Android phone reports that the user left (by hand, observed on phones) */
+/** s; an Android phone reports a geofence exit this long after the user left (by hand, observed on phones) */
 export const geofenceDelay = 165;
 
 /** Sleep of an Android phone: from its event that the user rests to the exit of its geofence. */
@@ -44,17 +44,17 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
   return sleeps;
 }
 
-/** The segments of a group, corrected by sleeps. Rides that lead nowhere become rest. */
+/** The segments of a group, corrected by the sleeps of the phone. A ride that leads nowhere becomes rest. */
 export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[]): Segment[] {
   let segments = splitByState(cells);
   for (const sleep of sleeps) segments = applySleep(segments, sleep, track);
   return segments.map((segment) => (leadsNowhere(segment, track) ? { ...segment, state: cellStates.still } : segment));
 }
 
-/** m; a ride that ends this near to its start and stays within the extent is drift of the receiver (by hand) */
+/** m; a ride that ends nearer than this to its start and stays in such a box is drift of the receiver (by hand) */
 const nowhere = { apart: 100, extent: 200 };
 
-/** True for motor or cycle segments with locations that end where they began. */
+/** True for a motor or cycle segment that has locations and ends where it began. */
 function leadsNowhere({ state, start, end }: Segment, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
   if (track.firstAfter(start) === track.firstAfter(end)) return false;
@@ -63,7 +63,7 @@ function leadsNowhere({ state, start, end }: Segment, track: Track): boolean {
   );
 }
 
-/** Marks a sleep as still until the user left, then with the state of the segment after it. */
+/** Sets a sleep to still until the user left, then to the state of the segment after it. */
 function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): Segment[] {
   const { start, end } = sleep;
   const next = segments.find(
@@ -84,7 +84,7 @@ function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): S
 /** m/s; the highest average speed during a sleep (physical, except flights) */
 const fastestAsleep = 25;
 
-/** When the user left: the geofence's delay before the end, or earlier if the distance needs more time. */
+/** When the user left: `geofenceDelay` before the end of the sleep, or earlier if the distance needs more time. */
 function departureTs({ start, end }: Sleep, track: Track): number {
   const first = Math.min(track.firstAfter(end), track.ts.length - 1);
   const metres = track.metres[first]! - track.positionAt(start).metres;
@@ -101,7 +101,7 @@ function splitByState({ ts, state }: Cells): Segment[] {
   return segments;
 }
 
-/** The times of movement; adjacent ones are joined. */
+/** The times of movement. Adjacent ones are joined. */
 export function movingSpans(segments: readonly Segment[]): { start: number; end: number }[] {
   const found: { start: number; end: number }[] = [];
   for (const { state, start, end } of segments) {
@@ -113,22 +113,22 @@ export function movingSpans(segments: readonly Segment[]): { start: number; end:
   return found;
 }
 
-/** Segments between two times without rest, clipped to them. */
+/** Segments without rest between two times, clipped to these times. */
 export function movingBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
   return segmentsBetween(segments, from, to).filter((segment) => segment.state !== cellStates.still);
 }
 
-/** s; a user who rests longer at the first location had arrived there (physical) */
+/** s; a user who rests longer than this at the first location had arrived there (physical) */
 const standing = 45;
 
-/** True when the user moves at a time, or soon after it. */
+/** True if the user moves at `ts`, or begins to move soon after it. */
 export function isUnderWay(segments: readonly Segment[], ts: number): boolean {
   return segments.some(
     (segment) => segment.state !== cellStates.still && segment.end > ts && segment.start < ts + standing,
   );
 }
 
-/** Segments between two times, clipped to them. */
+/** Segments between two times, clipped to these times. */
 export function segmentsBetween(segments: readonly Segment[], from: number, to: number): Segment[] {
   const parts: Segment[] = [];
   for (const { state, start, end } of segments)
@@ -145,7 +145,7 @@ export function secondsIn(segments: readonly Segment[], state: number): number {
 
 /** s, by hand */
 const legGaps = {
-  /** Legs in one state this close are one leg: vehicles halt longer than walkers. */
+  /** Two legs in one state are joined if they are closer than this. Vehicles halt longer than walkers. */
   sameMotor: 180,
   same: 90,
   /** A shorter pause between legs in different states belongs to the earlier leg. */
@@ -155,7 +155,7 @@ const legGaps = {
 /** A part of a trip in one state. */
 export type Leg = Segment;
 
-/** Legs between two times; the first begins at `from`, the last ends at `to`. Empty if nothing moves. */
+/** Joins segments between two times into legs: from `from` to `to`. Empty if nothing moves. */
 export function joinLegs(segments: readonly Segment[], from: number, to: number): Leg[] {
   const legs: Leg[] = [];
   for (const segment of movingBetween(segments, from, to)) {

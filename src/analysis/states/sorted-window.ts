@@ -1,4 +1,4 @@
-// A sorted list for a moving window: values enter and leave, and any quantile can be read.
+// A sorted list for the values in a moving window, from which any quantile can be read.
 /** At most `size` numbers, ascending. */
 export class SortedWindow {
   private readonly values: Float64Array;
@@ -19,7 +19,7 @@ export class SortedWindow {
     this.count += 1;
   }
 
-  /** Removes one element, which must exist. */
+  /** Removes one element. It must exist. */
   remove(value: number): void {
     const { values } = this;
     const last = this.count - 1;
@@ -29,7 +29,7 @@ export class SortedWindow {
     this.count = last;
   }
 
-  /** Removes one element, which must exist, and adds another. */
+  /** Removes one element, which must exist, and adds another. Faster than `remove` and `add`. */
   replace(leaving: number, entering: number): void {
     if (leaving === entering) return;
     const { values } = this;

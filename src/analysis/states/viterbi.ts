@@ -1,4 +1,4 @@
-// The most probable sequence of states: cell features -> probabilities by boosted trees -> Viterbi.
+// Decodes the states of cells: boosted trees give probabilities by cell, Viterbi finds the most probable sequence.
 //
 //   cells (15 s)     1    2    3    4    5    6
 //   still           .9   .8   .3   .1   .1   .1
@@ -19,15 +19,15 @@ import {
   forEachBlock,
 } from './features.ts';
 
-/** Weights, all by hand; results change little around these values, see docs/quality.md. */
+/** Weights, all by hand. Results change little if they change a little, see docs/quality.md. */
 export const decodeWeights = {
-  /** Exponent of a cell's probabilities: below 1, because neighbouring cells look at the same locations. */
+  /** Exponent of a cell's probabilities. Below 1, because neighbouring cells depend on the same locations. */
   evidence: 0.5,
-  /** Probabilities below this count as this. */
+  /** Lower probabilities count as this. */
   floor: 1e-4,
   /**
-   * ln-probability of each change of state: rows before, columns after, in the order of `stateNames`. Between a bicycle
-   * and a vehicle people rest or walk.
+   * Logarithm of the probability of each change of state, from row to column, in the order of `stateNames`. Between a
+   * bicycle and a vehicle people rest or walk.
    */
   change: [
     [0, -3.5, -5, -5],
@@ -37,17 +37,17 @@ export const decodeWeights = {
   ],
 };
 
-/** The decoded cells of a group, ascending. Where cells are missing in between, the user rests. */
+/** The decoded cells of a group, ascending. Between cells that are more than one step apart, the user rests. */
 export interface Cells {
   ts: Float64Array;
   state: Uint8Array;
   /** Four probabilities for each cell, in the order of the states. */
   probability: Float64Array;
-  /** Share of walking among the motion readings within 30 s; -1: none. */
+  /** Share of walking among the motion readings within 30 s; -1: no readings. */
   walking: Float64Array;
 }
 
-/** Cells with their states. */
+/** Finds the state of each cell: boosted trees, confident motion readings (Android only), then Viterbi. */
 export function decodeCells(input: CellInput, model: Model): Cells {
   const cells = classifyCells(input, model);
   const { ts, probability, state } = cells;
@@ -60,10 +60,10 @@ export function decodeCells(input: CellInput, model: Model): Cells {
   return cells;
 }
 
-/** The feature that later steps need, too: when did an iPhone's user begin to walk? */
+/** Later steps also need this feature: it shows when the user of an iPhone began to walk. */
 const walkingFeature = featureNames.indexOf('awalk30');
 
-/** Cells with their probabilities; the states are not known yet. */
+/** Gives each cell its probabilities by boosted trees. The states are not known yet. */
 function classifyCells(input: CellInput, model: Model): Cells {
   const most = Math.ceil((input.to - input.from) / cellSeconds) + 2;
   const perFix = 2 * Math.ceil(featureLimits.reach / cellSeconds) + 1;
@@ -72,9 +72,9 @@ function classifyCells(input: CellInput, model: Model): Cells {
   const probability = new Float64Array(4 * room);
   const walking = new Float64Array(room);
   let n = 0;
-  const asked = new Float64Array(cellWidth).fill(Number.NaN); // features of the last cell that the model was asked about
-  const starts = new Int32Array(blockSize); // where the features of the asked cells of a block begin
-  const answers = new Float64Array(4 * (blockSize + 1)); // first the last answer of the block before
+  const asked = new Float64Array(cellWidth).fill(Number.NaN); // features of the last cell for which the model ran
+  const starts = new Int32Array(blockSize); // where the features of such cells begin in `rows`
+  const answers = new Float64Array(4 * (blockSize + 1)); // the first four are the last result of the block before
   forEachBlock(input, ({ ts: start, count, rows }) => {
     let questions = 0;
     const answerOf = new Uint8Array(count);
@@ -102,18 +102,18 @@ function classifyCells(input: CellInput, model: Model): Cells {
   };
 }
 
-/** s; in a gap the model is asked this seldom, because only `since` and `until` change */
+/** s; within a gap the model runs once per so many seconds, because only `since` and `until` change (by hand) */
 const sameGap = 60;
 
-/** True if the cell at `row` differs from `asked` only by a little of the time since and until a location. */
+/** True if the cell at `row` differs from `asked` only in `since` and `until`, and by less than `sameGap`. */
 function isSameGap(asked: Float64Array, rows: Float64Array, row: number): boolean {
   for (let f = 2; f < cellWidth; f += 1) if (rows[row + f] !== asked[f]) return false;
   return Math.abs(rows[row]! - asked[0]!) < sameGap && Math.abs(rows[row + 1]! - asked[1]!) < sameGap;
 }
 
 /**
- * Viterbi over the cells `from` to before `to`, which are consecutive. Before them the user rests. Of equally probable
- * sequences, the one with fewer changes wins.
+ * Viterbi algorithm over the consecutive cells from `from` to before `to`: writes the most probable sequence of states.
+ * Before these cells the user rests. Of equally probable sequences, the one with fewer changes wins.
  */
 export function viterbi(probability: Float64Array, from: number, to: number, state: Uint8Array): void {
   const { evidence, floor, change } = decodeWeights;
@@ -149,17 +149,18 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
   }
 }
 
-/** Confident motion readings of Android. Both values were counted on the training days, see docs/quality.md. */
+/** Use of confident motion readings of Android. Both values were counted on the training days, see docs/quality.md. */
 const confident = {
-  /** 0 to 100; readings below are left to the model. */
+  /** 0 to 100; only the model uses readings with a lower confidence. */
   least: 75,
-  /** Odds of the state that a reading names against each other moving state: about the median of six pairs. */
+  /** Odds of the named state against each other moving state: about the median of the six pairs of states. */
   odds: 300,
 };
 
 /**
- * Weighs the probabilities of cells by confident readings, in place. Contradicting readings of a cell are ignored. The
- * odds of rest do not change: people walk indoors. Only for Android: iPhones report walking while cycling.
+ * Multiplies the odds of the state that confident readings name, in place. Readings of a cell that contradict each
+ * other are ignored. The odds of rest do not change: people walk indoors. Only for Android: iPhones report walking
+ * while cycling.
  */
 function applyReadings(
   { ts, probability }: { ts: Float64Array; probability: Float64Array },
@@ -167,7 +168,7 @@ function applyReadings(
 ): void {
   let next = 0;
   for (let i = 0; i < ts.length; i += 1) {
-    // A reading counts for the cell whose middle follows it: a fast ride may not have ended before it.
+    // A reading counts for the next cell, whose middle follows it: a fast ride may not have ended before the reading.
     while (next < motions.length && motions[next]!.ts <= ts[i]! - cellSeconds) next += 1;
     let named: number | null = null;
     let agree = true;
@@ -182,7 +183,7 @@ function applyReadings(
   }
 }
 
-/** Divides the probabilities of the other moving states by the odds, then normalises the four of the cell at `at`. */
+/** Divides the probabilities of the other moving states by the odds, then makes the four at `at` sum to 1. */
 function weigh(probability: Float64Array, at: number, named: number, odds: number): void {
   let sum = 0;
   for (let s = 0; s < 4; s += 1) {

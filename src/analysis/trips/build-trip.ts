@@ -1,4 +1,4 @@
-// A segmented trip -> a trip with its sections' lines, lengths and modes, and the stops between them.
+// Builds a trip from a segmented trip: the lines, lengths and modes of its sections, and the stops between them.
 
 import { distance } from '../../model/geo/distance.ts';
 import { idOf } from '../../model/ids.ts';
@@ -7,10 +7,10 @@ import { degrees, locationOf, metres, speed } from '../positions.ts';
 import type { SegmentedSection, SegmentedTrip } from '../segmenter.ts';
 import { resample } from './trip-path.ts';
 
-/** The parts of a trip that follow from its segmentation. */
+/** The fields of a trip that are derived from its segmentation. */
 export type BuiltTrip = Pick<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'distance' | 'sections' | 'stops'>;
 
-/** The trip; null when nothing of it was travel. */
+/** Builds the trip; null if the user did not travel. */
 export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | null {
   const sections = found.sections.map((section, i) =>
     builtSection(section, idOf(userId, 'section', found.first.ts, i), found.source),
@@ -32,7 +32,7 @@ export function buildTrip(userId: string, found: SegmentedTrip): BuiltTrip | nul
 
 const addDistance = (sum: number, part: { distance: number }): number => sum + part.distance;
 
-/** The section with its line, with as many digits as the diary says. */
+/** Builds a section with its line, rounded as in the diary. */
 function builtSection(found: SegmentedSection, id: string, source: string): Section {
   const { path, sensed_mode, mode_confidence, mode_probabilities, estimated = 0, transit } = found;
   const { coordinates, altitudes, times, speeds, distances } = resample(path);
@@ -63,7 +63,7 @@ function builtSection(found: SegmentedSection, id: string, source: string): Sect
   };
 }
 
-/** In place: the numbers are the section's own. */
+/** Rounds in place: no other object uses these lists. */
 function roundAll(numbers: number[], rounded: (value: number) => number): void {
   for (let i = 0; i < numbers.length; i += 1) numbers[i] = rounded(numbers[i]!);
 }
@@ -87,7 +87,7 @@ function stopBetween(before: Section, after: Section, id: string, source: string
   };
 }
 
-/** The trip with the place in front of its first section, `leadIn` s earlier where the stay leaves room. */
+/** Puts the place before a trip, which then starts `leadIn` s earlier, but not before the user entered the place. */
 export function startAtPlace<T extends BuiltTrip>(trip: T, place: Place, leadIn: number): T {
   const start_ts = Math.max(trip.start_ts - leadIn, place.enter_ts ?? Number.NEGATIVE_INFINITY);
   if (!(start_ts < trip.start_ts)) return trip;
@@ -101,7 +101,7 @@ export function startAtPlace<T extends BuiltTrip>(trip: T, place: Place, leadIn:
   };
 }
 
-/** The section with a vertex in front of it, so many metres away. */
+/** Puts a vertex before a section, `lead` metres away from its first one. */
 function ledBy(section: Section, from: Position, start_ts: number, lead: number): Section {
   const seconds = section.start_ts - start_ts;
   return {

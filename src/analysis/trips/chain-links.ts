@@ -1,4 +1,4 @@
-// Segmented trips -> links of the chain: each joined to the place before it, or dropped where it is no trip.
+// Makes links of the trip chain of segmented trips: joins each trip to the place before it, or drops it.
 //
 //     segmented    08:10 home -> work 4 km    12:00 walk of 60 m       17:30 work -> home 4 km
 //     links        trip, starts at home       dropped 'too short'      trip, starts at work
@@ -13,19 +13,16 @@ import { locationOf, positionOf } from '../positions.ts';
 import type { SegmentedTrip } from '../segmenter.ts';
 import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 
-/** Thresholds by which raw trips become links of the chain. */
+/** Thresholds for kept trips, as in e-mission except `leadIn` (by hand). */
 export const linkLimits = {
-  /** m; trips of which the phone recorded less are dropped */
+  /** m; a trip is dropped if the phone recorded less of it */
   shortestTrip: 100,
   /** m and s; a trip that begins this near to the place after dropped ones begins at the place, this much earlier */
   nearPlace: 100,
   leadIn: 30,
 };
 
-/**
- * The link of a segmented trip after the state `carry`. A trip that cannot be built is dropped, never the day: then
- * with its error.
- */
+/** Makes the link of a trip after the state `carry`. If building the trip throws, it is dropped, with the error. */
 export function nextLink(
   userId: string,
   found: SegmentedTrip,
@@ -58,15 +55,15 @@ export function nextLink(
   return { record, error };
 }
 
-/** The most raw places that a place lists, so that months at home with a noisy receiver do not make it grow. */
+/** The most raw places that a place lists: a noisy receiver adds one for each dropped trip during months at home. */
 const mostRawPlaces = 100;
 
-/** After a dropped trip the diary still has the user at the place where they were. */
+/** Adds the raw place after a dropped trip to the place before it: in the diary the user did not leave that place. */
 function mergedPlace(place: Place | null, rawPlace: { id: string }): Place | null {
   return place && { ...place, raw_places: [...place.raw_places, rawPlace.id].slice(-mostRawPlaces) };
 }
 
-/** Since when the user is away from the place, after a trip that is not kept; null: they are there. */
+/** After a dropped trip: since when the user is away from the place; null: the user is at the place. */
 function awaySince(place: Place, carry: Carry, { first, end }: SegmentedTrip): number | null {
   const home = locationOf(place.location);
   if (distance(home, end) <= linkLimits.nearPlace) return null;
@@ -94,14 +91,14 @@ interface LinkParts {
   gapFrom: number | undefined;
 }
 
-/** A kept trip: linked to the place before it, and with the place after it. */
+/** Makes the link of a kept trip: joins it to the place before it, and adds the place after it. */
 function keptLink(parts: LinkParts): TripRecord {
   const { userId, found, base, carry, next, gapFrom } = parts;
   const { first, last, source } = found;
   let { built } = parts;
   const before = carry?.place ?? null;
   const gap = before ? distance(locationOf(before.location), locationOf(built.start_loc)) : 0;
-  // If the user is again where they were, the time counts as tracked.
+  // If the trip begins near the place before it, the time in between is not untracked.
   const untracked =
     before && gap > linkLimits.nearPlace ? untrackedFrom(carry!, before, built.start_loc, found, gapFrom) : null;
   const start =
@@ -143,8 +140,8 @@ function keptLink(parts: LinkParts): TripRecord {
 }
 
 /**
- * The untracked path from the place where the diary has the user to the place where the trip begins: unobserved, or
- * made of trips too short to keep. After such trips the user has been there since the last one.
+ * The untracked time between the place in the diary and the start of the trip: the move was not recorded, or consists
+ * of dropped trips. After dropped trips the user has been at the end of the last one.
  */
 function untrackedFrom(
   carry: Carry,
@@ -160,7 +157,7 @@ function untrackedFrom(
   return { start_ts, end_ts, start_loc: place.location, end_loc };
 }
 
-/** A place without a previous trip: the user's first place, or the first after untracked time. */
+/** Makes a place without a previous trip: the user's first place, or the first one after untracked time. */
 export function newPlace(
   userId: string,
   enterTs: number | null,

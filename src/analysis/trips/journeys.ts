@@ -1,14 +1,14 @@
-// Journeys: the candidates of a group -> journeys. A wait joins two candidates, a stay parts them, a phantom is no
-// travel.
+// Makes journeys of the candidates of a group. A wait joins two candidates, a stay separates them, and a phantom is an
+// error of the receiver.
 //
 //   candidates   |--walk--|     |---bus---|         |--walk--|      |.|
 //   stops                  5 min           25 min              10 min
 //   journeys     |========================|         |========|       phantom: nothing moved
-//                 wait: walk to a vehicle   stay: no vehicle next
+//                 wait: walk to a vehicle   stay: no vehicle follows
 //
-// A stop is a wait if the score of its features (weights fitted by `tools/train/joint.mjs`) is above 0, and nothing
-// rules it out: a restart of the phone, more than 40 minutes, or no vehicle afterwards. A candidate is first cut at
-// rests of 10 minutes; waits join the parts again.
+// A logistic regression on the features of a stop, fitted by `tools/train/joint.mjs`, decides whether it is a wait. A
+// stop is never a wait if the phone restarts in it, if it takes more than 40 minutes, or if no vehicle follows. A
+// candidate is first cut at rests of 10 minutes; waits join the parts again.
 import { distance, type LatLon } from '../../model/geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
 import type { Candidate } from '../clean/candidates.ts';
@@ -28,23 +28,23 @@ export const journeyLimits = {
   leastAfter: 800,
   /** s; a candidate is cut at rests this long */
   errand: 600,
-  /** m; if its ends lie farther apart, it was no rest (physical) */
+  /** m; if the ends of a rest are farther apart, the user moved in it (physical) */
   restExtent: 300,
-  /** m; a candidate without movement that stays within this is a phantom: an error of the receiver */
+  /** m; a candidate that has no movement and is smaller than this may be a phantom: an error of the receiver */
   phantom: 150,
-  /** Confidence of a motion reading that contradicts a phantom, if the user was faster than `phantomSpeed`. */
+  /** The least confidence of a reading of movement that rules out a phantom, if also faster than `phantomSpeed`. */
   phantomConfidence: 50,
-  /** s before the first location in which readings count, too: phones notice a short walk at its end */
+  /** s; readings so long before the first location count, too, because phones notice a short walk late */
   noticedLate: 180,
   /** m/s (physical) */
   phantomSpeed: 0.2,
-  /** m; what stays within this is always a phantom: receivers indoors are no better (physical) */
+  /** m; a smaller candidate is always a phantom: receivers indoors are not more accurate (physical) */
   standing: 60,
-  /** m; a phone may notice a departure this late; a longer path was another trip */
+  /** m; a phone may notice a departure this far away; a longer path was another trip */
   lateNotice: 2500,
 };
 
-/** Why two neighbouring candidates are one journey or two. Stored with the trip. */
+/** Why two consecutive candidates are one journey or two. Stored with the trip. */
 export type StopReason =
   | 'change of vehicle'
   | 'walk to a vehicle'
@@ -56,7 +56,7 @@ export type StopReason =
   | 'parked'
   | 'stay';
 
-/** Features of a stop, in the order of the weights in `models`. Stored there: do not rename. */
+/** Features of a stop, in the order of the weights in `models`. The names are stored there: do not rename. */
 export const stopFeatures = [
   'one',
   'ln stop',
@@ -71,7 +71,7 @@ export const stopFeatures = [
   'ln way next',
 ] as const;
 
-/** One or more candidates, or a part of one; indexes into `locations`. */
+/** One or more candidates, or a part of one, by indexes into `locations`. */
 export interface GroupPart {
   startIndex: number;
   endIndex: number;
@@ -81,7 +81,7 @@ export interface GroupPart {
 
 /** One journey. */
 export interface Journey extends GroupPart {
-  /** Its waits, and the reason for the stop after it. */
+  /** Its waits, and why the stop after it is no wait; null: no stop was judged. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
   after: StopReason | null;
   phantom: boolean;
@@ -89,14 +89,14 @@ export interface Journey extends GroupPart {
 
 /** A candidate, or a part of one. */
 interface Piece extends GroupPart {
-  /** Start and end of its movement, which may reach into the stops around it; null: it does not move. */
+  /** Start and end of its movement, which may begin or end in the stops around it; null: the user did not move. */
   moved: { start: number; end: number } | null;
 }
 
 /** A piece that moves. */
 type Travel = Piece & { moved: NonNullable<Piece['moved']> };
 
-/** The last journey that moves, when it began to move, and its last piece. */
+/** The last journey with movement, the start of its movement, and its last piece. */
 interface Open {
   journey: Journey;
   since: number;
@@ -104,8 +104,9 @@ interface Open {
 }
 
 /**
- * Journeys in order of time. A moving piece is compared with the previous moving piece, so phantoms inside a wait
- * belong to it. `from`: the place before the group, if the path from there was recorded.
+ * Joins the pieces of a group into journeys, in order of time. Each moving piece is compared with the previous moving
+ * one, so a phantom inside a wait belongs to the wait. `from`: the place before the group, if the path from it was
+ * recorded.
  */
 export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journey[] {
   const journeys: Journey[] = [];
@@ -137,7 +138,7 @@ export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journe
 
 const isTravel = (piece: Piece): piece is Travel => piece.moved !== null;
 
-/** The parts of all candidates, each with its movement, up to the parts around it. */
+/** Cuts all candidates into pieces. The movement of a piece ends before the movement of the next. */
 function splitGroup(decoded: DecodedGroup): Piece[] {
   const { group, locations, segments } = decoded;
   const moving = movingSpans(segments);
@@ -156,7 +157,7 @@ function splitGroup(decoded: DecodedGroup): Piece[] {
   return pieces;
 }
 
-/** Cuts a candidate at long rests. Each may be an errand; a wait joins the parts again. */
+/** Cuts a candidate at long rests, which may be errands. `findJourneys` joins the parts if the rest was a wait. */
 function splitCandidate({ locations, segments, track }: DecodedGroup, candidate: Candidate): GroupPart[] {
   const parts: GroupPart[] = [];
   const { endIndex } = candidate;
@@ -179,12 +180,12 @@ function splitCandidate({ locations, segments, track }: DecodedGroup, candidate:
 export interface StopFigures {
   start_ts: number;
   end_ts: number;
-  /** Why it cannot be a wait; null: it can. */
+  /** Why the stop cannot be a wait; null: it can be one. */
   never: StopReason | null;
   features: number[];
 }
 
-/** Decides whether the stop between `before` and `next` is a wait; `since`: when the journey began to move. */
+/** Decides by logistic regression whether a stop is a wait. `since`: start of the journey's movement. */
 function judgeStop(decoded: DecodedGroup, since: number, before: Travel, next: Travel) {
   const { never, features } = describeStop(decoded, since, before, next);
   if (never) return { isWait: false, reason: never };
@@ -222,7 +223,7 @@ function describeStop(
   const never = ((): StopReason | null => {
     if (someWithin(events, locations[before.endIndex]!.ts, locations[next.startIndex]!.ts, isRestart)) return 'restart';
     if (end_ts - start_ts > journeyLimits.longestWait) return 'too long';
-    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // people do not wait to walk or cycle
+    return share(goes, 2, 3, 4) < 0.5 ? 'no vehicle next' : null; // people do not wait before they walk or cycle
   })();
   const isNext = goes >= 0 && legs[goes]!.before === came;
   const parked = isNext ? legs[goes]!.parked * probabilities.pairs[goes]![twoCars]! : 0;
@@ -242,12 +243,12 @@ function describeStop(
     parked,
     Math.log(1 + Math.min(walked, 900) / 60),
     length(since, a.end),
-    length(a.end, b.end), // from the end of the rest: the phone may notice late that the user continued
+    length(a.end, b.end), // from the end of the movement before, as the phone may notice the next departure late
   ];
   return { start_ts, end_ts, never, features };
 }
 
-/** Index of "car, then car" in the marginals of a pair. */
+/** Index of "car, then car" in the probabilities of a pair of legs. */
 const twoCars = 2 * modes.length + 2;
 
 /** For training: the stops between the moving pieces of a group. */
@@ -256,7 +257,7 @@ export function describeStops(decoded: DecodedGroup): StopFigures[] {
   return travels.slice(1).map((next, i) => describeStop(decoded, travels[i]!.moved.start, travels[i]!, next));
 }
 
-/** True if the phone was at rest: no movement, no distance, and no readings of movement. */
+/** True if the phone was at rest: no movement in the states, little distance, and no readings of movement. */
 function isPhantom({ locations, motions, track }: DecodedGroup, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];
   const away = start ? distance(start, track.positionAt(from)) : 0;

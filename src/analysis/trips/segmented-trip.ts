@@ -1,4 +1,4 @@
-// A journey of a decoded group -> a trip: its bounds, its sections with modes and paths, and the evidence for them.
+// Makes a trip of a journey: finds its bounds, and builds its sections with modes and paths, and the evidence for them.
 import { distance } from '../../model/geo/distance.ts';
 import type { TripEvidence, Untracked } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
@@ -19,10 +19,10 @@ import type { GroupPart, Journey } from './journeys.ts';
 import { type Bounds, findBounds, unseenFrom } from './trip-bounds.ts';
 import { buildPath, estimatedMetres, slicePath } from './trip-path.ts';
 
-/** How the trips, places, sections and stops were found. */
+/** Name of the method that found the trips, places, sections and stops. */
 const source = 'StateSequence';
 
-/** The trip of one journey. `notAfter`: start of the next one; `isLast`: it is the last of its group. */
+/** Makes the trip of a journey. `notAfter`: start of the next one; `isLast`: it is the last of its group. */
 export function toSegmentedTrip(
   decoded: DecodedGroup,
   journey: Journey,
@@ -53,7 +53,7 @@ export function toSegmentedTrip(
   });
 }
 
-/** The path from a stay to the first location of a trip, if it was not recorded. */
+/** The move from a stay to the first location of a trip, if it was not recorded; otherwise null. */
 export function unseenBefore(
   { locations, events, motions, segments }: DecodedGroup,
   stay: Stay,
@@ -62,7 +62,7 @@ export function unseenBefore(
   return unseenFrom(stay, first, { locations, events, motions, underWay: isUnderWay(segments, first.ts) });
 }
 
-/** A candidate that the program failed on: no travel, with the error. */
+/** Makes a trip without sections, with the error, of a candidate that the segmenter failed on. */
 export function failedTrip(stretch: FieldSources, candidate: Candidate, error: unknown): SegmentedTrip {
   const isLast = candidate === stretch.group.candidates.at(-1);
   const frame = commonFields(stretch, { ...candidate, last: candidate }, isLast);
@@ -86,7 +86,7 @@ function recordedMetres(track: Track, firstTs: number, end: number, stay: Stay |
 
 type FieldSources = Pick<DecodedGroup, 'group' | 'locations' | 'outliers'>;
 
-/** Fields that trips with and without travel share. All trips of a group are settled together. */
+/** Fields of trips with and without sections. All trips of a group are settled together. */
 function commonFields(
   { group, locations, outliers }: FieldSources,
   { startIndex, endIndex, last: { resume } }: GroupPart,
@@ -98,7 +98,7 @@ function commonFields(
   return { first, last, settledTs: group.settledTs, resume: nextState, needsFrom, source };
 }
 
-/** Rounded as in the diary, so that a run that continues from the stored place finds the same. */
+/** Rounds a position as in the diary, so that a run that continues from the stored place finds the same trips. */
 function shownPlace({ latitude, longitude }: { latitude: number; longitude: number }) {
   return { latitude: degrees(latitude), longitude: degrees(longitude) };
 }
@@ -124,13 +124,13 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   });
 }
 
-/** One leg from start to end, for a journey in which no state moves: the most probable moving state. */
+/** The only leg of a journey in which no cell moves: it has the most probable moving state. */
 function onlyLeg(cells: Cells, start: number, end: number): Leg {
   const shares = movingShares({ state: cellStates.walk, start, end }, cells);
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };
 }
 
-/** Joins motor legs if the user stayed in the vehicle over the gap between them. */
+/** Joins two motor legs if the user stayed in the vehicle between them. */
 function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Motion[]): Leg[] {
   const closed: Leg[] = [];
   for (const leg of legs) {

@@ -1,4 +1,4 @@
-// Bounds: when a journey really began and ended. The first location comes late, the last ones come from the rest.
+// Finds when a journey really began and ended: its first location is late, and its last locations belong to the rest.
 //
 //   locations          |            o   o  o  o   o ooooo
 //   states             still   walk walk  motor motor walk still
@@ -35,21 +35,24 @@ import type { Cells } from '../states/viterbi.ts';
 
 /** Thresholds, by hand on the developers' own recorded days, except where marked physical. */
 export const boundLimits = {
-  /** s; the states move a bound at most this far */
+  /** s; the states move a bound by at most this */
   reach: 240,
-  /** s; movement that ended this soon before the start still belongs to the trip */
+  /** s; movement that ended this soon before the start is part of the trip */
   lead: 30,
-  /** s; after a longer gap before the first location, an Android phone noticed the departure late */
+  /** s; if the gap before the first location is longer, an Android phone noticed the departure late */
   silence: 300,
-  /** s; a phone that was awake this long before the movement did not notice it late (physical) */
+  /** s; a phone that was awake this long before the movement noticed it in time (physical) */
   awake: 45,
-  /** iPhones report walking without locations: least share of it in a cell, then its longest gap and reach back, s. */
+  /**
+   * For walks that an iPhone reports without locations: the least share of walking readings in a cell; s of the longest
+   * gap in the walk; s that it may begin before the start.
+   */
   walking: 0.3,
   walkingHole: 90,
   walkingReach: 1200,
   /**
-   * If no stay shows where the user came from, an iPhone's readings alone give the start. s: the longest gap between
-   * readings, the longest before a vehicle (the user may wait in the vehicle), and the longest rest in a gap.
+   * For a start that only an iPhone's readings show, if no stay does, in s: the longest gap between readings; the
+   * longest gap before a ride, because the user may wait in the vehicle; the longest rest in a gap.
    */
   movingHole: 90,
   holeBeforeRide: 420,
@@ -68,36 +71,36 @@ export type BoundaryRule =
   | 'trip before'
   | 'trip after';
 
-/** A journey, and what lies around it. */
+/** A journey, with the stay before it and the start of the next trip. */
 export interface JourneySpan {
   first: Location;
   last: Location;
-  /** The last candidate of it. */
+  /** The last candidate of the journey. */
   candidate: Candidate;
-  /** The stay before it; null: not known. */
+  /** The stay before the journey; null: not known. */
   stay: Stay | null;
-  /** True if the path from there was not recorded. */
+  /** True if the move from the stay was not recorded. */
   isUnseen: boolean;
-  /** When the trip after it starts. */
+  /** Start of the next trip. */
   notAfter: number;
 }
 
-/** Start and end of a journey, s since the epoch, and the rule for each. */
+/** Start and end of a journey, s since the epoch, and the rule that set each. */
 export interface Bounds {
   start_ts: number;
   end_ts: number;
   start: BoundaryRule;
   end: BoundaryRule;
-  /** Segments at the beginning that only readings show. */
+  /** Segments at the beginning that are known from motion readings alone. */
   lead: Segment[];
 }
 
-/** Start and end of a journey. */
+/** Finds the start and end of a journey. */
 export function findBounds(decoded: DecodedGroup, span: JourneySpan): Bounds {
   const moving = movingSpans(decoded.segments);
   const [start_ts, start, lead] = findStart(decoded, span, moving);
   const [end_ts, end] = findEnd(decoded, span, moving);
-  // Nothing may be left of a very short journey: then its first and last location bound it.
+  // If the bounds leave nothing of a very short journey, use its first and last location.
   if (end_ts > start_ts) return { start_ts, end_ts, start, end, lead };
   return { start_ts: span.first.ts, end_ts: span.last.ts, start: 'location', end: 'location', lead: [] };
 }
@@ -121,7 +124,7 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
   let lead: Segment[] = [];
   if (decoded.group.sampling === 'distance') {
     const earliest = leftTs - boundLimits.walkingReach;
-    // Without a stay, or with a single location, only readings show when the user left.
+    // Without a stay, or with only one location, only readings show when the user left.
     if (stay === null || first === last) {
       lead = movementsBefore(within(decoded.motions, first.ts - lookAround, first.ts), found[0], earliest);
     }
@@ -129,13 +132,14 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
     const ts = walkedSince(decoded.cells, found[0], earliest);
     if (ts < found[0]) found = [ts, 'walking readings'];
   }
-  // After a move that was not recorded, a trip begins at its first location, unless the phone reported the exit.
+  // After a move that was not recorded, the trip begins at its first location, unless the phone reported a geofence
+  // exit.
   const notBefore =
     isUnseen && exitedTs === null ? first.ts : Math.max(stay?.enter_ts ?? -Infinity, trackedSince(decoded, first));
   return found[0] > notBefore ? [...found, lead] : [notBefore, 'trip before', lead];
 }
 
-/** Start of the walk that leads up to `from`, by an iPhone's readings of walking. */
+/** Start of the walk that ends at `from`, by an iPhone's readings of walking. */
 function walkedSince({ ts, state, walking }: Cells, from: number, earliest: number): number {
   let since = from;
   for (let i = ts.length - 1; i >= 0; i -= 1) {
@@ -146,7 +150,7 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   return Math.max(since, Math.min(from, earliest));
 }
 
-/** The movement that leads up to `to`, by an iPhone's readings; each is valid until the next. */
+/** The movement that ends at `to`, by an iPhone's readings. Each reading is valid until the next. */
 function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Segment[] {
   const found: Segment[] = [];
   let gap = 0;
@@ -160,7 +164,7 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
     if (start < earliest) break;
     if (isMoving(state) && end - start >= boundLimits.leastMovement) {
       const vehicle = found[0]?.state === cellStates.motor ? found[0] : null;
-      if (vehicle) vehicle.start = end; // the user sat in the vehicle in between
+      if (vehicle) vehicle.start = end; // the user stayed in the vehicle in between
       found.unshift({ state, start, end });
       [gap, still] = [0, 0];
       longest = state === cellStates.motor ? boundLimits.holeBeforeRide : boundLimits.movingHole;
@@ -170,7 +174,7 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
     if (state === cellStates.still) still += end - start;
     if (gap > longest || still > boundLimits.stillInHole) break;
   }
-  // The last movement reaches to where the states have it.
+  // The last movement ends where the states begin.
   const last = found.at(-1);
   if (last) last.end = to;
   return found;
@@ -192,10 +196,10 @@ function findEnd(
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
-/** s; the stay before a trip keeps at least this much, or half of it (as the original service does) */
+/** s; the stay before a trip keeps at least this much of its time, or half of it (as in e-mission) */
 const leastStay = 180;
 
-/** When the user left the stay, if they came to the first location at the usual speed of the trip. */
+/** Estimates when the user left the stay: as if they moved to the first location at the usual speed of the trip. */
 function departureTs(decoded: DecodedGroup, { first, last, stay, isUnseen }: JourneySpan): number {
   const { track, segments } = decoded;
   if (!stay || isUnseen || stay.enter_ts >= first.ts) return first.ts;
@@ -209,29 +213,29 @@ function departureTs(decoded: DecodedGroup, { first, last, stay, isUnseen }: Jou
   return Math.max(first.ts - distance(stay.location, track.positionAt(first.ts)) / speed, earliest);
 }
 
-/** m/s; median speed, without rest if the user rested most of the time; null: no movement */
+/** m/s; the median speed, or the median without rest if the user mostly rested; null: no movement */
 function typicalSpeed(track: Track, from: number, to: number): number | null {
   const speeds = track.speedsIn(from, to);
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
 }
 
-/** Time of the last location before the trip; its own first if the phone was started in between: it was awake. */
+/** Time of the last location before the trip; of its first one after a restart, as the phone was awake. */
 function lastFixTs({ track, events }: DecodedGroup, { ts }: Location): number {
   const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
 }
 
-/** s around the first location in which a geofence exit woke the phone */
+/** s before and after the first location in which a geofence exit may have woken the phone (by hand) */
 const exitWindow = { before: 120, after: 60 };
 
-/** When an Android phone reported the exit from its geofence; null: it did not. */
+/** When an Android phone reported a geofence exit; null: it reported none. */
 function exitReportedTs({ group, events }: DecodedGroup, { ts }: Location): number | null {
   if (group.sampling !== 'time') return null;
   const near = within(events, ts - exitWindow.before, ts + exitWindow.after);
   return near.find((event) => event.transition === transitions.EXITED_GEOFENCE)?.ts ?? null;
 }
 
-/** When tracking or the phone was switched on: nothing was recorded before. */
+/** When the phone or its tracking was switched on; nothing was recorded before. Minus infinity: not known. */
 function trackedSince({ events }: DecodedGroup, { ts }: Location): number {
   const on = within(events, ts - lookAround, ts + exitWindow.after).findLast(
     (event) => event.transition === transitions.START_TRACKING || isRestart(event),
@@ -245,7 +249,7 @@ function endReportedTs({ events }: DecodedGroup, last: Location, { endedBy }: Ca
   return events.find((event) => event.ts >= last.ts && isSaid(event))?.ts ?? Number.POSITIVE_INFINITY;
 }
 
-/** Since when all locations lie near the last one. */
+/** Time since which all locations are near the last one. */
 function arrivalTs(track: Track, from: number, to: number): number {
   let i = Math.max(0, track.firstAfter(to) - 1);
   const last = i;
@@ -253,17 +257,17 @@ function arrivalTs(track: Track, from: number, to: number): number {
   return Math.min(track.ts[i]!, to);
 }
 
-/** How far and how long a trip may have led from the stay before it unrecorded. Counted on recorded days. */
+/** Limits for a move from the stay to the trip that was not recorded. Counted on recorded days. */
 const unseenLimits = {
-  /** m; a nearer start continues the stay: 124 of 129 recorded starts are nearer */
+  /** m; a trip that begins nearer to the stay began there: 124 of 129 recorded starts are nearer */
   distance: 1000,
-  /** m; a phone may notice this far away that the user has left */
+  /** m; a phone that is on may notice a departure this far away */
   late: 5000,
-  /** s around the first location in which the phone reports the departure */
+  /** s; the phone reports the departure this long before or after the first location */
   notice: 120,
-  /** s before that in which an iPhone that is on sends motion readings, also readings of rest */
+  /** s; an iPhone that is on sends a motion reading in so long a time before `notice`, also at rest */
   awake: 1200,
-  /** m/s; the highest average speed that readings of movement explain (physical: a fast train) */
+  /** m/s; the highest average speed that readings of movement can explain (physical: a fast train) */
   fastest: 55,
   /** s; the path before the first location takes at most this long, or as long as readings show movement */
   lead: 1200,
@@ -272,9 +276,9 @@ const unseenLimits = {
 type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
 
 /**
- * The path from a stay to the first location of a trip, if it was not recorded: too far away after a gap, or the phone
- * was restarted. Null if it was recorded: near, noticed late by a phone that was on, shown by readings of movement, or
- * after a gap as short as inside a trip.
+ * The move from a stay to the first location of a trip, if it was not recorded: it is far after a gap, or the phone was
+ * restarted. null: it was recorded, because it is near, noticed late by a phone that was on, shown by readings of
+ * movement, or after a gap as short as within a trip.
  */
 export function unseenFrom(
   stay: Stay,
@@ -305,13 +309,13 @@ export function unseenFrom(
   };
 }
 
-/** Time of the last location before `ts`, as far back as decisions look; else minus infinity. */
+/** Time of the last location before `ts`; minus infinity if it is more than `lookAround` s before. */
 function lastBefore(locations: readonly Location[], ts: number): number {
   const before = locations[firstAtOrAfter(locations, ts) - 1]?.ts ?? Number.NEGATIVE_INFINITY;
   return before >= ts - lookAround ? before : Number.NEGATIVE_INFINITY;
 }
 
-/** s before the first location that its path from the stay may have taken. */
+/** s; the longest time that the path from the stay to the first location may have taken */
 function longestLead({ locations, motions }: DecodedGroup, stay: Stay, first: Location): number {
   if (distance(stay.location, first) > candidateLimits.air * (first.ts - stay.enter_ts))
     return Number.POSITIVE_INFINITY;

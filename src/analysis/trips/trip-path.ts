@@ -1,4 +1,4 @@
-// The path of a trip: the smoothed track, a lead from the stay before it, and vertices every 30 s for the diary.
+// Builds the path of a trip from the stay before it and the smoothed track, and resamples it to a vertex every 30 s.
 //
 //   stay   first location                      end
 //    #  - - - - o----o--------o---------o-------o      lead: straight line * 1.25 if it took more than 60 s
@@ -13,20 +13,20 @@ import type { PathPoint, Stay } from '../segmenter.ts';
 import { firstAtOrAfter } from '../sorted-times.ts';
 import type { Leg } from '../states/segments.ts';
 
-/** All set by hand on the developers' days. */
+/** Thresholds, by hand on the developers' own recorded days. */
 const limits = {
-  /** s; a first location later than this leaves a path that was not recorded */
+  /** s; if the first location is later than this after the start, the path before it was not recorded */
   late: 60,
-  /** Length of a real path over the straight line. */
+  /** Length of a real path divided by the straight line. */
   detour: 1.25,
-  /** m/s on foot; s at the beginning that give the speed of a later leg, with its least and most by state */
+  /** m/s on foot; s of the track whose median speed is used for a leg by bicycle or vehicle; its least and most m/s */
   walking: 1.2,
   beginning: 300,
   cycling: [2, 6] as const,
   riding: [3, 15] as const,
 };
 
-/** The path of a trip: from the stay before it if known, otherwise from its first location at `firstTs`. */
+/** Builds the path of a trip: from the stay before it if known, otherwise from its first location at `firstTs`. */
 export function buildPath(track: Track, legs: readonly Leg[], firstTs: number, stay: Stay | null): PathPoint[] {
   const [start, end] = [legs[0]!.start, legs.at(-1)!.end];
   const first = track.firstAfter(stay ? start : Math.max(start, Math.min(firstTs, end) - 1e-3));
@@ -36,7 +36,7 @@ export function buildPath(track: Track, legs: readonly Leg[], firstTs: number, s
   const next = { ...rest[0]! };
   const from = stay?.location ?? pointAt(track, Math.max(start, firstTs));
   const straight = distance(from, next);
-  let lead = straight; // m up to the first location
+  let lead = straight; // m from the start to the first location
   if (next.ts - start > limits.late)
     lead = stay ? straight * limits.detour : Math.max(straight, metresUntil(track, legs, next.ts));
   const begin = { ts: start, latitude: from.latitude, longitude: from.longitude, altitude: next.altitude, length: 0 };
@@ -49,7 +49,7 @@ function pointAt(track: Track, ts: number): PathPoint {
   return { ts, latitude, longitude, altitude, length };
 }
 
-/** m up to the beginning of the track, by the time that the legs took */
+/** m from the start to the beginning of the track, estimated from the time and speed of the legs */
 function metresUntil(track: Track, legs: readonly Leg[], until: number): number {
   let metres = 0;
   for (const leg of legs) {
@@ -65,7 +65,7 @@ function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
   return Math.min(most, Math.max(least, median(track.speedsIn(from, from + limits.beginning)) || 0));
 }
 
-/** m of a path between two times that no location shows: before its first one, and over long silences. */
+/** m of a path between two times that no location shows: before its first location, and in long gaps */
 export function estimatedMetres(path: readonly PathPoint[], from: number, to: number): number {
   let metres = 0;
   for (let i = 1; i < path.length; i += 1) {
@@ -79,7 +79,7 @@ export function estimatedMetres(path: readonly PathPoint[], from: number, to: nu
   return metres;
 }
 
-/** The part of a path between two times that lie within it. */
+/** The part of a path between two of its times. */
 export function slicePath(path: readonly PathPoint[], from: number, to: number): PathPoint[] {
   const slice = [pointOn(path, from)];
   for (const point of path) if (point.ts > from && point.ts < to) slice.push(point);
@@ -87,7 +87,7 @@ export function slicePath(path: readonly PathPoint[], from: number, to: number):
   return slice;
 }
 
-/** The point of a path at `ts`; its first and last point stand for what lies beyond them. */
+/** The point of a path at `ts`. Before its first and after its last point, that point is used. */
 function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   const i = Math.min(firstAtOrAfter(path, ts), path.length - 1);
   const point = path[i]!;
@@ -95,9 +95,9 @@ function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   return withFields(point, { ts });
 }
 
-// Step "resample": the path of a section -> a line with a vertex every 30 s; its length is the length of the path.
+// Resampling: makes a line with a vertex every 30 s of the path of a section. The length stays the length of the path.
 
-/** The vertices of a section, aligned. */
+/** The vertices of a section as aligned lists. */
 export interface Line {
   coordinates: Position[];
   altitudes: (number | null)[];
@@ -109,15 +109,13 @@ export interface Line {
 /** s between vertices */
 const resampleInterval = 30;
 
-/**
- * A line longer than this many vertices gets a wider interval: a night without fixes needs no point every half minute.
- */
+/** The most vertices of a line. Longer lines get a wider interval, such as a night without locations. */
 const mostVertices = 20_000;
 
 /**
- * Vertices at the start, every `resampleInterval` s after it, and at the exact end; position and altitude linear in
- * time. Speed and distance are those along the path since the vertex before, 0 at the first. `path` ascends by `ts`; at
- * least one point.
+ * Makes vertices at the start, every `resampleInterval` s after it, and at the exact end. Position and altitude are
+ * linear in time. Speed and distance are along the path since the previous vertex; both are 0 at the first. `path`
+ * ascends by `ts` and has at least one point.
  */
 export function resample(path: readonly PathPoint[]): Line {
   const line: Line = { coordinates: [], altitudes: [], times: [], speeds: [], distances: [] };
@@ -138,7 +136,7 @@ export function resample(path: readonly PathPoint[]): Line {
   return line;
 }
 
-/** `before`: the vertex before; of the first, itself. */
+/** `before`: the previous vertex; for the first vertex, the vertex itself. */
 function addVertex(line: Line, point: PathPoint, before: PathPoint): void {
   const metres = point.length - before.length;
   const seconds = point.ts - before.ts;
@@ -149,7 +147,7 @@ function addVertex(line: Line, point: PathPoint, before: PathPoint): void {
   line.speeds.push(seconds > 0 ? metres / seconds : 0);
 }
 
-/** The point of the path at `ts`, linear between two of its points. */
+/** The point at `ts` on the straight line between two points of the path. */
 function pointBetween(a: PathPoint, b: PathPoint, ts: number): PathPoint {
   const share = (ts - a.ts) / (b.ts - a.ts);
   const altitude = a.altitude === null || b.altitude === null ? null : a.altitude + share * (b.altitude - a.altitude);
