@@ -3,6 +3,8 @@
 import { readPlaces } from '../dist/diary/places.js';
 import { readDays } from '../dist/diary/read-days.js';
 import { everyStatus, openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
+import { readDay } from '../dist/web/me-days.js';
+import { textsFor } from '../dist/web/pages/texts/texts.js';
 import { against, inFolder, line, median, ms } from './kit.js';
 
 const shortDays = 60;
@@ -25,9 +27,12 @@ async function ofHistory(folder, days) {
   await inTurns('an hour of new data, put and run', 1.1, 24 * newDays, long, short, (person, hour) =>
     person.hour(hour),
   );
-  await inTurns('places of a person', 1.3, 5, long, short, ({ uuid }) => readPlaces(store, uuid));
+  await inTurns('places of a person', 2, 9, long, short, ({ uuid }) => readPlaces(store, uuid));
   const oneDay = { from: '2024-03-20', to: '2024-03-20' };
   await inTurns('one day with its flags', 1.1, 9, long, short, ({ uuid }) => readDays(store, { uuid }, oneDay, now()));
+  const page = { day: oneDay.from, isOwn: true, href: (day) => day };
+  const call = { store, now: now(), t: textsFor() };
+  await inTurns('the page of a day', 1.3, 15, long, short, (person) => readDay(call, person, page));
   await store.close();
 }
 

@@ -105,7 +105,8 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     outlines: (userId, chainTs) =>
       corrected(userId, raw.outlines(userId, chainTs), async (found, overlay) => {
         const range = { from: Math.min(...chainTs), to: Math.max(...chainTs) };
-        const isIn = (link: TripRecord): boolean => isTrip(link) && chainTs.includes(link.chain_ts);
+        const asked = new Set(chainTs);
+        const isIn = (link: TripRecord): boolean => isTrip(link) && asked.has(link.chain_ts);
         return withOverlay(found, await overlay(range), isIn, outlineOf);
       }),
   };
