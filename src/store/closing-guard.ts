@@ -1,7 +1,7 @@
-// Closing a store: it waits for running calls and refuses later ones.
+// Closes a store: waits for running calls and refuses later ones.
 import { MobilityError } from '../model/mobility-error.ts';
 
-/** For one open store; `address` names it in errors. */
+/** Guards one open store. `address` names it in errors. */
 export function guardClosing(address: string) {
   let isOpen = true;
   let running = 0;

@@ -1,4 +1,4 @@
-// Store address -> engine. The only file that names both engines.
+// Opens the engine that a store address names. Only this file names both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Engine, OpenOptions } from './rows/rows.ts';
@@ -9,13 +9,13 @@ export type { OpenOptions } from './rows/rows.ts';
 
 /**
  * Opens the store at `address`: `sqlite:FOLDER`, a plain folder, or `mongodb://…`. Throws `MOBILITY_STORE_ADDRESS` for
- * anything else, and what the engine throws.
+ * other addresses, and the errors of the engine.
  */
 export async function openStore(address: string, options: OpenOptions = {}): Promise<Store> {
   return storeOver(await openEngine(address, options));
 }
 
-/** Opens the engine beneath a store, for what works on rows: checks, copies. */
+/** Opens only the engine, for code that works on rows, such as checks and copies. */
 async function openEngine(address: string, options: OpenOptions): Promise<Engine> {
   if (isMongoAddress(address)) {
     const { openMongoEngine } = await import('./mongodb/mongodb-engine.ts');
@@ -28,7 +28,7 @@ async function openEngine(address: string, options: OpenOptions): Promise<Engine
 /** The folder of an embedded store. Throws `MOBILITY_STORE_ADDRESS` for other addresses. */
 function folderOf(address: string): string {
   const folder = folderIn(address);
-  // One letter before a colon may be a drive; a longer word is the name of some other kind of store.
+  // `C:` may be a drive. Two or more letters before the colon name another kind of store.
   const otherScheme = /^[A-Za-z][A-Za-z0-9+.-]+:/.test(folder);
   const usable = folder !== '' && !otherScheme && !folder.includes('\0') && !/^\/\/[^/]/.test(folder);
   if (usable) return folder;
@@ -38,7 +38,7 @@ function folderOf(address: string): string {
   );
 }
 
-/** Runs `work` on the engine of a store, and closes it. */
+/** Opens the engine of a store, runs `work` on it and closes it. */
 export async function onEngine<T>(
   address: string,
   options: OpenOptions,

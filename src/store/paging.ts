@@ -1,4 +1,4 @@
-// Generators over all rows of a kind: the store answers in pages, and these follow the pages to the end.
+// Generators over whole lists: they ask the store for one part after another.
 import type { Entry, Identity } from '../model/entry.ts';
 import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
@@ -7,18 +7,18 @@ import { withFields } from '../model/with-fields.ts';
 import { startSlices } from '../util/slices.ts';
 import type { EntryPage, EntryQuery, ErrorRow, Store, Trips } from './store.ts';
 
-/** Rows asked for at a time, unless the caller says otherwise. A link holds the whole line of its trip. */
+/** Rows per request, unless the caller sets `limit`. Links are large: each holds the whole path of its trip. */
 const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
 
-/** A place that holds entries by time: the usercache or the timeseries. */
+/** A part of the store that finds entries by time: the usercache or the timeseries. */
 export interface EntryPart {
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
 }
 
-/** A query of all its pages: which entries, in which order. `limit`: how many are held at once. */
+/** A query for all matching entries. `limit`: entries per request. */
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
-/** True if an entry with the identity is pending or was moved. */
+/** True if an entry with this identity is pending or in the timeseries. */
 export async function hasEntry(
   { usercache, timeseries }: Pick<Store, 'usercache' | 'timeseries'>,
   userId: string,
@@ -29,7 +29,7 @@ export async function hasEntry(
   return (await usercache.find(userId, { ...range, keys: [key], limit: 1 })).entries.length > 0;
 }
 
-/** Every registered user, by UUID; only those after `after` where it is given. */
+/** Every registered user in the order of UUIDs. `after`: only those with a larger UUID. */
 export async function* everyUser(
   { users }: Pick<Store, 'users'>,
   { after, limit = pageSizes.users }: { after?: string; limit?: number } = {},
@@ -42,7 +42,7 @@ export async function* everyUser(
   }
 }
 
-/** The pages of a query, each with its entries and where the next one begins. */
+/** The results of a query, one part after another. */
 export async function* entryPages(
   part: EntryPart,
   userId: string,
@@ -54,7 +54,7 @@ export async function* entryPages(
   for (;;) {
     yield page;
     if (page.next === null) return;
-    // An embedded store answers at once: without a pause a long history would hold up everything else.
+    // An embedded store answers at once. Without a pause a long history would block the event loop.
     if (slices.isOver()) await slices.next();
     page = await part.find(userId, withFields(query, { after: page.next }));
   }
@@ -69,7 +69,7 @@ export async function* everyEntry(
   for await (const { entries } of entryPages(part, userId, selection)) yield* entries;
 }
 
-/** The pages of a user's errors, by id. */
+/** The errors of a user by id, one part after another. */
 export async function* errorPages(
   { errors }: Pick<Store, 'errors'>,
   userId: string,
@@ -77,14 +77,14 @@ export async function* errorPages(
 ): AsyncGenerator<ErrorRow[], undefined> {
   for (let after: string | undefined; ; ) {
     const page = await errors.list(userId, { ...which, ...(after !== undefined && { after }), limit });
-    // A page of large errors may be short without being the last.
+    // A part with large errors may have fewer than `limit` although more follow.
     if (page.length === 0) return;
     yield page;
     after = page.at(-1)!.id;
   }
 }
 
-/** Every error of a user, by id; only those with the given key or reason. */
+/** Every error of a user by id. `which`: only errors with this key or reason. */
 export async function* everyError(
   store: Pick<Store, 'errors'>,
   userId: string,
@@ -93,7 +93,7 @@ export async function* everyError(
   for await (const page of errorPages(store, userId, which)) yield* page;
 }
 
-/** Every link of the chain of trips, by `chain_ts`; only those in `[from, to)` where it is given. */
+/** Every link of the chain of trips by `chain_ts`, in `[from, to)` if given. */
 export async function* everyLink(
   { trips }: { trips: Pick<Trips, 'chain'> },
   userId: string,

@@ -7,7 +7,7 @@ import { objectIn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 import { levels, packText, unpackText } from './pack.ts';
 
-/** An entry that waits. */
+/** An entry that the pipeline has not moved yet. */
 export interface PendingEntry {
   entry: Entry;
   received_ts: number;
@@ -15,21 +15,24 @@ export interface PendingEntry {
   failed: { first_ts: number; tries: number } | null;
 }
 
-/** What a row has about its entries besides their content, each list in their order. */
+/**
+ * The `waiting` column of a row: facts about its entries that are needed without unpacking them. Lists have the order
+ * of the entries.
+ */
 export interface BatchHeader {
-  /** Each key and how many entries of it follow. */
+  /** Each key, and the number of consecutive entries that have it. */
   keys: [key: string, count: number][];
   write_ts: number[];
-  /** One number if it is the same for all. */
+  /** One number if it is the same for all entries. */
   received_ts: number[] | number;
-  /** By the place of the entry. */
+  /** Earlier failures by the index of the entry in the row. */
   failed: Record<number, { first_ts: number; tries: number }>;
 }
 
 /**
- * When an entry may be processed: 0 for at once. One whose `write_ts` is more than a day after its first receipt waits
- * until that time has come, unless no calendar has it. (Numbers too large to be exact whole seconds name no day: such
- * an entry waits.)
+ * The earliest time at which an entry may be processed; 0: at once. An entry whose `write_ts` is more than a day after
+ * its first receipt stays pending until its `write_ts`. Exception: a `write_ts` after the last date of the calendar is
+ * due at once. (Beyond the safe integers, where a number is no exact second, the entry stays pending.)
  */
 export function dueTime({ entry, received_ts }: PendingEntry): number {
   const { write_ts } = entry.metadata;
@@ -37,13 +40,13 @@ export function dueTime({ entry, received_ts }: PendingEntry): number {
   return write_ts > received_ts + believedAhead && !isNoDate ? write_ts : 0;
 }
 
-/** Entries and characters of JSON in a row: one is read and moved as a whole. */
+/** The most entries and characters of JSON in a row, which is read and moved as a whole. */
 const mostEntries = 1_000;
 const mostCharacters = 4_000_000;
 
 /**
- * The rows of entries, numbered from `id` on. Entries that must wait for their time are in rows of their own, so that
- * the others' rows can go.
+ * The rows of entries, numbered from `id` on. Entries that are not due yet get rows of their own, so that the move can
+ * remove the other rows whole.
  */
 export function batchRows(user: string, id: number, entries: readonly PendingEntry[]): BatchRow[] {
   const isDue = (one: PendingEntry): boolean => dueTime(one) === 0;
@@ -100,7 +103,7 @@ function waitingOf(entries: readonly PendingEntry[]): BatchHeader {
   return waiting;
 }
 
-/** Calls `visit` with each identity of a row and its place. */
+/** Calls `visit` with the identity and the index of each entry of a row. */
 export function eachIdentity(
   { keys, write_ts }: Pick<BatchHeader, 'keys' | 'write_ts'>,
   visit: (key: string, writeTs: number, place: number) => void,
@@ -111,17 +114,17 @@ export function eachIdentity(
   }
 }
 
-/** When the entry at a place was first received. */
+/** When the service first received the entry at an index. */
 export function receiptAt({ received_ts }: Pick<BatchHeader, 'received_ts'>, place: number): number {
   return typeof received_ts === 'number' ? received_ts : received_ts[place]!;
 }
 
-/** The header of a row. Throws `MOBILITY_STORE_DAMAGED`. */
+/** Parses the `waiting` column of a row. Throws `MOBILITY_STORE_DAMAGED` if that is impossible. */
 export function readHeader(row: Pick<BatchRow, 'user' | 'id' | 'waiting'>): BatchHeader {
   return objectIn(batches, row, 'waiting');
 }
 
-/** The entries of a row, in its order, and about how many characters of JSON they have. Throws if it is damaged. */
+/** The entries of a row in its order. `size`: characters of JSON, about. Throws if the bytes are damaged. */
 export function entriesIn(row: Pick<BatchRow, 'entries'>): { list: Entry[]; size: number } {
   const text = unpackText(row.entries);
   return { list: JSON.parse(text) as Entry[], size: text.length };

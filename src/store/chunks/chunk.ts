@@ -1,9 +1,10 @@
-// Entries of the timeseries in chunks: one user, key, UTC day of `write_ts` and span of data times each.
+// Entries of the timeseries in chunks. All entries of a chunk have the same user, key, UTC day of `write_ts` and span
+// of data times.
 //
 //     entries (write_ts, ts)         chunks of key background/location
 //     May 1 09:00, May 1 09:00       May 1: 09:00, 18:00
 //     May 1 18:00, May 1 17:59
-//     May 1 20:00, March 3 12:00     May 1: 20:00, since its data time lies in another span of 30 days
+//     May 1 20:00, March 3 12:00     May 1: 20:00, its data time lies in another span of 30 days
 //     May 2 07:00, May 2 07:00       May 2: 07:00
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -13,49 +14,52 @@ import type { ChunkRow } from '../rows/tables.ts';
 import { columnsText, listOf } from './column-codec.ts';
 import { packText, unpackText } from './pack.ts';
 
-/** An entry as it is stored. */
+/** An entry of the timeseries, with the times that it is found by. */
 export interface StoredEntry {
   readonly entry: Entry;
   readonly write_ts: number;
-  /** The data time by which it is found; null if it has none. */
+  /** Data time; null if the entry has none. */
   readonly ts: number | null;
-  /** When the service first received its identity, seconds since the epoch. */
+  /** When the service first received an entry with this identity; seconds since the epoch. */
   readonly received_ts: number;
 }
 
-/** Entries ascending by `write_ts`, and about how many characters of JSON they have. */
+/** Entries in ascending order of `write_ts`. `size`: characters of JSON, about. */
 export interface StoredEntries {
   readonly list: readonly StoredEntry[];
   readonly size: number;
 }
 
-/** s; chunks end with the UTC day of `write_ts`. */
+/** s. A chunk covers one UTC day of `write_ts` at most. */
 export const chunkDay = 86_400;
 
-/** s; the data times of a chunk lie in one such span, so a search for a time looks no farther around it. */
+/** s. The data times of a chunk lie in one span of this length, so that a search by data time reads few chunks. */
 export const chunkSpan = 30 * 86_400;
 
-/** Entries and characters of JSON in a chunk: it is read, written and held in memory as a whole. */
+/** The most entries and characters of JSON in a chunk, which is read, written and held in memory as a whole. */
 const mostEntries = 2_000;
 const mostCharacters = 4_000_000;
 
-/** Entries with the same name may share a chunk, if they also have the same key. */
+/** Names the day and span of an entry. Entries with the same key and the same name may share a chunk. */
 export function chunkOf({ write_ts, ts }: StoredEntry): string {
   return `${Math.floor(write_ts / chunkDay)} ${spanIndexOf(ts)}`;
 }
 
-/** The span of a data time; null for none. */
+/** The number of the span that contains a data time; null if the entry has none. */
 export function spanIndexOf(ts: number | null): number | null {
   return ts === null ? null : Math.floor(ts / chunkSpan);
 }
 
-/** A row of entries, and the entries. */
+/** A new row of `chunks`, with its entries unpacked. */
 export interface WrittenChunk {
   row: ChunkRow;
   entries: StoredEntries;
 }
 
-/** The rows of entries of one key that may share a chunk, ascending by `write_ts`: one, or more if they are many. */
+/**
+ * Makes chunks of entries of one key that may share a chunk, in ascending order of `write_ts`: one, or several if the
+ * entries exceed a limit.
+ */
 export function chunkRows(user: string, key: string, list: readonly StoredEntry[]): WrittenChunk[] {
   if (list.length > mostEntries)
     return [...chunkRows(user, key, list.slice(0, mostEntries)), ...chunkRows(user, key, list.slice(mostEntries))];

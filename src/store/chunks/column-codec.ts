@@ -1,7 +1,7 @@
-// A list of similar JSON objects as columns: one text that compresses to half of what the list would.
+// Stores a list of similar JSON objects by columns. The text compresses to half the size of the compressed list.
 //
 // Objects with the same fields in the same order have one shape. A shape keeps the path of each field once and its
-// values as a column. Columns of numbers become whole numbers, written as they are or as differences to the row before,
+// values as a column. A column of numbers becomes whole numbers, or the differences between successive ones,
 // whichever is shorter.
 //
 //     {"key":"a","at":{"lat":47.501}}   ->   paths    ["key"]      ["at","lat"]
@@ -10,8 +10,8 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isPlain, jsonText } from '../../model/json-text.ts';
 
 /**
- * The values of one field: as they are; one value for all rows; or whole numbers, to be divided by 10^`decimals`, as
- * they are or each as the difference to the row before.
+ * The values of one field: a list; `all`: one value for all rows; `numbers`: whole numbers to divide by 10^`decimals`;
+ * `steps`: the differences between successive `numbers`.
  */
 type Column =
   | JsonValue[]
@@ -19,7 +19,10 @@ type Column =
   | { decimals: number; numbers: number[] }
   | { decimals: number; steps: number[] };
 
-/** `rows`: the places of its objects in the list; missing if it is the only shape. */
+/**
+ * Objects with the same fields in the same order. `rows`: their indexes in the list; missing if there is only one
+ * shape.
+ */
 interface Shape {
   paths: string[][];
   columns: Column[];
@@ -27,7 +30,7 @@ interface Shape {
   rows?: number[];
 }
 
-/** JSON text of the objects; `listOf` gives them back, with their fields in the same order. */
+/** JSON text of the objects. `listOf` restores them with their fields in the same order. */
 export function columnsText(list: readonly JsonObject[]): string {
   const shapes = shapesOf(list);
   if (shapes === null) return jsonText(list as JsonValue);
@@ -49,14 +52,14 @@ export function listOf(text: string): JsonObject[] {
 
 // ---------------------------------------------------------------- shapes
 
-/** A shape while it is collected. */
+/** A shape while objects are added to it. */
 interface Collected {
   paths: string[][];
   values: JsonValue[][];
   rows: number[];
 }
 
-/** A path, shared by all objects that have it. */
+/** The path of a field. All objects that have the field share it. */
 interface Path {
   id: number;
   names: string[];
@@ -68,7 +71,7 @@ class NoColumns extends Error {}
 
 const deepest = 100;
 
-/** The shapes of the objects; null if there are values that columns cannot hold exactly, such as -0. */
+/** The shapes of the objects; null if columns cannot hold a value exactly, such as -0. */
 function shapesOf(list: readonly JsonObject[]): Collected[] | null {
   let count = 0;
   const pathTo = (names: string[]): Path => ({ id: count++, names, children: new Map() });
@@ -128,7 +131,8 @@ function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): S
 
 // ---------------------------------------------------------------- columns
 
-const longestRepeated = 100; // characters: the memory of the objects is estimated by the length of the text
+// characters. A longer text is stored in each row, because the memory of the objects is estimated by the text length.
+const longestRepeated = 100;
 const mostDecimals = 7;
 const powers = Array.from({ length: mostDecimals + 1 }, (_, decimals) => 10 ** decimals);
 
@@ -143,7 +147,9 @@ function columnOf(values: JsonValue[]): Column {
   return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
-/** The values times 10^`decimals`, with the fewest decimals that make all whole; null if there are none. */
+/**
+ * The values times 10^`decimals`, with the fewest decimals that make all of them whole. null: no such number exists.
+ */
 function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
   let decimals = 0;
   for (const value of values) {
@@ -155,12 +161,12 @@ function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers
   }
   const power = powers[decimals]!;
   const numbers = values.map((value) => Math.round((value as number) * power));
-  const largest = Number.MAX_SAFE_INTEGER / 2; // differences are exact, too
+  const largest = Number.MAX_SAFE_INTEGER / 2; // differences must be exact too
   const areExact = numbers.every((whole, row) => Math.abs(whole) <= largest && whole / power === values[row]);
   return areExact ? { decimals, numbers } : null;
 }
 
-/** About how many bits the numbers have. */
+/** The number of bits of all numbers together, about. */
 function lengthOf(numbers: readonly number[]): number {
   let bits = 0;
   for (const number of numbers) {
@@ -184,7 +190,7 @@ function valuesOf(column: Column, count: number): JsonValue[] {
 
 // ---------------------------------------------------------------- objects
 
-/** The fields of an object in their order: each is the number of a column, or an object of fields. */
+/** The fields of an object in their order. Value: the index of a column, or the fields of an inner object. */
 type Fields = Map<string, number | Fields>;
 
 function fieldsOf(paths: readonly (readonly string[])[]): Fields {

@@ -1,16 +1,16 @@
-// Texts and JSON values as compressed bytes: the one form of everything that is stored as bytes.
+// Compresses texts and JSON values. Everything that is stored as bytes has this form.
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
 
-/** How thoroughly Brotli compresses: `brief` for what is read once and removed, `lasting` for everything else. */
+/** Levels of Brotli: `brief` for data that is read once and removed, `lasting` for all other data. */
 export const levels = { brief: 1, lasting: 4 } as const;
 
 const window = 18; // bits: 256 KiB, the most that a chunk or a batch of usual size needs
 
-/** The text in UTF-8, compressed. It must hold no half characters: JSON texts have none. */
+/** Compresses the text as UTF-8. It must not contain half a surrogate pair; JSON texts have none. */
 export function packText(text: string, level: number = levels.lasting): Uint8Array {
   return brotliCompressSync(text, { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_LGWIN]: window } });
 }
@@ -20,7 +20,7 @@ export function unpackText(bytes: Uint8Array): string {
   return brotliDecompressSync(bytes).toString('utf8');
 }
 
-/** Any JSON value, compressed: `unpackValue` gives it back exactly. */
+/** Compresses any JSON value. `unpackValue` restores it exactly. */
 export function packValue(value: JsonValue): Uint8Array {
   return packText(jsonText(value));
 }

@@ -11,7 +11,7 @@ export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
    * Seconds during which calls are retried after passing failures: lost connections, fail-over, conflicts. Default 20.
    */
   retrySeconds?: number;
-  /** Called with every command that is sent, for tests. */
+  /** Tests pass this to receive every command that is sent to the server. */
   onCommand?: (command: Document) => void;
 }
 
@@ -23,9 +23,9 @@ export interface Connection {
   readonly db: Db;
   readonly isSharded: boolean;
   readonly retryMs: number;
-  /** The clock of the server at connection, minus `performance.now()`; s. */
+  /** The server's clock when the connection was opened, minus `performance.now()`; s. */
   readonly clock: number;
-  /** Of every write: the promises depend on it, and an address cannot weaken it. */
+  /** Applies to every write: the promises of the store depend on it, so the address cannot weaken it. */
   readonly writeConcern: WriteConcernSettings;
 }
 
@@ -69,7 +69,7 @@ function createClient(
       appName,
       readPreference: 'primary',
       retryWrites: true,
-      // A server that does not answer is given up; the address may name other limits.
+      // Gives up a server that does not answer in this time. The address may set other limits.
       ...(!isSet('serverSelectionTimeoutMS') && { serverSelectionTimeoutMS: retryMs }),
       ...(!isSet('socketTimeoutMS') && { socketTimeoutMS: Math.max(retryMs, 60_000) }),
       monitorCommands: onCommand !== undefined,

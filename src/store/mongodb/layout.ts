@@ -1,4 +1,4 @@
-// Collections, indexes and shards of a store in MongoDB, and the format that says which they are.
+// Creates collections, indexes and shards of a store in MongoDB, and keeps its format.
 import { createHash } from 'node:crypto';
 import type { Collection, Document, IndexDescription } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
@@ -12,7 +12,7 @@ import { tryCommands } from './try-commands.ts';
 
 const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];
 
-/** Every index except the one of `_id`, by collection. */
+/** Every index except the one on `_id`, by collection. */
 export function mongoIndexes(): Record<string, IndexDescription[]> {
   return Object.fromEntries(tables.map((table) => [table.name, indexesOf(table)] as const));
 }
@@ -25,20 +25,20 @@ function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
 }
 
 /**
- * A digest of all collections and indexes. A store with another one was made by another version of this program: what
- * it lacks is created when it is opened.
+ * A digest of all collections and indexes. If a store has another digest, another version of this program made it:
+ * opening the store creates what it lacks.
  */
 const layout = createHash('sha256').update(JSON.stringify(mongoIndexes())).digest('hex').slice(0, 16);
 
 interface AboutRow {
   _id: 'format' | 'ping';
   version?: number;
-  /** The collections and indexes that were made, see `layout`. */
+  /** The digest `layout` of the collections and indexes that were made. */
   layout?: string;
   count?: number;
 }
 
-/** The collection of the format of the store, and of the row that `ping` writes. */
+/** The collection with two rows: the format of the store, and the counter that `ping` writes. */
 export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collection('about');
 
 /**
@@ -54,7 +54,7 @@ export async function ensureStore(connection: Connection, { make, onWarning }: M
   await createIndexes(connection);
   if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));
   await tryCommands(connection);
-  // Last: an opening that was interrupted is repeated.
+  // The format comes last, so that an interrupted opening is repeated.
   await retry(connection, () =>
     aboutOf(connection).updateOne(
       { _id: 'format' },
@@ -64,7 +64,7 @@ export async function ensureStore(connection: Connection, { make, onWarning }: M
   );
 }
 
-/** The row that names the format; null: there is no store. */
+/** The row with the format. null: the database has no store. */
 async function readFormat(connection: Connection): Promise<AboutRow | null> {
   const format = await retry(connection, () => aboutOf(connection).findOne({ _id: 'format' }));
   if (format === null || format.version === storeFormat) return format;
@@ -91,7 +91,7 @@ async function createIndexes(connection: Connection): Promise<void> {
   }
 }
 
-/** Distributes the rows of users; all rows of a user in a table stay together. */
+/** Distributes users over the shards. All rows of a user in a table stay on one shard. */
 async function shardCollections(connection: Connection, onWarning: (message: string) => void): Promise<void> {
   const admin = connection.client.db('admin');
   for (const table of tables.filter(({ user }) => user !== null)) {

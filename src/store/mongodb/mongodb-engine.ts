@@ -29,7 +29,7 @@ function engineOn(connection: Connection): Engine {
     address,
     read: async (work) => {
       try {
-        // Most reads are one statement, which takes one command without a transaction.
+        // Most reads are one statement. It needs one command and no transaction.
         return await retry(connection, () => onRows({ db, session: null, user: null }, work));
       } catch (error) {
         if (!(error instanceof SecondStatement)) throw error;
@@ -55,7 +55,7 @@ function engineOn(connection: Connection): Engine {
 
 const clockTerm = 60; // s
 
-/** The clock of the server, asked once a minute; in between the clock of this process continues it. */
+/** Asks the server for its time once a minute, and adds the time that has passed since then. */
 function serverClock(connection: Connection): () => Promise<number> {
   const elapsed = (): number => performance.now() / 1000;
   let [began, asked] = [connection.clock, elapsed()];
@@ -69,7 +69,7 @@ function serverClock(connection: Connection): () => Promise<number> {
   };
 }
 
-/** Compressed, with indexes, as the server says. */
+/** The bytes on disk, compressed and with indexes, as the server reports them. */
 async function diskOf({ db }: Connection): Promise<{ bytes: number; free: number | null }> {
   const { storageSize = 0, indexSize = 0, totalSize, fsTotalSize, fsUsedSize } = await db.command({ dbStats: 1 });
   const free = fsTotalSize - fsUsedSize;

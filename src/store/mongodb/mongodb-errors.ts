@@ -1,4 +1,4 @@
-// Errors of the MongoDB driver: which may pass, and what the caller of the store gets instead.
+// Classifies errors of the MongoDB driver: which ones a retry may solve, and which error the caller of the store gets.
 import {
   MongoBulkWriteError,
   MongoError,
@@ -10,13 +10,13 @@ import {
 } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 
-/** Codes of the server after which the same statement may succeed later: it, or its primary, is not there just now. */
+/** Error codes after which the same statement may succeed later: the server or its primary is briefly unavailable. */
 const passingCodes = new Set([
   ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
   ...[91, 11600, 11601, 11602], // ShutdownInProgress, InterruptedAtShutdown, Interrupted, InterruptedDueToReplStateChange
   ...[189, 10107, 13435, 13436], // PrimarySteppedDown, NotWritablePrimary, NotPrimaryNoSecondaryOk, NotPrimaryOrSecondary
   ...[64, 134, 239, 246], // WriteConcernFailed, ReadConcernMajorityNotAvailableYet, SnapshotTooOld, SnapshotUnavailable
-  ...[225, 251, 290, 262], // TransactionTooOld, NoSuchTransaction, and two limits of time
+  ...[225, 251, 290, 262], // TransactionTooOld, NoSuchTransaction, two time limits of the server
   13388, // StaleConfig
 ]);
 
@@ -25,7 +25,7 @@ const conflictCodes = new Set([24, 112, 11000]);
 
 const outOfDiskSpace = 14031;
 
-/** Codes with which the server refuses a client: missing rights, wrong credentials (the last: of Atlas). */
+/** Error codes for missing rights or wrong credentials. 8000 is from MongoDB Atlas. */
 const refusalCodes = new Set([13, 18, 8000]);
 
 const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
@@ -33,7 +33,7 @@ const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'Unkn
 /** The command that turns a server that was started with `--replSet` into a replica set of one member. */
 export const initiation = "mongosh --eval 'rs.initiate()'";
 
-/** A bulk write wraps an error of the connection in an error without its class and labels: returns the inner error. */
+/** The error inside a bulk write error. The wrapper hides the class and the labels of a connection error. */
 function innerError(error: unknown): unknown {
   const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : null;
   return inner instanceof Error ? inner : error;
@@ -49,7 +49,7 @@ export function isConflict(error: unknown): boolean {
   return conflictCodes.has(codeOf(error)!);
 }
 
-/** True if it is unknown whether a commit took effect. The same commit may be sent again. */
+/** True if it is unknown whether the commit took effect. The caller may send the same commit again. */
 export function isUnknownCommit(error: unknown): boolean {
   return (error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')) || isUnreachable(error);
 }
@@ -63,14 +63,14 @@ export function isUnreachable(error: unknown): boolean {
 const unreachableKinds = [MongoNetworkError, MongoServerSelectionError, MongoOperationTimeoutError];
 const socketCodes = /^(EPIPE|ECONN|ETIMEDOUT|EHOST|ENET|ERR_STREAM_|ERR_SOCKET_)/;
 
-/** True for errors of sockets and of the lookup of hosts: the driver passes some on as they are. */
+/** True for errors of sockets and of host lookup. The driver passes some of them on unwrapped. */
 function isSocketError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
   return socketCodes.test(code) || /^(query|getaddrinfo)/.test(syscall);
 }
 
-/** True if another try may succeed. */
+/** True if a retry may succeed. */
 export function isPassing(error: unknown): boolean {
   const inner = innerError(error);
   if (isUnreachable(inner)) return true;
@@ -79,7 +79,10 @@ export function isPassing(error: unknown): boolean {
   return passingCodes.has(codeOf(inner)!) || passingLabels.some((label) => inner.hasErrorLabel(label));
 }
 
-/** The error for the caller of the store. An error that is no failure of the server is returned as it is. */
+/**
+ * The error for the caller of the store. Errors that do not come from the server or the connection are returned
+ * unchanged.
+ */
 export function toStoreError(error: unknown, address: string): unknown {
   if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
   const cause = { cause: error };
@@ -102,7 +105,9 @@ function unavailable(error: unknown, address: string): MobilityError {
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/** What to check if the driver finds no server; it does not say that it reached a server without a replica set. */
+/**
+ * Advice for an error without any reachable server. The driver's text does not say that the server has no replica set.
+ */
 function selectionHint(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';
   const servers = [...(error.reason?.servers.values() ?? [])];

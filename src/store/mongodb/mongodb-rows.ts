@@ -1,22 +1,22 @@
-// Rows in MongoDB as a transaction, or one statement without a transaction, sees them. Bytes that are too large for a
-// document lie in rows of their own, `parts`.
+// Reads and writes rows in MongoDB, in a transaction or with one statement outside of one. Bytes that are too large for
+// one document are stored in `parts`.
 import type { AnyBulkWriteOperation, ClientSession, Collection, Db, Document } from 'mongodb';
 import type { Query, Summed, Table, Where, WritableRows } from '../rows/rows.ts';
 import { damagedRow, expectSum } from '../rows/sums.ts';
 import { accounts } from '../rows/tables.ts';
 import { documentOf, filterOf, keyOf, rowOf, sortOf } from './row-documents.ts';
 
-/** A piece of the bytes of a row. */
+/** A part of the bytes of a row. */
 export interface PartRow {
   user: string;
   table: string;
-  /** JSON of the values of its key columns. */
+  /** JSON of the values of the row's key columns. */
   row: string;
   part: number;
   bytes: Uint8Array;
 }
 
-/** Parts of bytes that are too large for one document. */
+/** The table of bytes that are too large for one document. */
 export const parts: Table<PartRow> = {
   name: 'parts',
   columns: { user: 'text', table: 'text', row: 'text', part: 'number', bytes: 'bytes' },
@@ -25,28 +25,28 @@ export const parts: Table<PartRow> = {
   user: 'user',
 };
 
-/** A document ends at 16 MiB. */
-const partLength = 8 * 2 ** 20; // bytes
+/** bytes. A document has at most 16 MiB. */
+const partLength = 8 * 2 ** 20;
 
-/** More than one batch of 16 MiB holds: a query that fits one batch takes one command. */
+/** Documents per batch. It is higher than a batch of 16 MiB can hold, so a result of one batch takes one command. */
 const batchSize = 1_000_000;
 
-/** What rows are read and written in. */
+/** The database, the session and the user for which rows are read and written. */
 export interface Scope {
   db: Db;
-  /** Of the transaction; null: the first statement is the only one, a second one throws `SecondStatement`. */
+  /** null: outside of a transaction. Then a second statement throws `SecondStatement`. */
   session: ClientSession | null;
-  /** The user of a write; null: unknown. */
+  /** The user whose rows are written; null: unknown. */
   user: string | null;
 }
 
-/** More than one statement without a transaction: they might see different snapshots. */
+/** Thrown by a second statement outside of a transaction, since the two might see different snapshots. */
 export class SecondStatement extends Error {}
 
 /**
- * Runs `work` on the rows of a scope, then writes to the account of its user: of two transactions of a user that write
- * to the same document one fails, and runs again. Statements run one after another: MongoDB allows no parallel
- * statements in a transaction.
+ * Runs `work` on the rows of a scope, then writes to the account of its user. If two transactions of a user overlap,
+ * both write this document: one fails and runs again. Statements run one after another, since MongoDB allows no
+ * parallel statements in a transaction.
  */
 export async function onRows<T>(scope: Scope, work: (rows: WritableRows) => Promise<T>): Promise<T> {
   const rows = new ScopedRows(scope);
@@ -72,7 +72,7 @@ type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
 class ScopedRows {
   readonly #scope: Scope;
   #statements = 0;
-  /** Whether the user ever had parts, as the account says, which every write reads; undefined: it was not read. */
+  /** Whether the account says that the user ever had parts. undefined: this scope has not read the account. */
   #hasParts: boolean | undefined;
   #isTouched = false;
 
@@ -110,7 +110,7 @@ class ScopedRows {
     this.#isTouched ||= isAccount;
     const writes = documents.map((replacement, i): AnyBulkWriteOperation<Document> => {
       const filter = filterOf(keyOf(table, rows[i]!));
-      // An account keeps what it has beside its columns.
+      // `$set` keeps fields of the account that are no columns, such as `touched`.
       if (isAccount) return { updateOne: { filter, update: { $set: replacement }, upsert: true } };
       return { replaceOne: { filter, replacement, upsert: true } };
     });
@@ -137,7 +137,7 @@ class ScopedRows {
     return (await this.#collection(table).deleteMany(filter, this.#writing())).deletedCount;
   }
 
-  /** Reads the account of the user and writes to it in one command: a conflict shows before the work. */
+  /** Reads the account of the user and writes to it in one command, so that a conflict shows before the work begins. */
   async #touchedAccount(): Promise<Document[]> {
     const { user } = this.#scope;
     const change = { $inc: { touched: 1 } };
@@ -146,7 +146,7 @@ class ScopedRows {
     return account === null ? [] : [account];
   }
 
-  /** Writes to the account of the user, unless that has been done. */
+  /** Writes to the account of the user, unless this scope has done so already. */
   async touchAccount(): Promise<void> {
     const { user } = this.#scope;
     if (user === null || this.#isTouched) return;
@@ -177,7 +177,7 @@ class ScopedRows {
     return this.#collection(table).find(filterOf(where), options).toArray();
   }
 
-  /** Sets the bytes of a document that lie in parts. */
+  /** Reads the bytes of a document from `parts`. */
   async #joinParts<Row>(table: Table<Row>, document: Document): Promise<void> {
     const row = rowOf<Row>(document, table.key);
     const pieces = await this.find(parts, { where: partsOf(table, row), order: ['part'] });
@@ -206,7 +206,7 @@ function partsOf<Row>(table: Table<Row>, row: Row): Pick<PartRow, 'user' | 'tabl
   return { user: row[table.user!] as string, table: table.name, row: JSON.stringify(Object.values(keyOf(table, row))) };
 }
 
-/** Takes bytes that are too large out of the document, and returns them as parts. */
+/** Removes bytes that are too large from the document and returns them as parts. */
 function splitBytes<Row>(table: Table<Row>, row: Row, document: Document): PartRow[] {
   const column = bytesColumnOf(table);
   const bytes = column === undefined ? null : (row[column] as Uint8Array);

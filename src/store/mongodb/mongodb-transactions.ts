@@ -1,4 +1,4 @@
-// Transactions and retries: a call runs again after passing failures until its time limit.
+// Runs transactions, and retries calls after passing failures until a time limit.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientSession, ReadConcern } from 'mongodb';
 import { appName, type Connection } from './connect.ts';
@@ -7,7 +7,7 @@ import { isConflict, isPassing, isUnknownCommit, isUnreachable, toStoreError } f
 const leastPause = 20; // ms
 const longestPause = 1000; // ms
 
-/** Runs `work` until it succeeds, fails for good, or the time limit is over. Rejects with the errors of the store. */
+/** Runs `work` until it succeeds, fails permanently, or the time limit ends. Throws errors of the store. */
 export async function retry<T>(connection: Connection, work: (deadline: number) => Promise<T>): Promise<T> {
   const { address, retryMs } = connection;
   const deadline = Date.now() + retryMs;
@@ -20,19 +20,20 @@ export async function retry<T>(connection: Connection, work: (deadline: number) 
       if (!isPassing(error) || Date.now() + pause > deadline) throw toStoreError(error, address);
       if (isConflict(error) && Date.now() > nextSearch) {
         nextSearch = Date.now() + searchPause;
-        await endAbandonedTransactions(connection).catch(() => {}); // the server's own limit ends them too
+        await endAbandonedTransactions(connection).catch(() => {}); // the server's own limit ends them later
       }
       await sleep(pause);
     }
   }
 }
 
-/** Runs `work` in one transaction with snapshot reads, again after passing failures until the time limit. */
+/** Runs `work` in one transaction with snapshot reads. Retries it after passing failures until the time limit. */
 export async function inTransaction<T>(
   connection: Connection,
   work: (session: ClientSession) => Promise<T>,
 ): Promise<T> {
-  // One session for all tries: the server ends a transaction of a lost connection when the session begins the next.
+  // All tries share one session: if a connection was lost, the server ends its transaction when the session starts
+  // another.
   const session = connection.client.startSession({ causalConsistency: false });
   try {
     return await retry(connection, (deadline) => tryOnce(connection, session, deadline, work));
@@ -53,14 +54,16 @@ async function tryOnce<T>(
     await commit(session, deadline);
     return result;
   } catch (error) {
-    // The driver looks for a lost server before it gives up: only as long as there is time for another try.
+    // The driver searches for a lost server before it gives up: abort only if there is time for another try.
     const isLate = isUnreachable(error) && Date.now() > deadline;
     if (session.inTransaction() && !isLate) await session.abortTransaction().catch(() => {});
     throw error;
   }
 }
 
-/** Commits. A commit of unknown outcome is sent again: the server never does it twice, and answers for the first. */
+/**
+ * Commits. If the outcome is unknown, the commit is sent again: the server commits once and repeats its first answer.
+ */
 async function commit(session: ClientSession, deadline: number): Promise<void> {
   for (;;) {
     try {
@@ -74,8 +77,8 @@ async function commit(session: ClientSession, deadline: number): Promise<void> {
 }
 
 /**
- * Runs the writes of each user in this process one after another: at the same time they would make each other fail. The
- * returned function waits for its turn at most `longestMs`, since a write may wait for a server that is gone.
+ * Runs the writes of each user in this process one after another, since parallel ones would conflict. The returned
+ * function waits for the writes before at most `longestMs` ms: one of them may be waiting for a server that is gone.
  */
 export function userQueue(longestMs: number): <T>(user: string, write: () => Promise<T>) => Promise<T> {
   const lastOf = new Map<string, Promise<unknown>>();
@@ -95,8 +98,8 @@ const searchPause = 5_000; // ms
 const abandonedMicros = 10_000_000; // 10 s
 
 /**
- * Ends transactions of this program whose process seems to be gone: they did nothing for 10 s, and would block a user
- * until the server's own limit (a minute and more). A process that was only slow runs its transaction again.
+ * Ends idle transactions of this program after 10 s: their process has probably ended, and they would block a user
+ * until the server's own limit (a minute or more). A process that was only slow runs its transaction again.
  */
 async function endAbandonedTransactions({ client }: Connection): Promise<void> {
   const admin = client.db('admin');

@@ -1,16 +1,17 @@
-// How a row is a document: its columns as fields, the checksum in `sum`; and conditions and orders in MongoDB's words.
+// Converts rows to documents and back: columns become fields, the checksum becomes `sum`. Also converts conditions and
+// orders.
 import { Binary, type Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { ColumnValue, Condition, Query, Table, Where } from '../rows/rows.ts';
 import { sumOf } from '../rows/sums.ts';
 
-/** Texts are stored in a form that BSON can hold: no NUL, no half a character. */
+/** Escapes NUL and half surrogate pairs in texts, which BSON cannot hold. */
 function toStored(value: ColumnValue): ColumnValue {
   return typeof value === 'string' ? escapeText(value) : value;
 }
 
 function fromStored(value: unknown): unknown {
-  // A copy: the bytes of the driver are a view of its whole message, which would stay in memory.
+  // A copy, because the driver's bytes are a view of its whole message, which would stay in memory.
   if (value instanceof Binary) return new Uint8Array(value.buffer);
   return typeof value === 'string' ? unescapeText(value) : value;
 }
@@ -23,17 +24,17 @@ export function documentOf<Row>(table: Table<Row>, row: Row): Document {
   return document;
 }
 
-/** The row of a document: these columns of it. */
+/** The given columns of a document as a row. */
 export function rowOf<Row>(document: Document, columns: readonly string[]): Row {
   return Object.fromEntries(columns.map((column) => [column, fromStored(document[column])])) as Row;
 }
 
-/** The values of the key columns. */
+/** A condition on the key columns that finds the row. */
 export function keyOf<Row>({ key }: Table<Row>, row: Row): Where<Row> {
   return Object.fromEntries(key.map((column) => [column, row[column]])) as unknown as Where<Row>;
 }
 
-/** The filter for rows that match. */
+/** Converts conditions to a filter of MongoDB. */
 export function filterOf<Row>(where: Where<Row>): Document {
   const conditions = Object.entries<Condition | undefined>(where).map(
     ([column, condition]) => [column, condition === undefined ? undefined : operatorsOf(condition)] as const,
@@ -47,7 +48,7 @@ function operatorsOf(condition: Condition): unknown {
     return toStored(condition);
   if ('in' in condition) return { $in: condition.in.map(toStored) };
   const bounds = Object.entries<ColumnValue | undefined>(condition).filter(([, bound]) => bound !== undefined);
-  // In MongoDB null is in the range from null to null.
+  // In MongoDB null matches a range from null to null. In the store null matches no range.
   if (bounds.some(([, bound]) => bound === null)) return { $in: [] };
   return bounds.length === 0
     ? undefined

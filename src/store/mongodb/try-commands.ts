@@ -1,4 +1,4 @@
-// Tries one of each command that the store sends, so that a server without one is refused before it has data.
+// Tries each command that the store sends, so that a server that lacks one is refused before it stores data.
 import { MongoServerError } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import type { Connection } from './connect.ts';

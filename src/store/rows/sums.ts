@@ -1,12 +1,9 @@
-// The checksum of a row, the same in every engine.
+// Computes the checksum of a row. It is the same in every engine.
 import { hash } from 'node:crypto';
 import { MobilityError } from '../../model/mobility-error.ts';
 import type { ColumnValue, Table } from './rows.ts';
 
-/**
- * The first 64 bits of the SHA-1 over all columns, as 16 hex characters. It shows damage, and whether two contents are
- * the same.
- */
+/** The first 64 bits of SHA-1 over all columns, as 16 hex characters. It detects damage and changes of content. */
 export function sumOf<Row>(table: Table<Row>, row: Row): string {
   const heads: (string | number | null)[] = [];
   const bytes: Uint8Array[] = [];
@@ -24,12 +21,12 @@ export function expectSum<Row>(table: Table<Row>, row: Row, sum: unknown): void 
   if (sumOf(table, row) !== sum) throw damagedRow(table, row, 'its content does not match its checksum');
 }
 
-/** The key of a row, for messages. It shows no place where a person was. */
+/** The key of a row, for messages. Contains no location of a user. */
 export function rowName<Row>(table: Table<Row>, row: Partial<Row>): string {
   return table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', ');
 }
 
-/** What `read` makes of a column. Where it fails, throws `MOBILITY_STORE_DAMAGED`, which names table and row. */
+/** Runs `read`. If it fails, throws `MOBILITY_STORE_DAMAGED`, which names table, row and column. */
 export function readColumn<Row, T>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string, read: () => T): T {
   try {
     return read();
@@ -38,7 +35,10 @@ export function readColumn<Row, T>(table: Table<Row>, row: Partial<Row>, column:
   }
 }
 
-/** A JSON object, also of a row that was not compared with its checksum. Throws as `readColumn`. */
+/**
+ * Parses the JSON object of a column; the row need not have been compared with its checksum. Throws as `readColumn`
+ * does.
+ */
 export function objectIn<Row, T extends object>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string): T {
   return readColumn(table, row, column, () => {
     const value = JSON.parse(row[column] as string) as T;
@@ -47,7 +47,7 @@ export function objectIn<Row, T extends object>(table: Table<Row>, row: Partial<
   });
 }
 
-/** The error of a row that cannot be read. */
+/** The error for a row that cannot be read. */
 export function damagedRow<Row>(table: Table<Row>, row: Partial<Row>, problem: string, cause?: unknown): MobilityError {
   const found = `row of table ${table.name} (${rowName(table, row)}): ${problem}`;
   return new MobilityError(

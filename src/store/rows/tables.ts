@@ -1,4 +1,4 @@
-// Every table of the store: format 1. Until the first release they change in place, see CONTRIBUTING.md.
+// Every table of the store: format 1. Until the first release, changes replace this format: see CONTRIBUTING.md.
 import type { ColumnKind, Table } from './rows.ts';
 
 /** The format of the tables below. A store of another format is refused. */
@@ -24,7 +24,7 @@ export const people = table('people', {
   ],
 });
 
-/** A token, also one that was revoked, see `TokenRecord`. */
+/** A token of a user, see `TokenRecord`. Revoked tokens stay. */
 export const tokens = table('tokens', {
   columns: {
     hash: 'text',
@@ -40,13 +40,16 @@ export const tokens = table('tokens', {
   indexes: [{ columns: ['user', 'created_ts'] }],
 });
 
-/** A study: its settings, JSON; and the number of joins, so that two joins at once write the same row. */
+/**
+ * A study: its settings as JSON, and its number of joins. Each join writes the row, so that simultaneous joins
+ * conflict.
+ */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
 });
 
-/** A study token whose owner was erased: 64 bits of its SHA-256, as hex. It never joins again. */
+/** A study token whose owner was erased: 64 bits of its SHA-256 as hex. The token cannot join again. */
 export const erasedTokens = table('erased_tokens', {
   columns: { study: 'text', token: 'text' },
   key: ['study', 'token'],
@@ -58,7 +61,10 @@ export const managers = table('managers', {
   key: ['name'],
 });
 
-/** A transit feed: JSON of its facts, and its packed index. The row comes last: a feed without it does not exist. */
+/**
+ * A transit feed: its facts as JSON and its packed index. The row is written after the parts, so a feed without it does
+ * not exist.
+ */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],
@@ -72,31 +78,36 @@ export const feedParts = table('feed_parts', {
 });
 
 /**
- * What every write about a user looks at: whether they may be written about, who holds their lease, and the state of
- * the pipeline.
+ * The row of a user that every write reads: whether data about the user may be written, who holds the lease, and the
+ * pipeline state.
  */
 export const accounts = table('accounts', {
   columns: {
     user: 'text',
     registered_ts: 'number',
-    /** Names the user in the audit log. */
+    /** The name of the user in the audit log. */
     audit_key: 'text',
-    /** `active`; `erasing`: an erasure has begun; `arriving`: a copy from another store has not ended. */
+    /** `erasing`: an erasure has begun. `arriving`: a copy from another store is incomplete. */
     stage: 'text',
-    /** The number of the last lease. */
+    /** The fence of the last lease. */
     fence: 'number',
-    /** The owner of the lease; null: there is none. */
+    /** The owner of the lease; null: no lease. */
     owner: 'text?',
     expires_ts: 'number',
     seconds: 'number',
-    /** 1 if data time changed or documents are due. */
+    /** 1 if there is changed data time or a document to derive. */
     due: 'number',
-    /** The version of the analysis that derived the trips; null before the first. */
+    /** The analysis version that derived the trips; null before the first analysis. */
     version: 'text?',
-    /** 1 if the timeseries had an entry that names a valid time zone; or one without that affects trips. */
+    /**
+     * `zoned`: 1 if the timeseries ever had an entry that names a valid time zone. `zoneless`: 1 if it ever had an
+     * entry without one that affects trips.
+     */
     zoned: 'number',
     zoneless: 'number',
-    /** 1 when entries of the user were ever stored, see `UserRecord.sent_ts`: a put reads this row in any case. */
+    /**
+     * 1 if entries of the user were ever stored, see `UserRecord.sent_ts`. It is here because every put reads this row.
+     */
     sent: 'number',
     /** JSON of the `PipelineState`. */
     state: 'text',
@@ -105,7 +116,7 @@ export const accounts = table('accounts', {
   user: 'user',
 });
 
-/** When a copy from another store brought a user; users who registered here have none. */
+/** When a copy from another store created a user. Users who registered here have no row. */
 export const arrivals = table('arrivals', {
   columns: { user: 'text', arrived_ts: 'number' },
   key: ['user'],
@@ -119,7 +130,7 @@ export const profiles = table('profiles', {
   user: 'user',
 });
 
-/** Entries of one put that wait for the pipeline. Each identity waits in one batch at most. */
+/** Pending entries of one put. Each identity is in at most one batch. */
 export const batches = table('batches', {
   columns: {
     user: 'text',
@@ -132,7 +143,7 @@ export const batches = table('batches', {
     /** First and last data time; null if no entry has one. */
     first_ts: 'number?',
     last_ts: 'number?',
-    /** When the first of its entries may be processed, see `dueTime`. */
+    /** The earliest time at which one of the entries may be processed, see `dueTime`. */
     due_ts: 'number',
     /** JSON of the `BatchHeader`. */
     waiting: 'text',
@@ -149,9 +160,9 @@ export const errors = table('errors', {
   columns: {
     user: 'text',
     id: 'text',
-    /** The key that lists show; of an unusable entry what it names as its key. */
+    /** The key that lists show. For an unusable entry: the key that it claims to have. */
     key: 'text?',
-    /** With `key` the identity; null for an entry without one. */
+    /** With `key`, the identity; null for an entry without identity. */
     write_ts: 'number?',
     reason: 'text',
     message: 'text',
@@ -169,7 +180,7 @@ export const errors = table('errors', {
 
 /**
  * Entries of the timeseries of one user, key and UTC day of `write_ts`. Their data times lie in one span of 30 days, or
- * they have none. A day of very many entries has several chunks.
+ * none has a data time. A day with very many entries has several chunks.
  */
 export const chunks = table('chunks', {
   columns: {
@@ -178,14 +189,14 @@ export const chunks = table('chunks', {
     /** First and last `write_ts`. */
     first: 'number',
     last: 'number',
-    /** First and last data time; null if the entries have none. */
+    /** First and last data time; null if the entries have no data time. */
     first_ts: 'number?',
     last_ts: 'number?',
     count: 'number',
-    /** Entries with a valid time zone, and entries without one whose key affects trips. */
+    /** `zoned`: entries that name a valid time zone. `zoneless`: entries without one whose key affects trips. */
     zoned: 'number',
     zoneless: 'number',
-    /** See `chunks/chunk.ts`. */
+    /** Packed by columns, see `chunks/chunk.ts`. */
     entries: 'bytes',
   },
   key: ['user', 'first', 'key'],
@@ -202,10 +213,10 @@ export const trips = table('trips', {
     start_ts: 'number',
     end_ts: 'number',
     day: 'text',
-    /** Infinite while it is not settled. */
+    /** Infinity while the link is not settled. */
     settled_ts: 'number',
     written_ts: 'number',
-    /** JSON of the `TripOutline`; null for a link that is no trip. */
+    /** JSON of the `TripOutline`; null for a dropped trip. */
     outline: 'text?',
     /** Packed JSON of the `TripRecord`. */
     record: 'bytes',
@@ -215,7 +226,7 @@ export const trips = table('trips', {
   user: 'user',
 });
 
-/** The places of a user up to a time; packed JSON of the `KeptPlaces`. */
+/** The places of a user up to a time. `places`: packed JSON of the `KeptPlaces`. */
 export const places = table('places', {
   columns: { user: 'text', places: 'bytes' },
   key: ['user'],
@@ -223,7 +234,7 @@ export const places = table('places', {
   user: 'user',
 });
 
-/** A document that the phone pulls, see `Document`; `data`: packed JSON. */
+/** A document that phones pull, see `Document`. `data`: packed JSON. */
 export const documents = table('documents', {
   columns: { user: 'text', key: 'text', write_ts: 'number', data: 'bytes' },
   key: ['user', 'key'],
@@ -247,7 +258,7 @@ export type TripRow = RowOf<typeof trips>;
 /** A row of `documents`. */
 export type DocumentRow = RowOf<typeof documents>;
 
-/** Tables of one user's rows, in the order in which an erasure empties them. */
+/** Tables with rows of users, in the order in which an erasure empties them. */
 export const userTables: readonly Table<never>[] = [
   batches,
   documents,
@@ -274,7 +285,7 @@ export const allTables: readonly Table<never>[] = [
 
 type RowOf<T> = T extends Table<infer Row> ? Row : never;
 
-/** The values of a column by its kind. */
+/** The type of a value for each kind of column. */
 interface Values {
   text: string;
   'text?': string | null;

@@ -1,5 +1,5 @@
-// Who may be written about, their leases, and the state of the pipeline: one row for each user, which every write
-// reads.
+// Accounts: each user has one row, which every write reads. It has the user's stage, lease and pipeline state.
+
 import { newUuid } from '../../model/ids.ts';
 import { clockSlack, derivedDays } from '../../model/pipeline-state.ts';
 import { leaseLost, notAdmitted } from '../../model/store-errors.ts';
@@ -8,7 +8,7 @@ import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches } from '../rows/tables.ts';
 import { initialPipelineState, type Lease, type Leases, type PipelineState, type PipelineStates } from '../store.ts';
 
-/** The row of a user who was registered just now. */
+/** The row of a newly registered user. */
 export function newAccount(user: string, now: number, stage: AccountRow['stage'] = 'active'): AccountRow {
   const lease = { fence: 0, owner: null, expires_ts: 0, seconds: 0 };
   return {
@@ -32,7 +32,7 @@ export async function accountOf(rows: Rows, user: string): Promise<AccountRow | 
   return account ?? null;
 }
 
-/** The row of a user who may be written about. Throws `MOBILITY_USER_UNKNOWN`. */
+/** The account of an admitted user. Throws `MOBILITY_USER_UNKNOWN` for other users. */
 export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   if (account?.stage !== 'active') throw notAdmitted();
@@ -40,8 +40,8 @@ export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
 }
 
 /**
- * The row of a user whose lease this is. A lease that has expired is good until another owner takes over. Throws
- * `MOBILITY_LEASE_LOST`.
+ * The account of a user, after a check that `lease` is still held. An expired lease is valid until another owner
+ * acquires one. Throws `MOBILITY_LEASE_LOST`.
  */
 export async function underLease(rows: Rows, user: string, lease: Lease): Promise<AccountRow> {
   const account = await accountOf(rows, user);
@@ -51,7 +51,7 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
   return account;
 }
 
-/** The lease of a row, even if it has expired; null: there is none. */
+/** The lease in a row, even if it has expired; null: there is none. */
 export function leaseIn({
   user,
   owner,
@@ -72,19 +72,19 @@ export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): Pip
   };
 }
 
-/** The row with fields of its state replaced. */
+/** The row with some fields of its state replaced. */
 export function withState(account: AccountRow, fields: Partial<PipelineState>): AccountRow {
   const state: PipelineState = { ...stateIn(account), ...fields };
   const due = state.changed !== null || state.documents_due ? 1 : 0;
   return { ...account, due, version: state.analysis_version, state: JSON.stringify(state) };
 }
 
-/** Replaces the row, if it is another one. */
+/** Writes the row if it has changed. */
 export async function putAccount(rows: WritableRows, before: AccountRow, after: AccountRow): Promise<void> {
   if (JSON.stringify(before) !== JSON.stringify(after)) await rows.put(accounts, [after]);
 }
 
-/** The states of the pipeline. */
+/** The pipeline states of a store. */
 export function pipelineStates(engine: Engine): PipelineStates {
   return {
     get: (userId) => engine.read(async (rows) => stateIn(await accountOf(rows, userId))),
@@ -99,7 +99,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      // Pending entries first: if a run moves them before the second read, they show there as changed data time.
+      // Pending entries first: if a run moves them between the two reads, the second read finds changed data time.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const waiting = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
       const found = new Set(waiting.map(({ user }) => user));
@@ -129,14 +129,14 @@ export function pipelineStates(engine: Engine): PipelineStates {
   };
 }
 
-/** States in memory at a time. */
+/** The number of states held in memory at a time. */
 const statesAtOnce = 1000;
 
 // ---------------------------------------------------------------- leases
 
 /**
- * True when a lease has ended. One that ends later than any lease taken now can was taken under a clock that was ahead
- * and has been corrected since: it is over too, since its beginning is unknown.
+ * True if a lease has ended. Also true if it ends later than any lease acquired now could: then it was acquired while
+ * the clock was ahead, and its real beginning is unknown.
  */
 function isOver({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;
@@ -182,7 +182,7 @@ export function leases(engine: Engine): Leases {
   };
 }
 
-/** The row without a lease; the fence stays, so that it is never used again. */
+/** The row without its lease. The fence stays, so that its number is never used again. */
 export function released(account: AccountRow): AccountRow {
   return { ...account, owner: null, expires_ts: 0, seconds: 0 };
 }

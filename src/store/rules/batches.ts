@@ -1,11 +1,11 @@
-// Reads batches of waiting entries, and takes entries out of them.
+// Reads batches, and removes entries from them.
 import type { Entry } from '../../model/entry.ts';
 import { batchRows, entriesIn, type PendingEntry, readHeader, receiptAt } from '../chunks/batch.ts';
 import type { WritableRows } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type BatchRow, batches } from '../rows/tables.ts';
 
-/** Leaves only some entries in a batch. */
+/** Keeps only the entries of a batch for which `stays` is true. */
 export async function replaceBatch(
   rows: WritableRows,
   row: BatchRow,
@@ -18,7 +18,7 @@ export async function replaceBatch(
   else await rows.put(batches, [rest]);
 }
 
-/** The entries of a batch, and about how many characters of JSON they have. Throws `MOBILITY_STORE_DAMAGED`. */
+/** The entries of a batch. `size`: characters of JSON, about. Throws `MOBILITY_STORE_DAMAGED`. */
 export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number } {
   const waiting = readHeader(row);
   const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));

@@ -1,4 +1,4 @@
-// The store over an engine: every rule once, for SQLite and MongoDB alike.
+// Builds the store over an engine. Both engines share these rules.
 import { guardClosing } from '../closing-guard.ts';
 import type { Engine } from '../rows/rows.ts';
 import type { Erasure, Store, UserRegistry } from '../store.ts';
@@ -15,7 +15,7 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
-/** The store over an engine, which it closes. */
+/** The store over an engine. Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
   const door = guardClosing(engine.address);

@@ -1,30 +1,34 @@
-// Chunks as this process opened or wrote them last, so that a run that goes over a day again need not decode it again.
+// Caches the chunks that this process read or wrote last, so that a run that reads a day again need not unpack it
+// again.
 import { entriesOf, type StoredEntries } from '../chunks/chunk.ts';
 import type { Rows, Summed } from '../rows/rows.ts';
 import { readColumn } from '../rows/sums.ts';
 import { type ChunkRow, chunks } from '../rows/tables.ts';
 
-/** What a chunk is found by, and the checksum of its content. */
+/** The columns that name a chunk in the cache; `sum` names its content. */
 export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
 
-/** Characters of JSON that a process keeps of all its stores, some five times as many bytes of memory. */
+/**
+ * The most characters of JSON in the cache of a process, over all its stores. They take about five times as many bytes
+ * of memory.
+ */
 const mostCharacters = 2 ** 21;
 
-const keptFor = 30_000; // ms since the last use: another process may have erased the person
+const keptFor = 30_000; // ms since the last use, because another process may have erased the user
 
 const kept = new Map<string, StoredEntries>();
 const used = new Map<string, number>();
 let size = 0;
 let caches = 0;
 
-/** The entries of chunks of a store by their checksum, those used last. */
+/** The cached chunks of a store, by checksum. The chunks that were used last stay. */
 export class ChunkCache {
   private readonly id = caches++;
   private sweep: NodeJS.Timeout | undefined;
 
-  /** The entries of chunks, in their order. Chunks that are not kept are read in one call. */
+  /** The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. */
   async open(rows: Rows, heads: readonly ChunkHead[]): Promise<StoredEntries[]> {
-    // Taken before others are kept, which may push them out.
+    // Looked up first, since caching others may drop these.
     const found = heads.map((head) => kept.get(this.nameOf(head)));
     const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();
@@ -43,7 +47,7 @@ export class ChunkCache {
     });
   }
 
-  /** Keeps the entries of a chunk that is stored. */
+  /** Puts the entries of a stored chunk into the cache. */
   keep(head: ChunkHead, entries: StoredEntries): void {
     const name = this.nameOf(head);
     drop(name);
@@ -57,7 +61,7 @@ export class ChunkCache {
     }
   }
 
-  /** Forgets everything about a user. */
+  /** Drops all chunks of a user. */
   forget(user: string): void {
     for (const name of kept.keys()) if (name.startsWith(`${this.id} ${user} `)) drop(name);
   }

@@ -1,4 +1,4 @@
-// Changes of the timeseries: entries are put into the chunks of their day, and removed from them.
+// Changes the timeseries: puts entries into the chunks of their day and removes entries from them.
 
 import { addDirty } from '../../model/dirty-range.ts';
 import type { Identity } from '../../model/entry.ts';
@@ -17,9 +17,9 @@ export interface Edited {
   updated: number;
   unchanged: number;
   dirty: Dirty;
-  /** `write_ts` of entries that name another time zone than before, or no longer one. */
+  /** `write_ts` of entries whose time zone was added, changed or removed. */
   rezoned: number[];
-  /** Chunks that were written, for the cache once the transaction has committed. */
+  /** The chunks that were written. The cache gets them after the transaction has committed. */
   written: (WrittenChunk & { sum: string })[];
 }
 
@@ -31,11 +31,11 @@ interface DayChange {
   remove: number[];
 }
 
-/** A chunk of the day that changes. */
+/** The columns of a chunk that are needed to decide whether a change touches it. */
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts'>;
 
-/** Puts entries, each in place of the one with its identity, and removes identities; those not there are ignored. */
+/** Puts entries, replacing those with the same identity. Removes `remove`, ignoring unknown identities. */
 export async function editChunks(
   rows: WritableRows,
   cache: ChunkCache,
@@ -60,7 +60,7 @@ export async function editChunks(
   return edited;
 }
 
-/** The chunks of the keys that change, from the first day that changes to the last. */
+/** The chunks of the changed keys from the first to the last changed day. */
 async function headsAround(rows: WritableRows, user: string, changes: readonly DayChange[]): Promise<Head[]> {
   if (changes.length === 0) return [];
   const days = changes.map(({ day }) => day).sort((a, b) => a - b);
@@ -83,7 +83,7 @@ function changesOf(put: readonly StoredEntry[], remove: readonly Identity[]): Da
   return [...byName.values()];
 }
 
-/** The chunks of a day that a change replaces, and the lists of entries that come in their place. */
+/** Decides which chunks of a day a change replaces, and the lists of entries of the new chunks. */
 async function editDay(
   rows: WritableRows,
   cache: ChunkCache,
@@ -119,7 +119,7 @@ function isSameContent(a: StoredEntry, b: StoredEntry): boolean {
   return a.ts === b.ts && textOf(a) === textOf(b);
 }
 
-/** Counts and marks an entry that is new, removed or different. */
+/** Counts an entry that is new, removed or different, and adds its data time to the dirty range. */
 function countChange(edited: Edited, key: string, before?: StoredEntry, after?: StoredEntry): void {
   if (after !== undefined) edited[before === undefined ? 'inserted' : 'updated'] += 1;
   addDirty(edited.dirty, key, before?.ts ?? null, after?.ts ?? null);
@@ -129,7 +129,7 @@ function countChange(edited: Edited, key: string, before?: StoredEntry, after?: 
 
 type Opened = { head: ChunkHead; list: readonly StoredEntry[] };
 
-/** Opens the chunks that may have an entry of the change, or that a new entry goes to. */
+/** Opens the chunks that may contain an entry of the change, and the chunks that new entries are added to. */
 async function openTouched(
   rows: WritableRows,
   cache: ChunkCache,
@@ -144,13 +144,16 @@ async function openTouched(
   return touched.map((head, i) => ({ head, list: opened[i]!.list }));
 }
 
-/** Of the chunks that a new entry may share, the last that begins before it. */
+/** The chunk that a new entry is added to: of the chunks with its span, the last that begins before it. */
 function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | undefined {
   const fitting = heads.filter((head) => spanIndexOf(head.first_ts) === spanIndexOf(ts));
   return fitting.findLast(({ first }) => first <= write_ts) ?? fitting[0];
 }
 
-/** Which of the opened chunks go, and the entries that replace them: those that may share a chunk together. */
+/**
+ * The opened chunks to remove, and the lists of entries that replace them. A list has the entries that may share a
+ * chunk.
+ */
 function rewritten(
   opened: readonly Opened[],
   entries: ReadonlyMap<number, StoredEntry>,
@@ -185,10 +188,10 @@ async function replaceChunks(
   return fresh.map((written, i) => ({ ...written, sum: sums[i]! }));
 }
 
-/** Chunks that lose their old entries in one transaction. */
+/** Chunks per transaction of `removeOld`. */
 const chunksAtOnce = 50;
 
-/** Removes old entries of some chunks, see `Timeseries.remove`; 0: none is left. */
+/** Removes old entries of at most `chunksAtOnce` chunks, see `Timeseries.remove`. Returns how many; 0: none is left. */
 export async function removeOld(
   rows: WritableRows,
   cache: ChunkCache,
@@ -210,7 +213,7 @@ export async function removeOld(
   return removed;
 }
 
-/** Keeps written chunks in the cache. Call it after the commit. */
+/** Puts written chunks into the cache. Call it after the commit. */
 export function keepWritten(cache: ChunkCache, { written }: Edited): void {
   for (const { row, entries, sum } of written) cache.keep({ ...row, sum }, entries);
 }

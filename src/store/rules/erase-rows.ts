@@ -1,4 +1,4 @@
-// Erasing a user, and counting what the store has of one.
+// Erases a user, and counts the rows of a user.
 import type { Engine, Rows, Table } from '../rows/rows.ts';
 import {
   accounts,
@@ -20,7 +20,7 @@ import { keepErasedTokens } from './erased-tokens.ts';
 
 type Counts = Record<Collection, number>;
 
-/** Tables with rows of a user, in the order of erasing, and the column that counts the entries of a row. */
+/** Tables with rows of a user, in the order of an erasure. `column`: holds the number of entries of a row. */
 const tables = [
   { collection: 'usercache', table: batches, column: 'count' },
   { collection: 'documents', table: documents },
@@ -30,10 +30,10 @@ const tables = [
   { collection: 'trips', table: trips },
 ] as unknown as { collection: Collection; table: Table<{ user: string }>; column?: 'user' }[];
 
-/** Rows removed in one transaction: other users' puts wait for it. */
+/** Rows per transaction of an erasure. Puts of other users wait during a transaction. */
 const rowsAtOnce = 200;
 
-/** Rows of a user in each collection. */
+/** The number of entries or rows of a user in each collection. */
 export function countsOf(engine: Engine, userId: string): Promise<Counts> {
   return engine.read(async (rows) => {
     const counts = {} as Counts;
@@ -47,8 +47,9 @@ export function countsOf(engine: Engine, userId: string): Promise<Counts> {
 }
 
 /**
- * Removes a user: first the tokens, so that no phone has access any more, the registry last, so that an interrupted
- * erasure can be repeated. From the first step on nothing is written about the user.
+ * Removes a user. The tokens are removed first, so that no phone has access any more. The row in `people` is removed
+ * last, so that an interrupted erasure can be repeated. From the first step on, the store refuses writes about the
+ * user.
  */
 export async function erase(
   engine: Engine,

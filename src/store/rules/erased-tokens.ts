@@ -1,12 +1,13 @@
-// Study tokens whose owners were erased. An app joins its study again by itself, with the same token: it must not.
+// Remembers study tokens whose owners were erased: an app joins its study again by itself with the same token, which
+// must fail.
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { erasedTokens, people, tokens } from '../rows/tables.ts';
 import type { Studies } from '../store.ts';
 
-/** What is kept of a token: 64 bits of its SHA-256, from which the token cannot be found. */
+/** The part of a token's hash that is kept: 64 bits of SHA-256. The token cannot be derived from it. */
 const keptOf = (hash: string): string => hash.slice(0, 16);
 
-/** Keeps what is left of the study tokens of a user who is erased; nothing of the user, and no time. */
+/** Keeps parts of the hashes of the study tokens of a user who is erased. Keeps no user and no time. */
 export async function keepErasedTokens(rows: WritableRows, user: string): Promise<void> {
   const [person] = await rows.find(people, { where: { uuid: user } });
   if (person?.study == null) return;
@@ -18,12 +19,12 @@ export async function keepErasedTokens(rows: WritableRows, user: string): Promis
   );
 }
 
-/** True for a token of the study whose owner was erased. */
+/** True if the token belonged to the study and its owner was erased. */
 export async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {
   return (await rows.total(erasedTokens, { study, token: keptOf(hash) })) > 0;
 }
 
-/** The part of `Studies` about tokens that never join. */
+/** The methods of `Studies` about tokens of erased owners. */
 export function erasedTokensOf(engine: Engine): Pick<Studies, 'hasErased' | 'readmit'> {
   return {
     hasErased: (study, hash) => engine.read((rows) => isErasedToken(rows, study, hash)),

@@ -1,4 +1,4 @@
-// Rows of the error timeseries: how entries get there.
+// Makes rows of the error timeseries.
 import { errorIdOf, unusableIdOf, unusableKeyOf } from '../../model/error-ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { packValue, unpackText } from '../chunks/pack.ts';
@@ -7,7 +7,10 @@ import { errors, type RejectedRow } from '../rows/tables.ts';
 import type { ErrorRow, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
-/** The row of something that fails now. `known`: what the store has under its identity, or of the same content. */
+/**
+ * The row of an entry that fails now. `known`: what the store has under its identity, or under its content if it has no
+ * identity.
+ */
 export function failedRow(
   user: string,
   { identity, entry, reason, message }: UnusableEntry,
@@ -31,7 +34,7 @@ export function rowOf(user: string, { id, entry, identity, reason, message, ...t
   return { user, id, ...place, reason, message, first_ts, last_ts, tries, received_ts, entry: packValue(entry) };
 }
 
-/** An error as callers see it, and how many characters of JSON its entry has. */
+/** An error as callers receive it. `size`: characters of JSON of its entry. */
 export function errorOf(row: RejectedRow): { error: ErrorRow; size: number } {
   const { id, key, write_ts, reason, message, first_ts, last_ts, tries, received_ts } = row;
   const identity = write_ts === null ? null : { key: key!, write_ts };

@@ -1,4 +1,4 @@
-// The error timeseries: rejected entries, and their recovery.
+// The error timeseries: stores and recovers rejected entries.
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import type { PendingEntry } from '../chunks/batch.ts';
@@ -11,7 +11,7 @@ import { errorOf, rowOf } from './error-rows.ts';
 import { knownOf } from './identities.ts';
 import { addPending } from './usercache.ts';
 
-/** Characters of JSON that a page holds, but for its first error. */
+/** The most characters of JSON in a page, unless its first error alone is larger. */
 const pageSize = 16 * 2 ** 20;
 
 /** The error timeseries of a store. */
@@ -27,7 +27,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
         const where = { user: userId, ...chosen, ...(after !== undefined && { id: { gt: after } }) };
         const found: ErrorRow[] = [];
         let total = 0;
-        // In small steps: entries may be large.
+        // Reads at most 100 rows at a time, since entries may be large.
         for (let from = where; found.length < limit; ) {
           const some = { where: from, order: ['id'] as const, limit: Math.min(limit - found.length, 100) };
           const page = await rows.find(errors, some);
@@ -107,7 +107,7 @@ async function recover(
     const name = identityText(entry.metadata);
     const before = known.get(name);
     if (error.write_ts === null && before !== undefined) {
-      // It is unknown which is newer, unless the identity was first received after this one failed.
+      // Unless the identity was first received after this entry failed, it is unknown which of the two is newer.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }

@@ -6,7 +6,7 @@ import { readColumn } from '../rows/sums.ts';
 import { feedParts, feeds as table } from '../rows/tables.ts';
 import type { Feeds } from '../store.ts';
 
-/** Bytes of one part of a zip: a MongoDB document holds at most 16 MiB. */
+/** bytes of one part of a zip. A MongoDB document has at most 16 MiB. */
 const partBytes = 8 * 1024 * 1024;
 
 /** The transit feeds of a store. */
@@ -21,7 +21,8 @@ export function feeds(engine: Engine): Feeds {
       };
       for await (const bytes of cut(zip, partBytes)) await put(bytes);
       await engine.write(null, async (rows) => {
-        // Another `add` may have removed the parts as unlisted ones.
+        // Another `add` may have removed these parts: until the row of the feed exists, they look like the rest of an
+        // interrupted one.
         if ((await rows.total(feedParts, { feed: id })) !== count) {
           throw new MobilityError('MOBILITY_STORE_BUSY', 'another feed is added at this moment: try again');
         }
@@ -57,7 +58,7 @@ export function feeds(engine: Engine): Feeds {
 
 const partName = (id: string, number: number): string => `${id}/${String(number).padStart(4, '0')}`;
 
-/** Removes parts that an interrupted `add` left. */
+/** Removes parts that an interrupted `add` left behind. */
 async function removeUnlisted(engine: Engine): Promise<void> {
   await engine.write(null, async (rows) => {
     const listed = new Set((await rows.find(table, { where: {} }, ['id'])).map(({ id }) => id));
@@ -68,7 +69,7 @@ async function removeUnlisted(engine: Engine): Promise<void> {
   });
 }
 
-/** Bytes in pieces of one size; the last may be shorter. */
+/** Cuts bytes into pieces of `size`. The last piece may be shorter. */
 async function* cut(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let length = 0;

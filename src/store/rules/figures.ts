@@ -1,4 +1,4 @@
-// What is kept about users, read in one snapshot from the tables that hold figures of them.
+// Reads the figures of users from several tables in one snapshot.
 import type { JsonObject } from '../../model/json.ts';
 import { isForPages } from '../../model/user.ts';
 import type { Engine, Table } from '../rows/rows.ts';
@@ -18,8 +18,8 @@ import { leaseIn, stateIn } from './accounts.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
 /**
- * See `UserRegistry.figures`: six statements, for one user or for many. Rows of one user are compared with their
- * checksums; of many only their records are, and the rest is parsed, which takes half the time.
+ * See `UserRegistry.figures`. Runs six statements for one user or for many. For one user, all rows are compared with
+ * their checksums. For many, only the rows of `people` are, which halves the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);
@@ -27,9 +27,9 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
     const found = (await rows.find(people, query)).map((row) => [row.uuid, withoutFigures(row)] as const);
     if (found.length === 0) return [];
     const figures = new Map<string, PersonFigures>(found);
-    const isWhole = !('study' in which); // all users from the first to the last are read
+    const isWhole = !('study' in which); // all users between the first and the last UUID are read
     const where = { user: isWhole ? { gte: found[0]![0], lte: found.at(-1)![0] } : { in: [...figures.keys()] } };
-    /** Adds rows to the figures of their users. */
+    /** Calls `add` with each row and the figures of its user. */
     const each = <Row extends { user: string }>(list: Row[], add: (to: PersonFigures, row: Row) => void): void => {
       for (const row of list) {
         const to = figures.get(row.user);

@@ -1,18 +1,18 @@
-// Pages of entries by one of their two times: chunks or batches are opened in the order of their first times, and no
-// more of them than a page needs.
+// Finds entries by one of their two times, in pages. Opens chunks or batches in the order of their first times, and
+// only as many as a page needs.
 import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 
-/** Some entries of a user that are stored together. */
+/** A chunk or batch that may have entries of a page. */
 export interface PagePart {
-  /** No entry of it has an earlier or a later time. */
+  /** The times of all its entries lie between `from` and `to`. */
   from: number;
   to: number;
   load(): Promise<StoredEntries>;
 }
 
-/** Characters of JSON that a page opens: a page of large entries is shorter than its limit. */
+/** The most characters of JSON that are opened for a page. A page of large entries has fewer entries than its limit. */
 const pageSize = 16 * 2 ** 20;
 
 /** A page of stored entries. */
@@ -21,7 +21,7 @@ export interface StoredPage {
   next: EntryCursor | null;
 }
 
-/** The times that a query asks for: its bounds and its cursor, as a closed range. */
+/** The closed range of times that a query asks for, from its bounds and its cursor. */
 export function rangeOf({ from, to, after, descending = false }: EntryQuery): { from: number; to: number } {
   const range = { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY };
   if (after === undefined) return range;
@@ -30,10 +30,13 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
   return range;
 }
 
-/** The columns of a chunk or batch with the first and the last of the times that a query asks for. */
+/** The columns with the first and last time of a chunk or batch, for each time that a query may use. */
 export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
-/** A page of the entries of `parts`, which come ascending by `from`, or for a descending query descending by `to`. */
+/**
+ * A page of the entries of `parts`. They must be in ascending order of `from`, or of a descending query in descending
+ * order of `to`.
+ */
 export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
   const { descending = false } = query;
   const order = orderOf(query);
@@ -57,7 +60,9 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
   return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
 }
 
-/** A page for callers. Entries are copied as far as their fields: what is cached stays as it is. */
+/**
+ * A page for callers. Metadata and data are copied one level deep, so that a caller cannot change the cached entries.
+ */
 export function pageFor({ found, next }: StoredPage): EntryPage {
   const entries = found.map(({ entry: { metadata, data } }) => ({ metadata: { ...metadata }, data: { ...data } }));
   return { entries, received_ts: found.map((one) => one.received_ts), next };
@@ -65,7 +70,7 @@ export function pageFor({ found, next }: StoredPage): EntryPage {
 
 type Order = (a: StoredEntry, b: StoredEntry) => number;
 
-/** Compares an entry with a cursor or another entry, in the order of a query. */
+/** Compares an entry with a cursor by time, key and `write_ts`. */
 function compare(one: StoredEntry, time: number, other: EntryCursor): number {
   return time - other.time || compareTexts(one.entry.metadata.key, other.key) || one.write_ts - other.write_ts;
 }
@@ -88,7 +93,7 @@ function matcherOf(query: EntryQuery): (one: StoredEntry) => boolean {
   };
 }
 
-/** Both lists in order. */
+/** Merges two lists into one in order. `found` must be in order already. */
 function merged(found: StoredEntry[], some: StoredEntry[], order: Order): StoredEntry[] {
   some.sort(order);
   const all = found.concat(some);

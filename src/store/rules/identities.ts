@@ -1,4 +1,4 @@
-// What the store has under identities: an identity is one entry, wherever the store keeps it.
+// Looks up identities in usercache, timeseries and error timeseries.
 import { type Identity, identityText } from '../../model/entry.ts';
 import { eachIdentity, readHeader, receiptAt } from '../chunks/batch.ts';
 import { chunkDay } from '../chunks/chunk.ts';
@@ -8,15 +8,18 @@ import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 
 /** What the store has under an identity. */
 export interface Known {
-  /** When the service first received it. */
+  /** When the service first received the identity. */
   received_ts: number;
-  /** Where it waits: the id of its batch and the place in it. */
+  /** If the entry is pending: the id of its batch and its index in the batch. */
   waits: { batch: number; place: number } | null;
-  /** Its failures so far, if it is rejected or was recovered. */
+  /** Its earlier failures, if it is rejected or was recovered. */
   failed: { first_ts: number; tries: number } | null;
 }
 
-/** By `identityText` what usercache, timeseries and error timeseries have; unknown identities are missing. */
+/**
+ * What usercache, timeseries and error timeseries have under identities, by `identityText`. Unknown identities are
+ * missing.
+ */
 export async function knownOf(
   rows: Rows,
   cache: ChunkCache,
@@ -61,10 +64,12 @@ export async function knownOf(
   return known;
 }
 
-/** Days without an identity between two that are looked up in one call. */
+/** Chunks of two identities are read in one call if at most this many days lie between them. */
 const daysBetween = 7;
 
-/** The chunks around times of identities, which ascend, in groups to open together. */
+/**
+ * The chunks that may contain the identities with these ascending times. The chunks of a group are read in one call.
+ */
 async function chunksAround(rows: Rows, user: string, times: Float64Array): Promise<ChunkHead[][]> {
   const groups: ChunkHead[][] = [];
   for (let i = 0; i < times.length; ) {
@@ -80,7 +85,7 @@ async function chunksAround(rows: Rows, user: string, times: Float64Array): Prom
   return groups;
 }
 
-/** True if one of the times, which ascend, lies within a chunk. */
+/** True if one of the ascending times lies within a chunk. */
 function isBetween(times: Float64Array, { first, last }: { first: number; last: number }): boolean {
   let [low, high] = [0, times.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-// The move of waiting entries to the timeseries or, where they fail, to the error timeseries.
+// Moves pending entries to the timeseries or, if they fail, to the error timeseries.
 
 import { dirtyState, isDirty, unionOf } from '../../model/dirty-range.ts';
 import { errorIdOf } from '../../model/error-ids.ts';
@@ -18,13 +18,13 @@ import { failedRow } from './error-rows.ts';
 import { zonelessSpan, zonesAround } from './timeseries.ts';
 
 /**
- * Moves one page of entries, see `Usercache.move`. All of it is one transaction:
+ * Moves up to `limit` entries in one transaction, see `Usercache.move`:
  *
  *     batches            entries, by put        judge        to
  *     1  due             a  b                   a: ts 100    chunks, dirty range 100..100
  *                                               b: reason    errors
  *     2  c due, d later  c  d                   c: ts 40     chunks, dirty range 40..100
- *                                               d: -         stays alone in batch 2
+ *                                               d: -         not due: stays alone in batch 2
  *
  * Batch 1 is removed. An earlier error of `a` or `c` is removed with it.
  */
@@ -59,10 +59,10 @@ export async function move(
   return moved;
 }
 
-/** Batches moved at a time: many pushes of a few entries each. */
+/** The most batches of one move. Many pushes may have only a few entries each. */
 const mostBatches = 200;
 
-/** The oldest batches with entries to process, until they have `limit` entries; `more`: there are others behind. */
+/** The oldest batches with due entries, until they have `limit` entries. `more`: further batches are due. */
 async function dueBatches(
   rows: Rows,
   user: string,
@@ -70,7 +70,7 @@ async function dueBatches(
 ): Promise<{ due: BatchRow[]; more: boolean }> {
   const due: BatchRow[] = [];
   let count = 0;
-  // Nearly always one batch waits. Of a backlog few rows are read that are not moved.
+  // Nearly always one batch is pending. Of a backlog, few rows are read that this move does not take.
   for (let step = 2; ; step *= 4) {
     const where = { user, due_ts: { lte: at }, id: { gt: due.at(-1)?.id ?? 0 } };
     const found = await rows.find(batches, { where, order: ['id'], limit: step });
@@ -83,7 +83,7 @@ async function dueBatches(
   }
 }
 
-/** Removes batches that were looked at; those with entries ahead of their time keep these. */
+/** Removes the batches that were moved. Entries that are not due yet stay. */
 async function removeDue(rows: WritableRows, user: string, due: readonly BatchRow[], at: number): Promise<void> {
   for (const row of due) {
     if (row.due_ts > 0) await replaceBatch(rows, row, (_, one) => dueTime(one) > at);
@@ -94,7 +94,7 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
 
 type Failure = FailedEntry & PendingEntry;
 
-/** `mended`: the ids of errors whose entries are accepted now. */
+/** Calls `judge` with each due entry. `mended`: ids of errors whose entries are accepted now. */
 function judgeAll(
   due: readonly BatchRow[],
   at: number,
@@ -117,7 +117,7 @@ function judgeAll(
   return { accepted, mended, failures };
 }
 
-/** Removes the errors of accepted entries, and stores errors of failed ones with the history of earlier failures. */
+/** Removes the errors of accepted entries. Stores the errors of failed entries with their earlier failures. */
 async function updateErrors(
   rows: WritableRows,
   user: string,
@@ -134,8 +134,9 @@ async function updateErrors(
 }
 
 /**
- * An entry that names its zone also decides the zone of entries near it that name none. Returns the data time of the
- * entries whose zone may have changed. They are analysed again: the diary must not depend on which entry came first.
+ * An entry that names its zone also decides the zone of entries near it that name none. Returns the range of data times
+ * whose zone may have changed. The pipeline analyses it again, so that the diary does not depend on which entry came
+ * first.
  */
 async function zoneChange(
   rows: Rows,

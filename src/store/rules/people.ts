@@ -1,4 +1,4 @@
-// The registry: users, their tokens, and the studies that people join.
+// The registry: users, their tokens, studies and managers.
 import { newUuid } from '../../model/ids.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
@@ -53,7 +53,7 @@ export function users(engine: Engine): Omit<UserRegistry, 'figures'> {
   };
 }
 
-/** The query for a page of users. */
+/** The query for the next users in the order of UUIDs. */
 export const pageQuery = ({ study, after = '', limit }: UserPage): Query<PersonRow> => ({
   where: { ...(study !== undefined && { study }), uuid: { gt: after } },
   order: ['uuid'],
@@ -65,7 +65,7 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
   return row === undefined ? null : userOf(row);
 }
 
-/** A row as a record. */
+/** The record of a row of `people`. */
 export const userOf = (row: PersonRow): UserRecord =>
   withGiven({ uuid: row.uuid, user_email: row.user_email, update_ts: row.update_ts }, row, ofPerson);
 
@@ -76,7 +76,10 @@ function personOf(user: UserRecord): PersonRow {
 const ofPerson = ['study', 'subgroup', 'joined_ts', 'sent_ts'] as const;
 const ofToken = ['kind', 'used_ts', 'revoked_ts', 'revoked_why'] as const;
 
-/** The record with the columns that are not null. Rows of thousands of people are read, so none is copied whole. */
+/**
+ * Adds the columns that are not null to the record. It changes the record, since copies would be slow for thousands of
+ * people.
+ */
 function withGiven<T extends object, Row>(record: T, row: Row, names: readonly (keyof Row & string)[]): T {
   const fields = record as Record<string, unknown>;
   for (const name of names) if (row[name] !== null) fields[name] = row[name];
@@ -89,7 +92,7 @@ async function addPerson(rows: WritableRows, user: UserRecord): Promise<void> {
   await rows.put(accounts, [newAccount(user.uuid, user.update_ts)]);
 }
 
-/** Records that entries of the user are stored for the first time. */
+/** Records when entries of the user were first stored. */
 export async function noteFirst(rows: WritableRows, account: AccountRow, now: number): Promise<void> {
   await rows.put(accounts, [{ ...account, sent: 1 }]);
   const [person] = await rows.find(people, { where: { uuid: account.user } });
@@ -132,7 +135,7 @@ async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
   return row === undefined ? null : tokenRecordOf(row);
 }
 
-/** A row as a record. */
+/** The record of a row of `tokens`. */
 export function tokenRecordOf(row: TokenRow): TokenRecord {
   const { hash, user, created_ts, expires_ts } = row;
   return withGiven({ hash, user_id: user, created_ts, expires_ts }, row, ofToken);
@@ -148,7 +151,7 @@ function rowOf({ user_id: user, ...token }: TokenRecord): TokenRow {
 export function studies(engine: Engine): Studies {
   return {
     put: async (settings) => {
-      // Serialised at once: what the caller does to the object later has no effect.
+      // Serialised before the first `await`: later changes of the object have no effect.
       const text = jsonText(settings as unknown as JsonValue);
       await engine.write(null, async (rows) => {
         const [before] = await rows.find(studyTable, { where: { name: settings.name } });
@@ -215,7 +218,7 @@ async function removeIdle(
     for (const person of found) {
       const user = person.uuid;
       if (staying.has(user)) continue;
-      // An import may have brought rejected entries.
+      // An import may have brought rejected entries of this person.
       if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(errors, { user })) > 0) {
         staying.add(user);
         continue;
@@ -234,7 +237,7 @@ async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRec
   return found.map(({ settings, joins }) => ({ ...JSON.parse(settings), joins }) as StudyRecord);
 }
 
-/** The study that people join, or joined before, by a name. A store has a few studies. */
+/** The study with this name among its `join_names`. All studies are read, since a store has only a few. */
 async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | null> {
   return (await studiesIn(rows, {})).find(({ join_names }) => join_names.includes(name)) ?? null;
 }

@@ -1,4 +1,4 @@
-// What the apps report about themselves and their users.
+// Profiles: what the apps report about themselves and their users.
 import type { JsonObject } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
@@ -11,7 +11,7 @@ export function profiles(engine: Engine): Profiles {
   return {
     get: (userId) => engine.read((rows) => profileOf(rows, userId)),
     merge: async (userId, fields, defaults = {}) => {
-      // Copied at once: what the caller does to the objects later has no effect.
+      // Copied before the first `await`: later changes of the objects have no effect.
       const [given, fallback] = [copyOf(fields), copyOf(defaults)];
       return engine.write(userId, async (rows) => {
         await admitted(rows, userId);
@@ -29,8 +29,8 @@ async function profileOf(rows: Rows, user: string): Promise<JsonObject | null> {
 }
 
 /**
- * Replaces the fields of a profile that `fields` makes of it, and sets fields of `defaults` that it lacks. Returns the
- * whole profile.
+ * Replaces fields of a profile by those that `fields` derives from it, then sets the fields of `defaults` that are
+ * missing. Returns the whole profile.
  */
 export async function mergeProfile(
   rows: WritableRows,

@@ -1,4 +1,4 @@
-// The timeseries: entries of the long term, in chunks.
+// The timeseries: the long-term store of entries, in chunks.
 import { unionOf } from '../../model/dirty-range.ts';
 import { compareTexts } from '../../model/text-order.ts';
 import { justAfter, type TimeRange, zoneNamed } from '../../model/time.ts';
@@ -58,15 +58,15 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   };
 }
 
-/** The columns of a chunk but its entries. */
+/** All columns of a chunk except its entries. */
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
 
-/** Chunks opened at a time, one for so many entries that are asked for. */
+/** A query opens one chunk at a time for each 500 entries of its limit, at most 8. */
 const entriesAhead = 500;
 const mostAhead = 8;
 
-/** The chunks that a query touches, see `readPage`. */
+/** The chunks that may contain entries of the query, for `readPage`. */
 async function* chunkParts(
   rows: Rows,
   cache: ChunkCache,
@@ -95,12 +95,12 @@ async function* chunkParts(
   }
 }
 
-/** Heads read at a time. */
+/** Heads of chunks per statement. */
 const headsAtOnce = 200;
 
 /**
- * Heads of chunks with times in the range of the query: ascending by their first time, or descending by their last. A
- * chunk spans a limited time, so that an index over first times serves both.
+ * Heads of chunks with times in the range of the query: in ascending order of their first time, or in descending order
+ * of their last. A chunk spans a limited time, so an index on the first time serves both orders.
  */
 async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Where<ChunkRow>): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
@@ -115,7 +115,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
     const isLast = heads.length < limit;
-    // Chunks that begin at the same time as the last of the page may have been cut off: they come with the next page.
+    // Other chunks with the first time of the last head may be missing. They come with the next statement.
     const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
     if (complete.length === 0 && !isLast) {
       limit *= 2;
@@ -135,14 +135,14 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Wh
   }
 }
 
-/** The longest time that a chunk spans, with the inexactness of doubles around `at`. */
+/** The longest time that a chunk spans, plus the rounding error of doubles near `at`. */
 function longest(time: EntryQuery['time'], at: number): number {
   return (time === 'ts' ? chunkSpan : chunkDay) + (Number.isFinite(at) ? Math.abs(at) * 2 ** -48 : 0);
 }
 
 // ---------------------------------------------------------------- time zones
 
-/** See `Timeseries.zonesAround`. Nothing is looked for of a user whose entries never named a zone. */
+/** See `Timeseries.zonesAround`. Reads no chunk if no entry of the user ever named a zone. */
 export async function zonesAround(
   rows: Rows,
   cache: ChunkCache,
@@ -157,7 +157,7 @@ export async function zonesAround(
 }
 
 /**
- * The zone of the first entry of a range that names one; of several with the same time, the one with the smallest key.
+ * The zone of the first entry of a range that names one. Of several entries with this time, the smallest key counts.
  */
 async function firstZone(
   rows: Rows,
@@ -180,7 +180,8 @@ async function firstZone(
 }
 
 /**
- * The span of data times around entries without a valid zone that affect trips, `write_ts` in `written`; null if none.
+ * The range of the data times of chunks with entries without a valid zone that affect trips, and with `write_ts` in
+ * `written`. null: there are none.
  */
 export async function zonelessSpan(rows: Rows, user: string, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };

@@ -1,4 +1,4 @@
-// The chain of trips of each user, and the documents that derive from it.
+// The chain of trips of each user.
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
@@ -108,7 +108,7 @@ function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
   return { user, kind, day, ...times, outline, record: packValue(record as unknown as JsonValue) };
 }
 
-/** Links in one statement: engines have a limit, and a chain of many years is longer. */
+/** The most links per statement: engines have a limit, and a chain of many years is longer. */
 const linksAtOnce = 10_000;
 
 function slicesOf(chainTs: readonly number[]): number[][] {

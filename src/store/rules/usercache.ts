@@ -1,4 +1,4 @@
-// The usercache: entries that were pushed and wait for the pipeline.
+// The usercache: pending entries.
 import { dataTime, type Identity, identityText } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { isMobilityError, type MobilityError } from '../../model/mobility-error.ts';
@@ -51,7 +51,7 @@ function expectTime({ write_ts }: Identity): void {
   if (!Number.isFinite(write_ts)) throw new TypeError(`expected a finite write_ts, found ${write_ts}`);
 }
 
-/** Stores entries: a later one replaces an earlier one of its identity, in the put or waiting. */
+/** Stores entries. A later entry replaces an earlier one with its identity, whether pending or in the same put. */
 async function putEntries(
   rows: WritableRows,
   cache: ChunkCache,
@@ -78,7 +78,7 @@ async function putEntries(
 
 const isSame = (a: Identity, b: Identity): boolean => a.key === b.key && a.write_ts === b.write_ts;
 
-/** Places in the order of key and `write_ts`; equal identities stay in theirs. */
+/** Indexes sorted by key and `write_ts`. Equal identities keep their order. */
 function inOrder(identities: readonly Identity[]): number[] {
   const places = new Map<string, number[]>();
   for (const [at, { key }] of identities.entries()) if (!places.get(key)?.push(at)) places.set(key, [at]);
@@ -86,7 +86,7 @@ function inOrder(identities: readonly Identity[]): number[] {
   return [...places.keys()].sort(compareTexts).flatMap((key) => places.get(key)!.sort(byTime));
 }
 
-/** Stores entries that do not wait yet. */
+/** Stores entries that are not pending yet. */
 export async function addPending(rows: WritableRows, user: string, waiting: readonly PendingEntry[]): Promise<void> {
   if (waiting.length === 0) return;
   const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
@@ -115,7 +115,10 @@ async function removePending(
 
 // ---------------------------------------------------------------- unusable entries
 
-/** Stores rejected entries: with an identity in place of the pending or rejected one, else once for each content. */
+/**
+ * Stores rejected entries. An entry with an identity replaces the pending or rejected one; entries without identity are
+ * stored once per content.
+ */
 async function rejectEntries(
   rows: WritableRows,
   cache: ChunkCache,
@@ -141,7 +144,7 @@ async function rejectEntries(
   await rows.put(errors, [...failed.values()]);
 }
 
-/** Records the put in the profile. A damaged profile fails no put: the error is returned. */
+/** Records the put in the profile. A damaged profile does not fail the put: the error is returned. */
 async function writeNote(
   rows: WritableRows,
   account: AccountRow,
@@ -164,7 +167,7 @@ async function writeNote(
 
 // ---------------------------------------------------------------- find
 
-/** The batches that a query touches, see `readPage`. */
+/** The batches that may contain entries of the query, for `readPage`. */
 async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
   const [low, high] = spanColumns[query.time];
   const { from, to } = rangeOf(query);
@@ -179,7 +182,10 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   }
 }
 
-/** The rows that name one of the keys. The text decides: pending corrections are looked up often, so none is parsed. */
+/**
+ * The rows that name one of the keys. Searches the text without parsing it, since pending corrections are looked up
+ * often.
+ */
 function withAny<R extends Pick<BatchRow, 'waiting'>>(keys: readonly string[], rows: R[]): R[] {
   const texts = keys.map((key) => JSON.stringify(key));
   return rows.filter(({ waiting }) => texts.some((text) => waiting.includes(text)));

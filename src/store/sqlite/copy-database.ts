@@ -1,4 +1,4 @@
-// A consistent copy of the database file while others write to it.
+// Copies the database file consistently while others write to it.
 import { connect } from './driver.ts';
 import { databaseIn, makeEmpty, openFolder, syncFile } from './folder.ts';
 import { storeError } from './sqlite-errors.ts';
@@ -6,8 +6,8 @@ import { setUp, whenFree } from './sqlite-transactions.ts';
 
 /**
  * Copies the database of the store in `folder` into another folder, as it is at one moment. The copy has no log, so
- * that it can be read from a place where nothing can be written. Throws `MOBILITY_STORE_ADDRESS` when there is no
- * store, and the reason of `signal` once it is aborted.
+ * that it can be read from a read-only place. Throws `MOBILITY_STORE_ADDRESS` if there is no store, and the reason of
+ * `signal` once it is aborted.
  */
 export async function copyDatabase(folder: string, target: string, signal?: AbortSignal): Promise<void> {
   const path = await openFolder(folder, { make: false });
@@ -16,7 +16,7 @@ export async function copyDatabase(folder: string, target: string, signal?: Abor
   const source = connect(path);
   try {
     await whenFree(() => setUp(source));
-    // A transaction sees its file from the first read on.
+    // The transaction's snapshot begins with its first read.
     await whenFree(() => source.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
     await source.copyTo(copy, signal);
   } catch (error) {

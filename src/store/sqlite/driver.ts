@@ -1,4 +1,4 @@
-// The store's one file that knows the SQLite binding. What it offers, `node:sqlite` offers too and can replace it.
+// The only file that knows the SQLite binding, `node:sqlite`.
 import { accessSync, constants, existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite';
@@ -7,24 +7,25 @@ import { backup, DatabaseSync, type StatementSyncInstance } from '@photostructur
 export type SqlValue = string | number | null | Uint8Array;
 
 /**
- * A prepared statement. A text must hold no NUL: the binding cuts it there without a word (see `model/json-text.ts`).
+ * A prepared statement. A text must contain no NUL: the binding silently cuts the text there (see
+ * `model/json-text.ts`).
  */
 export interface Statement {
   run(...values: SqlValue[]): { changes: number; lastInsertRowid: number | bigint };
   get<Row>(...values: SqlValue[]): Row | undefined;
   all<Row>(...values: SqlValue[]): Row[];
-  /** The values of each row, in the order of the columns: in half the time of `all`. */
+  /** The values of each row in the order of the columns. Takes half the time of `all`. */
   cells(...values: SqlValue[]): SqlValue[][];
 }
 
-/** A connection to one database file. Not shared between threads. */
+/** A connection to one database file. Threads must not share it. */
 export interface Connection {
   readonly inTransaction: boolean;
   exec(sql: string): void;
   prepare(sql: string): Statement;
   /**
-   * Copies what the connection sees, its open read transaction if there is one, to a new file. Throws the reason of
-   * `signal` once it is aborted.
+   * Copies the state that the connection sees to a new file. An open read transaction decides that state. Throws the
+   * reason of `signal` once it is aborted.
    */
   copyTo(path: string, signal?: AbortSignal): Promise<void>;
   /** Closes the file. Statements must not be used afterwards. */
@@ -32,8 +33,8 @@ export interface Connection {
 }
 
 /**
- * Opens a file that is there. It never waits for a lock: a caller that meets a busy file waits without blocking the
- * event loop.
+ * Opens an existing file. Statements never wait for a lock: the caller waits for a busy file without blocking the event
+ * loop.
  */
 export function connect(path: string): Connection {
   const database = new DatabaseSync(locationOf(path), { timeout: 0 });
@@ -51,7 +52,7 @@ export function connect(path: string): Connection {
   };
 }
 
-/** On a read-only file system the engine reads a file without a log only if the address says that it never changes. */
+/** On a read-only file system, SQLite reads a file without a log only if the address says `immutable=1`. */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;
   const url = pathToFileURL(path);
@@ -70,8 +71,8 @@ export function isOnReadOnlyMount(path: string): boolean {
 }
 
 /**
- * The binding stores positive numbers below this one as 0. They are bound as text, which a REAL column turns into the
- * same number again.
+ * The binding stores positive numbers below this one as 0. So they are bound as text, which a REAL column converts back
+ * to the same number.
  */
 const leastBound = 2 ** -52;
 
@@ -88,7 +89,7 @@ function exactly(statement: StatementSyncInstance): Statement {
   };
 }
 
-/** Changes its argument, which is the list of one call. */
+/** Converts numbers below `leastBound` in the list itself, which belongs to one call. */
 function bound(values: SqlValue[]): SqlValue[] {
   for (let i = 0; i < values.length; i += 1) {
     const value = values[i]!;
@@ -97,14 +98,14 @@ function bound(values: SqlValue[]): SqlValue[] {
   return values;
 }
 
-/** Extended result code of an error that SQLite gave; null for any other error. */
+/** The extended result code of an error of SQLite; null for any other error. */
 export function resultCode(error: unknown): number | null {
   const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: unknown };
   if (code !== 'ERR_SQLITE_ERROR') return null;
   return typeof errcode === 'number' ? errcode : (codesByMessage.get(String(message)) ?? null);
 }
 
-/** Errors of `all` come without their code, but with SQLite's own words. */
+/** Errors of `all` lack their code, but have SQLite's message. */
 const codesByMessage = new Map([
   ['database is locked', 5],
   ['database table is locked', 6],

@@ -1,4 +1,4 @@
-// The folder of a store: its one database file, made once and checked at every opening.
+// The folder of a store with its database file. The file is created once and checked at every opening.
 import { randomUUID } from 'node:crypto';
 import { access, constants, link, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,21 +20,21 @@ export function databaseIn(folder: string): string {
 }
 
 /**
- * The path of the database in `folder`, after a check; a store is made if there is none and `make` says so. Safe when
- * several processes do it at once. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`.
+ * The path of the database in `folder`, after a check. `make`: creates a store if there is none. Several processes may
+ * do so at once. Throws `MOBILITY_STORE_ADDRESS`, `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`.
  */
 export async function openFolder(folder: string, { make }: { make: boolean }): Promise<string> {
   const path = databaseIn(folder);
   try {
     if (!(await isThere(path))) {
-      // The file was lost beside its log: a new store would make strangers of everybody in it.
+      // The database was lost and its log is left. A new, empty store would hide the loss of all users.
       if (await isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside its log', 'no file');
       if (!make) throw new NoStore(folder);
       makeFolders(folder);
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       await makeDatabase(path);
     }
-    // A backup has no log, so that it can be read from a place where nothing can be written.
+    // Reading is enough: a backup has no log, so that it can be read from a read-only place.
     await access(path, make ? constants.R_OK | constants.W_OK : constants.R_OK);
     if ((await stat(path)).size === 0) throw damagedFile(path, 'a database', 'an empty file');
     const fault = inspectFile(path, { format: storeFormat, applicationId });
@@ -56,7 +56,7 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Makes the database under another name, and gives it its name when it is complete and on disk. */
+/** Creates the database under a temporary name. It gets its name when it is complete and on disk. */
 async function makeDatabase(path: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
   await makeEmpty(temporary);
@@ -69,7 +69,7 @@ async function makeDatabase(path: string): Promise<void> {
     }
     await syncFile(temporary);
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error; // another process made it meanwhile
+      if (error.code !== 'EEXIST') throw error; // another process created it meanwhile
     });
     await syncFolder(join(path, '..'));
   } finally {
@@ -78,13 +78,13 @@ async function makeDatabase(path: string): Promise<void> {
 }
 
 function writeSchema(connection: Connection): void {
-  connection.exec('PRAGMA auto_vacuum = INCREMENTAL'); // pages of entries that no longer wait go back to the disk
+  connection.exec('PRAGMA auto_vacuum = INCREMENTAL'); // pages of entries that were moved are returned to the disk
   connection.exec(`PRAGMA application_id = ${applicationId}`);
   connection.exec(`PRAGMA user_version = ${storeFormat}`);
   connection.exec(`BEGIN; ${schema.join('; ')}; COMMIT`);
 }
 
-/** Makes a file with private permissions. */
+/** Creates an empty file that only its owner can read and write. */
 export async function makeEmpty(path: string): Promise<void> {
   await (await open(path, 'wx', 0o600)).close();
 }
@@ -98,20 +98,20 @@ function faultError(path: string, fault: Fault): MobilityError {
   );
 }
 
-/** Writes a file to disk. */
+/** Flushes a file to disk. */
 export async function syncFile(path: string): Promise<void> {
   const handle = await open(path, 'r+');
   await handle.sync().finally(() => handle.close());
 }
 
-/** Writes the names in a folder to disk, where the system can. */
+/** Flushes the names in a folder to disk, if the file system supports it. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
-  await handle.sync().catch(() => {}); // some file systems cannot
+  await handle.sync().catch(() => {}); // some file systems do not support it
   await handle.close();
 }
 
-/** The error of a file that is not what it should be. */
+/** The error for a file with unexpected content. */
 function damagedFile(path: string, expected: string, found: string): MobilityError {
   return new MobilityError(
     'MOBILITY_STORE_DAMAGED',

@@ -1,19 +1,19 @@
-// Looks at the bytes of a database file and its write-ahead log before the engine does: the engine mends what it can
-// without a word.
+// Checks the bytes of a database file and its write-ahead log before SQLite opens them, since SQLite silently repairs
+// some damage.
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { endianness } from 'node:os';
 
-/** What is wrong with a file: expected and found, or that it has another format. */
+/** The fault of a file: what was expected and found, or that it has another format. */
 export type Fault = { expected: string; found: string } | { format: number };
 
 /**
- * Why the database at `path` must not be opened; null if it may. Changes nothing and needs no lock. A write-ahead log
- * that was cut off or removed shows if the process that wrote it left its index behind, that is, after it was killed:
- * the engine would silently drop the commits in it.
+ * Why the database at `path` must not be opened; null if it may. Changes nothing and needs no lock. If the last process
+ * was killed, its index of the log is still there, and shows whether the log was cut off or removed. SQLite would
+ * silently drop the commits in such a log.
  */
 export function inspectFile(path: string, expected: { format: number; applicationId: number }): Fault | null {
-  // Closing a file drops all locks that this process has on it (POSIX), the engine's too. A process that has it open
-  // has inspected it.
+  // On POSIX, closing a file drops all locks that this process has on it, also those of SQLite. If the process has the
+  // file open already, it has inspected it before.
   if (isOpenHere(path)) return null;
   return headerFault(path, expected) ?? walFault(path);
 }
@@ -45,7 +45,7 @@ function headerFault(path: string, { format, applicationId }: { format: number; 
 const walHeader = 32; // bytes
 const frameHeader = 24; // bytes
 
-/** Compares the log with what its index says was committed. Looks again while others change them. */
+/** Compares the log with the commits in its index. Tries again if other processes change them meanwhile. */
 function walFault(path: string): Fault | null {
   for (let tries = 0; tries < 10; tries++) {
     const index = readIndex(path);
@@ -54,22 +54,22 @@ function walFault(path: string): Fault | null {
     if (!readIndex(path)?.bytes.equals(index.bytes)) continue;
     return found === null ? null : { expected: `a write-ahead log with ${index.frames} pages`, found };
   }
-  return null; // others are at work on it, which they could not be if it were damaged
+  return null; // others write to the log, which they could not do if it were damaged
 }
 
-/** What is wrong with a log; null: nothing, or it is not the one of the index. */
+/** The fault of a log; null: it has none, or the index belongs to another log. */
 function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
   const log = firstBytes(path, walHeader);
-  // The engine empties a log when all of it is in the file: after a power cut the index may be older than that. A log
-  // that is gone may be so rightly, too. One that was cut off is wrong even then: its older pages would cover newer
-  // ones.
+  // SQLite empties a log after it has copied all of it into the file. After a power cut the index may be older than
+  // that, and the log may rightly be missing. But a log that was cut off is always a fault: its older pages would
+  // replace newer ones.
   if (log === null) return frames <= backfilled ? null : 'none';
   const { bytes: head, size } = log;
   if (size === 0 || (size >= walHeader && !head.subarray(16, 24).equals(salts))) return null;
   if (size < walHeader + frames * (frameHeader + pageSize)) return `one of ${size} bytes that was cut off`;
   const little = (head[3]! & 1) === 0;
   let [first, second] = [0, 0];
-  /** Continues the checksum of the log over some bytes, and compares it with the one at `sum` in `of`. */
+  /** Continues the checksum of the log over `parts`, and compares it with the one at offset `sum` of `of`. */
   const isRight = (parts: readonly Buffer[], of: Buffer, sum: number): boolean => {
     for (const { buffer, byteOffset, length } of parts) {
       const view = new DataView(buffer, byteOffset, length);
@@ -96,11 +96,12 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
 }
 
 /**
- * `frames`: pages committed to the log; `backfilled`: how many are in the file too; `salts`: which log it belongs to.
+ * `frames`: pages committed to the log. `backfilled`: how many of them were copied into the file. `salts`: identify the
+ * log.
  */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
-/** The index that processes share while they have the database open; null if there is no valid one. */
+/** The index of the log, which processes share while they have the database open. null: there is no valid one. */
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
@@ -115,7 +116,10 @@ function readIndex(path: string): WalIndex | null {
 
 // ---------------------------------------------------------------- files
 
-/** Size and first bytes of a file; null if it does not exist: who closes a database last removes its log. */
+/**
+ * The size and first bytes of a file. null if it does not exist, such as a log: the last process to close a database
+ * removes it.
+ */
 function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
   let file: number | null = null;
   try {
@@ -130,7 +134,7 @@ function firstBytes(path: string, count: number): { size: number; bytes: Buffer 
   }
 }
 
-/** True if this process has the file open, or if that is unknown. Needs `/proc`. */
+/** True if this process has the file open, or if that is unknown because there is no `/proc`. */
 function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd';
   if (!existsSync(folder)) return true;
@@ -139,7 +143,7 @@ function isOpenHere(path: string): boolean {
     try {
       return readlinkSync(`${folder}/${name}`) === real;
     } catch {
-      return false; // closed meanwhile, such as the one of this listing
+      return false; // closed meanwhile, such as the descriptor of this listing
     }
   });
 }

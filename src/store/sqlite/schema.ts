@@ -1,4 +1,4 @@
-// The tables of the store as SQLite has them.
+// The schema of the store in SQLite.
 import type { ColumnKind, Table } from '../rows/rows.ts';
 import { allTables } from '../rows/tables.ts';
 import type { Connection } from './driver.ts';
@@ -11,22 +11,22 @@ const types: Record<ColumnKind, string> = {
   bytes: 'BLOB NOT NULL',
 };
 
-/** A table or index, and the statement that makes it. */
+/** A table or index, with the statement that creates it. */
 interface SchemaPart {
   name: string;
   sql: string;
 }
 
-/** All tables and indexes; `about` keeps what concerns the file itself. */
+/** All tables and indexes. Table `about` has only the row that `ping` writes. */
 const parts: readonly SchemaPart[] = [
   { name: 'about', sql: 'CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)' },
   ...allTables.flatMap((table) => partsOf(table)),
 ];
 
-/** The statements that make all tables and indexes. */
+/** The statements that create all tables and indexes. */
 export const schema: readonly string[] = [...parts.map(({ sql }) => sql), "INSERT INTO about VALUES ('ping', '')"];
 
-/** The statements that make what a store lacks: an earlier version of this program made it. */
+/** The statements that create tables and indexes that an earlier version of this program did not create. */
 export function missingParts(connection: Connection): string[] {
   const found = connection.prepare('SELECT name FROM sqlite_schema').all<{ name: string }>();
   const names = new Set(found.map(({ name }) => name));
@@ -35,7 +35,7 @@ export function missingParts(connection: Connection): string[] {
 
 function partsOf({ name, columns, key, indexes }: Table<never>): SchemaPart[] {
   const defined = Object.entries<ColumnKind>(columns).map(([column, kind]) => `"${column}" ${types[kind]}`);
-  // The checksum comes before the bytes, so that it can be read without them.
+  // `sum` comes before the bytes, so that SQLite can read it without them.
   const all = ['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${columnList(key)})`].join(', ');
   return [
     { name, sql: `CREATE TABLE IF NOT EXISTS ${name} (${all})` },
@@ -47,7 +47,7 @@ function partsOf({ name, columns, key, indexes }: Table<never>): SchemaPart[] {
   ];
 }
 
-/** Column names for a statement; some are words of SQL. */
+/** Column names for a statement, quoted because some are keywords of SQL. */
 export function columnList(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }

@@ -1,4 +1,4 @@
-// The engine on SQLite: one file in one folder, for several processes of one machine.
+// The engine on SQLite: one file in one folder, for several processes on one machine.
 import { closeSync, constants, openSync } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import type { Engine, OpenOptions } from '../rows/rows.ts';
@@ -52,7 +52,7 @@ export async function openSqliteEngine(
   };
 }
 
-/** Makes tables and indexes that the store lacks, unless it may only be read. */
+/** Creates tables and indexes that the store lacks, unless the file is read-only. */
 async function complete(file: Transactions, path: string): Promise<void> {
   const missing = await file.look(missingParts);
   const isWritable = (): Promise<boolean> =>

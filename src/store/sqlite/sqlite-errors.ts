@@ -1,4 +1,4 @@
-// What SQLite and the file system report -> the errors of the Store interface.
+// Converts errors of SQLite and the file system to errors of the Store interface.
 import { errorText, isMobilityError, MobilityError } from '../../model/mobility-error.ts';
 import { isOnReadOnlyMount, resultCode } from './driver.ts';
 
@@ -10,11 +10,11 @@ const damaged = [11, 26]; // SQLITE_CORRUPT, SQLITE_NOTADB
 const full = 13;
 const cannotOpen = 14;
 const ioNoMemory = 10 | (12 << 8); // SQLITE_IOERR_NOMEM
-// A write that a quota or a limit of size refused, a shared memory file that cannot grow: as a full disk, gone with
-// more space.
+// A quota or a limit of size refused a write, or a shared memory file cannot grow. As with a full disk, more space
+// helps.
 const refusedWrites = [10 | (3 << 8), 10 | (19 << 8)]; // SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE
 
-/** True when another connection is at work and a later try may succeed. */
+/** True if another connection caused the error and a later try may succeed. */
 export function isBusy(error: unknown): boolean {
   return busy.includes(primary(error));
 }
@@ -24,7 +24,7 @@ export function busyError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: busy[0] });
 }
 
-/** True for errors that end a transaction; after others, such as a refused statement, it can continue. */
+/** True for errors that end a transaction. After others, such as a constraint, it can continue. */
 export function endsTransaction(error: unknown): boolean {
   return [...busy, ...damaged, noMemory, readOnly, inputOutput, full, cannotOpen].includes(primary(error));
 }
@@ -33,7 +33,7 @@ function primary(error: unknown): number {
   return (resultCode(error) ?? 0) & 0xff;
 }
 
-/** The error that callers meet. What has no meaning for them, a programming mistake, stays as it is. */
+/** The error for callers. Errors without a meaning for them, such as programming mistakes, are returned unchanged. */
 export function storeError(error: unknown, path: string): unknown {
   if (isMobilityError(error)) return error;
   const code = resultCode(error);

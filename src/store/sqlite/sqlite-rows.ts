@@ -5,7 +5,7 @@ import { expectSum, sumOf } from '../rows/sums.ts';
 import type { Statement } from './driver.ts';
 import { columnList } from './schema.ts';
 
-/** The rows that a connection sees. `sql` prepares a statement, each text once. */
+/** The rows that a connection sees. `sql` prepares a statement, and returns the same one for the same text. */
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
@@ -67,7 +67,7 @@ function rowOf<Row>(names: readonly string[], cells: readonly ColumnValue[]): Ro
 
 const orderOf = (column: string): string => (column.startsWith('-') ? `"${column.slice(1)}" DESC` : `"${column}"`);
 
-/** A value as SQLite can hold it: no text may contain NUL or half a character. */
+/** Escapes NUL and half surrogate pairs in texts, which SQLite cannot hold. */
 const bindable = (value: ColumnValue): ColumnValue => (typeof value === 'string' ? escapeText(value) : value);
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
@@ -95,11 +95,13 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
   return { where: texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`, values };
 }
 
-/** Texts are passed as one JSON list; numbers one by one, as SQLite may read them differently from a text. */
+/**
+ * Texts are passed as one JSON list. Numbers are passed one by one, since SQLite may read them differently from JSON.
+ */
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (list.length === 1) {
-    // With a list the planner does not use the columns of an index after this one.
+    // For a list, the planner would not use the columns of an index after this one.
     values.push(bindable(list[0]!));
     return `"${column}" = ?`;
   }
@@ -107,7 +109,7 @@ function isIn(column: string, list: readonly (string | number)[], values: Column
     values.push(JSON.stringify(list.map((text) => escapeText(text as string))));
     return `"${column}" IN (SELECT value FROM json_each(?))`;
   }
-  // Filled up to a power of two, so that there are few statements.
+  // Filled up to a power of two, so that few different statements are prepared.
   const places = 2 ** Math.ceil(Math.log2(list.length));
   for (let i = 0; i < places; i++) values.push(list[Math.min(i, list.length - 1)]!);
   return `"${column}" IN (${new Array(places).fill('?').join(', ')})`;
