@@ -1,5 +1,5 @@
-// The Store interface and what each of its methods promises. Only keys, ranges and plain values cross it: no query
-// language.
+// The Store interface: each method documents its promise. Arguments and results are keys, ranges and plain values,
+// never queries of an engine.
 import type { Dirty } from '../model/dirty-range.ts';
 import type { Document } from '../model/document.ts';
 import type { Entry, Identity } from '../model/entry.ts';
@@ -20,7 +20,7 @@ export { initialPipelineState, type Lease, type PipelineState } from '../model/p
 export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
 
 /**
- * Everything the service keeps. Users are named by UUID; only methods of `users`, `tokens`, `studies` and `managers`
+ * All data of the service. Users are named by UUID. Only methods of `users`, `tokens`, `studies` and `managers`
  * read across users.
  *
  * Rows are written only about admitted users, from registration to erasure. Every method that writes checks this in its
@@ -34,7 +34,7 @@ export type { TripOutline, TripSpan, ZoneSighting } from '../model/trip.ts';
  * Every store sorts keys, names and ids with `compareTexts` (`text-order.ts`).
  */
 export interface Store {
-  /** The address it was opened with, without credentials. */
+  /** The address that the store was opened with, without credentials. */
   readonly address: string;
   readonly users: UserRegistry;
   readonly tokens: Tokens;
@@ -49,33 +49,34 @@ export interface Store {
   readonly trips: Trips;
   readonly pipeline: PipelineStates;
   readonly leases: Leases;
-  /** Rows of one user in each collection. */
+  /** The number of rows or entries of one user in each collection. */
   counts(userId: string): Promise<Record<Collection, number>>;
   /**
-   * Removes the user from every collection; returns the rows that there were in each. Repeatable after an interruption.
-   * `keepRecord`: the row in `users` stays, so that a name finds the user until the caller has done the rest.
-   * `keepTraces`: bytes of removed rows may stay in files until the next erasure without it, of any user.
+   * Removes the user from every collection. Returns how many rows or entries each had. Can be repeated after an
+   * interruption. `keepRecord`: the row in `users` stays, so that the caller can find the user by name until it has
+   * finished its own part of the erasure. `keepTraces`: bytes of removed rows may stay in files until the next erasure
+   * of any user without `keepTraces`.
    */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
-  /** Users whose erasure, or copy from another store, has begun and not ended, by UUID. `erase` removes them. */
+  /** Users whose erasure, or copy from another store, began but did not end, by UUID. `erase` removes them. */
   unfinished(): Promise<Unfinished[]>;
-  /** Resolves when a small write and a small read work. */
+  /** Does a small write and a small read. */
   ping(): Promise<void>;
-  /** What the store takes on disk, and what is free there; null: the server does not report it. */
+  /** Bytes that the store takes on disk, and bytes that are free there; null: the server does not report it. */
   disk(): Promise<{ bytes: number; free: number | null }>;
   /** The engine and its version: `SQLite 3.51.1`. */
   version(): Promise<string>;
-  /** Finishes running calls and releases all resources. A second close does nothing. */
+  /** Waits for running calls and releases all resources. A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** How much of an erasure is left to a later one; see `Store.erase`. */
+/** Which parts of an erasure are left for later; see `Store.erase`. */
 export interface Erasure {
   keepRecord?: boolean;
   keepTraces?: boolean;
 }
 
-/** Every collection that holds rows of users. `erase` and `counts` cover exactly these. */
+/** Every collection with rows of users. `erase` and `counts` cover exactly these. */
 export const collections = [
   'users',
   'tokens',
@@ -89,7 +90,7 @@ export const collections = [
 /** The name of a part of the store that holds entries. */
 export type Collection = (typeof collections)[number];
 
-/** A user of whom the store has only a part. */
+/** A user whose data in the store are incomplete. */
 export interface Unfinished {
   user_id: string;
   stage: 'erasing' | 'arriving';
@@ -100,10 +101,9 @@ export interface Unfinished {
 /** The registry of users. */
 export interface UserRegistry {
   /**
-   * Registers a name. A registered name keeps its UUID and gets a new `update_ts`. Throws `MOBILITY_USER_EXISTS` if
-   * `uuid` is given and the name has another UUID or the UUID another name. Two concurrent registrations create one
-   * user. `study` and `subgroup` are stored for a new user; a registered user keeps theirs. Also throws it for a user
-   * whose erasure was interrupted: repeat the erasure first.
+   * Registers a name. A registered name keeps its UUID, `study` and `subgroup`, and gets a new `update_ts`. Two
+   * concurrent registrations create one user. Throws `MOBILITY_USER_EXISTS` if the name has a UUID other than `uuid`,
+   * if the UUID has another name, or if an erasure of the user was interrupted: repeat the erasure first.
    */
   register(
     email: string,
@@ -111,15 +111,15 @@ export interface UserRegistry {
   ): Promise<{ user: UserRecord; created: boolean }>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
-  /** False from the first step of an erasure on, and until a copy of the user is complete. */
+  /** False from the first step of an erasure on, and until a copy of the user from another store is complete. */
   isActive(uuid: string): Promise<boolean>;
-  /** What is kept about users, in one read: of one user, or of a page of users as in `list`. */
+  /** The figures of one user, or of a list of users as in `list`. Reads one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
-  /** Users by UUID, ascending: `everyUser` in `paging.ts` follows the pages of this and other lists. */
+  /** Users in ascending order of UUIDs. `everyUser` in `paging.ts` iterates over all of them. */
   list(page: UserPage): Promise<UserRecord[]>;
 }
 
-/** Users after the UUID `after`; with `study`, only its members. */
+/** The next `limit` users after the UUID `after`. `study`: only its members. */
 export interface UserPage {
   study?: string;
   after?: string;
@@ -127,42 +127,46 @@ export interface UserPage {
 }
 
 /**
- * What is kept about a user, from which `deriveStatus` derives their status. The profile holds, in seconds since the
- * epoch: `last_put_ts` and `last_stored_ts` (the last put, and the last that brought entries), `last_phone_data_ts`
- * (the newest `write_ts` of that), `last_located_ts` (the last put with a location), `last_location_ts` (the newest
- * location by the phone's clock), `last_usable_ts` (the last put with a location that trips can be made of),
- * `last_unusable_ts` (the last with other locations only, `last_unusable_why`: `inexact` or `misdated`),
- * `waiting_since_ts` (the first put with entries since the end of the last run), `last_fetch_ts` (a fetch of days or
- * trips, at most an hour before the last one), `last_refusal_ts` with its token and reason, and `last_limit_ts` with
- * the limit.
+ * Facts about a user, from which `deriveStatus` derives the status. Fields of the profile, in seconds since the epoch:
+ * `last_put_ts`: the last put. `last_stored_ts`: the last put that brought entries. `last_phone_data_ts`: the newest
+ * `write_ts` of that put. `last_located_ts`: the last put with a location. `last_location_ts`: the newest location by
+ * the phone's clock. `last_usable_ts`: the last put with a location that trips can be made of. `last_unusable_ts`: the
+ * last put with other locations only; `last_unusable_why`: `inexact` or `misdated`. `waiting_since_ts`: the first put
+ * with entries since the end of the last run. `last_fetch_ts`: a fetch of days or trips, at most an hour before the
+ * last one. `last_refusal_ts`: a refused token, with token and reason. `last_limit_ts`: an exceeded limit, with its
+ * name.
  */
 export interface PersonFigures {
   user: UserRecord;
   registered_ts: number;
-  /** Random; the audit log names the user by it. */
+  /** Random. The name of the user in the audit log. */
   audit_key: string;
   /** `erasing` and `arriving`: see `Store.unfinished`. */
   stage: 'active' | Unfinished['stage'];
   profile: JsonObject;
-  /** Tokens of phones and scripts. */
+  /** Tokens for phones and scripts. */
   tokens: TokenRecord[];
   state: PipelineState;
   /** The last lease, even if it has expired; null: it was released. */
   lease: Lease | null;
-  /** Pending entries; `ahead` of them wait until the time that their phone's clock showed. */
+  /**
+   * Pending entries. `ahead`: those of them that stay pending until their `write_ts`, because the phone's clock was
+   * ahead.
+   */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
-  /** Rejected entries by key and reason, and the time of the last. */
+  /** Rejected entries by key and reason. `last_ts`: the time of the last one. */
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
 }
 
-/** Tokens, kept by their hash. */
+/** Tokens, stored by their hash. */
 export interface Tokens {
   add(token: TokenRecord): Promise<void>;
   byHash(hash: string): Promise<TokenRecord | null>;
-  /** The tokens of a user, also those that have expired or were revoked, by `created_ts`. */
+  /** All tokens of a user by `created_ts`, also expired and revoked ones. */
   list(userId: string): Promise<TokenRecord[]>;
   /**
-   * Revokes a token of the user; its record stays until the user is erased. False: there is none that is not revoked.
+   * Revokes a token of the user. Its record stays until the user is erased. False if the user has no such token, or it
+   * is revoked already.
    */
   revoke(userId: string, hash: string, revoked: { ts: number; why: RevokedWhy }): Promise<boolean>;
   /** Records the last use of the token. An unknown token is not an error. */
@@ -171,69 +175,74 @@ export interface Tokens {
 
 /** Studies that people can join without an operator. */
 export interface Studies {
-  /** Creates the study or replaces its settings; the number of joins stays. */
+  /** Creates the study or replaces its settings. The number of joins stays. */
   put(settings: StudySettings): Promise<void>;
   byName(name: string): Promise<StudyRecord | null>;
   /** The study that has this name among its `join_names`. */
   byJoinName(name: string): Promise<StudyRecord | null>;
-  /** By name. */
+  /** All studies by name. */
   list(): Promise<StudyRecord[]>;
   /**
-   * If the study admits the person and neither has its members nor those who joined in the last hour, creates account
-   * and token. Atomic; a token of an existing account changes nothing, and two concurrent calls with one token create
-   * one account.
+   * Creates an account with the token if the study admits the person, and neither its members nor its joins of the last
+   * hour exceed its limits. Atomic. A token of an existing account changes nothing; two concurrent calls with one token
+   * create one account.
    */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
-  /** True for the hash of a token of the study whose owner was erased: it joins no more. */
+  /**
+   * True if the token with this hash belonged to the study and its owner was erased. Such a token cannot join again.
+   */
   hasErased(study: string, hash: string): Promise<boolean>;
-  /** Lets such a token join again; false if it is none. */
+  /** Lets a token of an erased owner join again. False if it was not blocked. */
   readmit(study: string, hash: string): Promise<boolean>;
-  /** Removes the study and the list of such tokens. If the study has members, removes nothing. Returns their number. */
+  /**
+   * Removes the study with its list of tokens of erased owners. A study with members is not removed. Returns the number
+   * of members.
+   */
   remove(name: string): Promise<number>;
   /**
    * Removes accounts of people who joined the study by its link at a time in `[from, to)` and of whom the store has no
-   * entry, the first to join first. Returns them; fewer than `limit`: there are no more.
+   * entry, earliest joins first. Returns them. If they are fewer than `limit`, there are no more.
    */
   removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
 }
 
-/** People who look after studies. */
+/** Accounts of people who manage studies. */
 export interface Managers {
   byName(name: string): Promise<ManagerRecord | null>;
-  /** By name. */
+  /** All managers by name. */
   list(): Promise<ManagerRecord[]>;
   /**
-   * Puts what `change` makes of the record, null for none, in its place, and returns it. Atomic; it may call `change`
-   * again.
+   * Replaces the record by the result of `change`, and returns it. null: no record. Atomic; may call `change` again.
    */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
 }
 
-/** A transit feed as the store keeps it. `id`: SHA-256 of the zip in hex; `index`: text that the caller understands. */
+/** A transit feed. `id`: SHA-256 of the zip in hex. `index`: a text that only the caller interprets. */
 export interface FeedRecord {
   id: string;
   facts: JsonObject;
   index: string;
 }
 
-/** Transit feeds of the operator, which belong to no user. */
+/** Transit feeds that the operator added. They belong to no user. */
 export interface Feeds {
-  /** Keeps a feed with its zip. Interrupted, nothing of it is visible. A feed that is there is replaced. */
+  /** Stores a feed with its zip, replacing a feed with the same id. After an interruption, no part of it is visible. */
   add(feed: FeedRecord, zip: AsyncIterable<Uint8Array>): Promise<void>;
-  /** All feeds, by id. `facts` is null for a feed that was removed: people near it are derived again. */
+  /** All feeds by id. `facts` is null for a removed feed: trips near it must be derived again. */
   list(): Promise<{ id: string; facts: JsonObject | null }[]>;
   index(id: string): Promise<string | null>;
-  /** A part of the zip, the first is 1; null after the last. */
+  /** A part of the zip, counted from 1; null after the last. */
   part(id: string, number: number): Promise<Uint8Array | null>;
-  /** False if there was none. */
+  /** Removes a feed. False if there was none. */
   remove(id: string): Promise<boolean>;
 }
 
-/** What the app reports about itself, one object per user, without the user's id in it. */
+/** What the app reports about itself: one object per user, which does not contain the user's id. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
   /**
-   * Sets the fields of `fields`, and fields of `defaults` that do not exist yet. Atomic. Returns the whole profile.
+   * Replaces the fields in `fields`, and sets those in `defaults` that do not exist yet. Atomic. Returns the whole
+   * profile.
    */
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
 }
@@ -244,12 +253,12 @@ export interface Profiles {
 export type PutResult = 'inserted' | 'updated';
 
 /**
- * A pushed value that is rejected at once: an invalid entry, exactly as it came; or, with its `identity`, a valid entry
- * that may not become pending.
+ * A pushed value that is rejected at once. Without `identity`: an invalid entry, exactly as it was pushed. With
+ * `identity`: a valid entry that must not become pending.
  */
 export interface UnusableEntry {
   entry: JsonValue;
-  /** Of a valid entry; missing if the value has none. */
+  /** The identity of a valid entry; missing if the value has none. */
   identity?: Identity;
   reason: string;
   message: string;
@@ -260,61 +269,64 @@ export interface PutBatch {
   entries: readonly Entry[];
   unusable: readonly UnusableEntry[];
   /**
-   * The first receipt of each of `entries`, if another store recorded it; default: the known first receipt of the
-   * identity, or now.
+   * When another store first received each of `entries`, for imports. Default: the known first receipt of the identity,
+   * or now.
    */
   received_ts?: readonly (number | undefined)[];
-  /** What the put writes into the profile of the user. */
+  /** Changes of the user's profile by the put. */
   note?: ProfileNote;
 }
 
 /** Changes of a profile. */
 export interface ProfileNote {
-  /** Fields that get these values. */
+  /** Fields to replace. */
   set: JsonObject;
-  /** Numbers that replace smaller ones, and values that are no number. */
+  /** Numbers that replace smaller numbers, and values that are not numbers. */
   raise?: Readonly<Record<string, number>>;
-  /** Times that replace those not after the end of the last run of the pipeline, and values that are no number. */
+  /** Times that replace times up to the end of the last pipeline run, and values that are not numbers. */
   sinceRun?: Readonly<Record<string, number>>;
 }
 
-/** What became of a put. */
+/** The result of a put. */
 export interface PutOutcome {
-  /** In the order of the entries. */
+  /** One per entry, in the same order. */
   results: PutResult[];
   /**
-   * Why the note was not written, such as a damaged profile: the batch is stored nevertheless. null: it was written.
+   * Why the note was not written, such as a damaged profile; the batch is stored nevertheless. null: the note was
+   * written.
    */
   noteError: MobilityError | null;
 }
 
-/** The staging store: entries that phones pushed and that wait for the pipeline. */
+/** The staging store: pending entries. */
 export interface Usercache {
   /**
-   * Stores a batch in one transaction: `entries` by identity (a later entry replaces an earlier one), `unusable` in the
-   * error timeseries, once per content (a repetition counts as another attempt). One with an identity is stored as an
-   * entry that arrived before `entries` and failed: it replaces its error and the pending entry, and keeps the
-   * first receipt of the identity and its earlier failures. The caller leaves the batch as it is until then. A result
-   * is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in the batch.
-   * Atomic. The `note` is written after the batch or together with it: never if the batch is not stored.
+   * Stores a batch in one transaction.
+   * - `entries` by identity: a later entry replaces an earlier one.
+   * - `unusable` in the error timeseries, once per content: a repetition counts as another attempt. An unusable entry
+   * with an identity is stored as if it had arrived before `entries` and failed: it replaces its error and the pending
+   * entry, and keeps the first receipt of the identity and its earlier failures.
+   * - `note` in the profile, after the batch or together with it; never if the batch is not stored.
+   *
+   * A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
+   * the batch. The caller must not change the batch before the promise settles.
    */
   put(userId: string, batch: PutBatch, now: number): Promise<PutOutcome>;
   /**
-   * Moves waiting entries that may be processed at time `at`, oldest puts first, until `limit` of them were looked at:
-   * one that `judge` accepts goes to the timeseries, any other to the error timeseries. Marks in the pipeline state
-   * what that changes. All in one transaction; it may call `judge` again for the same entry. Throws
-   * `MOBILITY_LEASE_LOST`.
+   * Moves pending entries that are due at time `at`, oldest puts first, until `limit` entries were judged. Entries that
+   * `judge` accepts go to the timeseries, others to the error timeseries. The pipeline state records the changed data
+   * time. All in one transaction, which may call `judge` again for the same entry. Throws `MOBILITY_LEASE_LOST`.
    */
   move(userId: string, page: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
-  /** Waiting entries by time, like `Timeseries.find`. */
+  /** Pending entries by time, like `Timeseries.find`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /** Number of waiting entries. */
+  /** The number of pending entries. */
   count(userId: string): Promise<number>;
-  /** Keys of the waiting entries, in any order. */
+  /** The keys of the pending entries, in any order. */
   keys(userId: string): Promise<string[]>;
 }
 
-/** Decides on a waiting entry: accepts it, to be found by data time `ts`, or rejects it. Must be pure. */
+/** Accepts a pending entry, to be found by data time `ts`, or rejects it. Must be pure. */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
 /** A rejected entry. */
@@ -323,27 +335,26 @@ export interface FailedEntry extends Identity {
   message: string;
 }
 
-/** What a move did. */
+/** The result of a move. */
 export interface Moved {
-  /** Identities that the timeseries has now: new, with new content, or with the same content as before. */
+  /** Identities of the accepted entries, whether their content is new, changed or unchanged. */
   moved: Identity[];
   inserted: number;
   updated: number;
   unchanged: number;
   failed: FailedEntry[];
-  /** What the move marked in the pipeline state. */
+  /** The data time that the move recorded as changed. */
   dirty: Dirty;
-  /** True if more pending entries may be processed. */
+  /** True if further pending entries are due. */
   more: boolean;
 }
 
-/** Documents are derived from trips: they are stored with the trips and written under the same lease. */
+/** Documents for phones. They are derived from trips, stored with them and written under the same lease. */
 export interface Documents {
   /**
-   * Removes keys, ignoring those without a document; puts documents, each in place of the one with its key (of two, the
-   * last one stays), but leaves one with the same data alone; merges `state` into the pipeline state and, with
-   * `release`, releases the lease: all in one transaction. `results` are in the order of `put`. Throws
-   * `MOBILITY_LEASE_LOST`.
+   * In one transaction: removes keys, ignoring those without a document; puts documents, replacing those with the same
+   * key but other data (of two with one key, the last counts); merges `state` into the pipeline state; with `release`,
+   * releases the lease. `results` are in the order of `put`. Throws `MOBILITY_LEASE_LOST`.
    */
   apply(
     userId: string,
@@ -351,59 +362,61 @@ export interface Documents {
     lease: Lease,
     end?: { state?: Partial<PipelineState>; release?: boolean },
   ): Promise<{ results: (PutResult | 'unchanged')[]; removed: number }>;
-  /** All documents of the user by `write_ts`, then key. */
+  /** All documents of the user by `write_ts`, then by key. */
   list(userId: string): Promise<Document[]>;
-  /** Keys present, sorted. */
+  /** The keys of the documents, sorted. */
   keys(userId: string): Promise<string[]>;
 }
 
-/** Rejected entries, with the reason. */
+/** Rejected entries with their reasons. */
 export interface ErrorTimeseries {
   /**
-   * Errors by id, ascending, after `after`. A page of large entries may be shorter than `limit`: only an empty one is
-   * the end. `id`: this error alone.
+   * Errors in ascending order of ids, after `after`. With large entries, the list may be shorter than `limit` although
+   * more follow; only an empty list is the end. `id`: only this error.
    */
   list(
     userId: string,
     page: { id?: string; key?: string; reason?: string; after?: string; limit: number },
   ): Promise<ErrorRow[]>;
-  /** Counts by key and reason; unusable entries without a key have the key null and come first. */
+  /** Counts by key and reason. Unusable entries without a key have the key null and come first. */
   summary(userId: string): Promise<{ key: string | null; reason: string; count: number }[]>;
-  /** How many errors the user has. */
+  /** The number of errors of the user. */
   count(userId: string): Promise<number>;
   /**
-   * Moves errors back to the usercache as `entry`, atomically. If the identity already waits there, its newer content
-   * stays and the error is removed; of several errors with one identity the first counts. An error without identity may
-   * be older than what usercache, timeseries or another error have under the identity of `entry`. It is removed if that
-   * was first received after its `last_ts`; otherwise it is unknown which is newer, and all stays as it is. An error
-   * that no longer exists is ignored. Returns the number of entries moved. An entry that fails again keeps its
-   * `first_ts` and its count of `tries`.
+   * Moves errors back to the usercache as `entry`, atomically. Returns the number of entries moved. An entry that fails
+   * again keeps its `first_ts` and its count of `tries`.
+   * - If the identity is pending, its newer content stays and the error is removed. Of several errors with one identity
+   * the first counts.
+   * - An error without identity may be older than what the store has under the identity of `entry`. If the store first
+   * received that identity after the error's `last_ts`, the error is removed. Otherwise it is unknown which is newer,
+   * and nothing changes.
+   * - An error that no longer exists is ignored.
    */
   recover(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
   /**
-   * Stores errors exactly as given, with their history: for imports. Each replaces the error of the same id. An error
-   * of an identity that waits is left out: the entry that waits is newer.
+   * Stores errors exactly as given, with their history, for imports. Each replaces the error with the same id. An error
+   * is skipped if its identity is pending, since the pending entry is newer.
    */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
-  /** Removes errors for good, and returns how many there were. */
+  /** Removes errors permanently. Returns how many were removed. */
   remove(userId: string, ids: readonly string[]): Promise<number>;
 }
 
 // ---------------------------------------------------------------- long term
 
-/** A query for entries by one of their two times; the timeseries returns them as they came. */
+/** A query for entries by one of their two times. The entries are returned as they were pushed. */
 export interface EntryQuery {
   /** Missing: all keys. An empty list: no entries. */
   keys?: readonly string[];
   /**
-   * `write_ts`: the write time; `ts`: the data time, as its converter reads it, or `dataTime` of a waiting payload.
-   * Entries without this time are left out.
+   * `write_ts`: the write time. `ts`: the data time; for a pending entry, the `dataTime` of its payload. Entries
+   * without this time are skipped.
    */
   time: 'write_ts' | 'ts';
-  /** Half-open; a missing bound is open. */
+  /** The range `[from, to)`; a missing bound is open. */
   from?: number;
   to?: number;
-  /** Ascending and apart from each other: only entries at these times. Missing: all. */
+  /** Only entries at these times; missing: at all times. The ranges are ascending and do not touch. */
   within?: readonly TimeRange[];
   after?: EntryCursor;
   limit: number;
@@ -411,8 +424,8 @@ export interface EntryQuery {
 }
 
 /**
- * Position in the order of a query: time, then key, then `write_ts`. The query returns entries after it. No entry needs
- * to have this position, and it need not come from the same query.
+ * A position in the order of a query: time, then key, then `write_ts`. The query returns the entries after it. No entry
+ * needs to have this position, and another query may have returned it.
  */
 export interface EntryCursor {
   time: number;
@@ -420,35 +433,35 @@ export interface EntryCursor {
   write_ts: number;
 }
 
-/** A page of entries. Nested values are shared with a cache: do not change them. */
+/** A part of the entries of a query. Nested values are shared with a cache: do not change them. */
 export interface EntryPage {
   entries: Entry[];
-  /** When the service first received each of them, seconds since the epoch. */
+  /** When the service first received each entry, seconds since the epoch. */
   received_ts: number[];
-  /** Where the next page begins; null at the end. */
+  /** The position after which the next part begins; null at the end. */
   next: EntryCursor | null;
 }
 
-/** The long-term store of entries. They arrive by `Usercache.move`. */
+/** The long-term store of entries. `Usercache.move` fills it. */
 export interface Timeseries {
-  /** One page of entries. Every entry of a range is found by following `next`. */
+  /** One part of the entries of a query. Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   get(userId: string, identity: Identity): Promise<Entry | null>;
-  /** Count and first and last data time of each key, by key. */
+  /** The number of entries of each key and their first and last data time, by key. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
   /**
-   * The entries with a valid zone next to `writeTs`: the last at or before, the first after; equal times by key, the
-   * smallest.
+   * The nearest entries around `writeTs` that name a valid zone: the last at or before it and the first after it. Of
+   * several at the same time, the one with the smallest key.
    */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
   /**
-   * Removes the entries of `keys` with a data time below `before`; where they have none, the `write_ts` counts. Returns
-   * how many there were. Marks nothing as changed. Throws `MOBILITY_LEASE_LOST`.
+   * Removes the entries of `keys` with a data time before `before`; of entries without data time, the `write_ts`
+   * counts. Returns how many were removed. Does not record them as changed. Throws `MOBILITY_LEASE_LOST`.
    */
   remove(userId: string, old: { keys: readonly string[]; before: number }, lease: Lease): Promise<number>;
 }
 
-/** The chain of trips of each user, as the analysis stored it: corrections are applied above the store. */
+/** The chain of trips of each user as the analysis stored it. Corrections are applied when the diary is read. */
 export interface Trips {
   /** Links of the chain by `chain_ts` in `[from, to)`, ascending. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
@@ -456,19 +469,19 @@ export interface Trips {
   drafts(userId: string): Promise<TripRecord[]>;
   /** The last link such that it and all links before it have `settled_ts` below `ts`; null if there is none. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
-  /** Trips (not dropped ones) by local start day, both ends included, ascending. */
+  /** Trips by local start day, both days included, ascending. Dropped trips are not returned, here and below. */
   byDay(userId: string, days: { from: string; to: string }): Promise<TripRecord[]>;
-  /** The starts of the trips (not dropped ones) of local start days, both ends included, by `chain_ts`. */
+  /** The starts of the trips of local start days, both days included, by `chain_ts`. */
   starts(userId: string, days: { from: string; to: string }): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
-  /** The first trip (not dropped ones) that follows `chainTs`. */
+  /** The first trip after `chainTs`. */
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
-  /** The last trip (not dropped ones) before `chainTs`. */
+  /** The last trip before `chainTs`. */
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
-  /** Start of the first and end of the last trip, and their number. */
+  /** The start of the first trip, the end of the last, and the number of trips. */
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
-  /** The times of the trips (not dropped ones) with `chain_ts` in `[from, to)`, ascending. */
+  /** The times of the trips with `chain_ts` in `[from, to)`, ascending. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
-  /** The outlines of the links with these `chain_ts` that are trips (not dropped ones), ascending. */
+  /** The outlines of the trips with these `chain_ts`, ascending. */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
   /** The places that were kept last, as `apply` got them; null: none were. */
   places(userId: string): Promise<JsonObject | null>;
@@ -495,34 +508,37 @@ export interface Trips {
 /** The pipeline's state for each user. */
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;
-  /** The states of several users, by UUID; a user without an account has none. */
+  /** The states of several users, by UUID. Users without an account are missing. */
   of(userIds: readonly string[]): Promise<Map<string, PipelineState>>;
   /** Merges fields into the state. Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**
-   * The users of `userIds` with waiting entries to process at time `at`, changed data time, or documents due; with
-   * `version`, also those with trips of another version of the analysis. Also names users whose erasure has not ended.
+   * Which of `userIds` have pending entries that are due at time `at`, changed data time, or documents to derive.
+   * `version`: also those with trips of another analysis version. May include users whose erasure has not ended.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
-  /** Users with trips of another version of the analysis, and how many days these have; of all, or of one user. */
+  /**
+   * The number of users with trips of another analysis version, and of the days of these trips. `userId`: only this
+   * user.
+   */
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }
 
 /** Leases: one process at a time works on a user. */
 export interface Leases {
   /**
-   * Takes the lease unless another owner holds an unexpired one. Atomic, by the store's clock. Also returns the state
-   * of the pipeline, which only the owner of the lease changes.
+   * Acquires the lease unless another owner holds an unexpired one. Atomic, by the store's clock. Also returns the
+   * pipeline state, which only the owner of the lease may change.
    */
   acquire(
     userId: string,
     owner: string,
     seconds: number,
   ): Promise<{ lease: Lease; state: PipelineState } | { heldBy: Lease }>;
-  /** Extends the lease. Throws `MOBILITY_LEASE_LOST` if another owner has taken over. */
+  /** Extends the lease. Throws `MOBILITY_LEASE_LOST` if another owner has acquired it. */
   renew(lease: Lease, seconds: number): Promise<Lease>;
-  /** Releases the lease; a lost lease is not an error. */
+  /** Releases the lease. A lost lease is not an error. */
   release(lease: Lease): Promise<void>;
-  /** The unexpired lease on the user. */
+  /** The unexpired lease on the user; null: there is none. */
   get(userId: string): Promise<Lease | null>;
 }

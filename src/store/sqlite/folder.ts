@@ -34,7 +34,7 @@ export async function openFolder(folder: string, { make }: { make: boolean }): P
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       await makeDatabase(path);
     }
-    // Reading is enough: a backup has no log, so that it can be read from a read-only place.
+    // Without `make`, reading is enough: a backup has no log and may be in a read-only place.
     await access(path, make ? constants.R_OK | constants.W_OK : constants.R_OK);
     if ((await stat(path)).size === 0) throw damagedFile(path, 'a database', 'an empty file');
     const fault = inspectFile(path, { format: storeFormat, applicationId });

@@ -1,4 +1,4 @@
-// Transactions on the file of the store: writes one after another on one connection, reads on another.
+// Transactions on the database file. One connection runs the writes one after another, another one the reads.
 import { accessSync, constants, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { MobilityError } from '../../model/mobility-error.ts';
@@ -9,41 +9,45 @@ import { rowsIn } from './sqlite-rows.ts';
 
 const busyLimit = 10; // s
 
-const longGroup = 20; // ms after which a group of writes is committed
-/** ms of pause after a long transaction, in which other processes that wait for the file come first. */
+const longGroup = 20; // ms. A group of writes is committed after this time at the latest
+/** ms of pause after a long transaction, in which waiting processes can lock the file. */
 export const makeWay = 5;
 
-const cachePages = 4_000; // 16 MB a connection
+const cachePages = 4_000; // 16 MB per connection
 const largestLog = 64 * 2 ** 20; // bytes of log that stay on disk for later writes
 
-/** The file of the store, open. */
+/** The open database file. */
 export interface Transactions {
-  /** Runs `work` in one snapshot, after the reads before it. */
+  /** Runs `work` in one snapshot, after the reads that were requested before. */
   read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` in a transaction, together with what else wants to write in this turn of the event loop: one that fails
-   * does not fail the others. Resolves when the commit is on disk. `work` may wait for rows only.
+   * Runs `work` in a transaction. It shares the transaction with other writes that are requested in the same turn of
+   * the event loop; a failed write does not fail the others. Resolves when the commit is on disk. `work` must await
+   * only calls of `rows`.
    */
   write<T>(work: (rows: WritableRows) => Promise<T>): Promise<T>;
   /**
-   * Runs statements outside of a transaction, after the writes before it, again while other processes are in the way.
+   * Runs statements outside of a transaction, after the writes that were requested before. Retries while other
+   * processes have locked the file.
    */
   alone<T>(work: (connection: Connection) => T): Promise<T>;
-  /** Runs statements that change nothing, after the reads before them. */
+  /** Runs statements that change nothing, after the reads that were requested before. */
   look<T>(work: (connection: Connection) => T): Promise<T>;
-  /** Waits for what runs, and closes the file. */
+  /** Waits for running transactions, and closes the file. */
   close(): Promise<void>;
 }
 
-/** What every connection needs: the engine keeps none of it in the file. */
+/** Settings that every connection needs. SQLite stores none of them in the file. */
 export function setUp(connection: Connection): void {
   connection.exec('PRAGMA synchronous = FULL');
-  connection.exec('PRAGMA secure_delete = ON'); // what is removed is overwritten with zeros
+  connection.exec('PRAGMA secure_delete = ON'); // overwrites removed content with zeros
   connection.exec(`PRAGMA cache_size = ${cachePages}`);
   connection.exec(`PRAGMA journal_size_limit = ${largestLog}`);
 }
 
-/** Tries until no other connection is in the way, with short pauses that leave the event loop free. */
+/**
+ * Retries while another connection has locked the file, up to `limit` s. The short pauses leave the event loop free.
+ */
 export async function whenFree<T>(attempt: () => T | Promise<T>, limit = busyLimit): Promise<T> {
   const deadline = performance.now() + limit * 1000;
   for (let tries = 0; ; tries++) {
@@ -57,14 +61,14 @@ export async function whenFree<T>(attempt: () => T | Promise<T>, limit = busyLim
   }
 }
 
-/** A connection with its prepared statements and its rows. */
+/** A connection with its rows. `sql` prepares each statement once. */
 interface Line {
   connection: Connection;
   rows: WritableRows;
   sql(text: string): Statement;
 }
 
-/** A connection that is set up, and `begin` run on it. */
+/** Opens a connection, sets it up and runs `begin` on it. */
 async function lineTo(path: string, limit: number, begin = (_: Connection): void => {}): Promise<Line> {
   const connection = connect(path);
   const attempt = (): void => {
@@ -91,24 +95,24 @@ interface Job {
 }
 
 /**
- * Opens a file that `folder.ts` made and checked. Nothing is written before the first `write`. A call waits for other
- * processes for `busySeconds` at most, then it fails with `MOBILITY_STORE_BUSY`.
+ * Opens a file that `folder.ts` created and checked. Writes nothing before the first `write`. A call waits for other
+ * processes for at most `busySeconds`, then it fails with `MOBILITY_STORE_BUSY`.
  */
 export async function openTransactions(path: string, busySeconds = busyLimit): Promise<Transactions> {
   const free = <T>(attempt: () => T | Promise<T>): Promise<T> => whenFree(attempt, busySeconds);
-  /** Runs `task`; what it throws becomes the error of a store. */
+  /** Runs `task` and converts its errors to errors of the store. */
   const named = <T>(task: () => Promise<T>): Promise<T> =>
     task().catch((error) => {
       throw storeError(error, path);
     });
-  const opened = new Map([[path, identityOf(path)]]); // which must stay in place: the database and its log
+  const opened = new Map([[path, identityOf(path)]]); // the database and its log; they must not be replaced while open
   const reader = await named(() => lineTo(path, busySeconds));
   let writer: Line | null = null;
   const jobs: Job[] = [];
   const reads = queue();
   const writes = queue();
 
-  /** The connection for writes. Write-ahead logging begins with the first of them. */
+  /** The connection for writes. The first write turns write-ahead logging on. */
   const writing = async (): Promise<Line> => {
     expectInPlace();
     if (writer !== null) return writer;
@@ -131,7 +135,9 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
       if (jobs.length > 0) await (wasLong ? pause(makeWay) : nextTurn());
     }
   };
-  /** Commits a group; if that fails as a whole, each job alone: what is too much together may fit alone. */
+  /**
+   * Commits a group. If the whole group fails, commits each job alone, since a smaller transaction may fit on the disk.
+   */
   const commit = async (group: readonly Job[]): Promise<void> => {
     try {
       const line = await writing();
@@ -167,7 +173,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
       try {
         writer.connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
       } catch {
-        // Others use the file, or the disk is full: the log stays, which loses nothing.
+        // Another process uses the file, or the disk is full. The log stays; nothing is lost.
       }
       writer.connection.close();
     },
@@ -194,8 +200,8 @@ async function inSnapshot<T>(line: Line, work: (rows: Rows) => Promise<T>): Prom
 }
 
 /**
- * Runs jobs in the transaction that has begun, until it has taken long, and commits it. Returns how to settle those
- * that ran, after the commit, and those that did not. Throws if nothing was stored.
+ * Runs jobs in the open transaction until 20 ms have passed, then commits. `outcomes`: settle the jobs that ran; call
+ * them after this resolves. `rest`: jobs that did not run. Throws if nothing was stored.
  */
 async function inTransaction(
   line: Line,
@@ -232,7 +238,10 @@ async function inSavepoint(line: Line, job: Job): Promise<() => void> {
   }
 }
 
-/** Which file is at a path; null: none. A process keeps using a file that it has open after the file was moved. */
+/**
+ * Identifies the file at a path; null: none. If an open file is moved or replaced, the process would continue to use
+ * the old one.
+ */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;

@@ -1,4 +1,5 @@
-// Zeros in the unused middle of pages: SQLite leaves copies of rows there that it moved, also with `secure_delete`.
+// Overwrites the unused middle of pages with zeros. SQLite leaves copies of moved rows there, even with
+// `secure_delete`.
 import { fdatasyncSync, readSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, connect } from './driver.ts';
@@ -6,9 +7,9 @@ import { busyError, storeError } from './sqlite-errors.ts';
 import { makeWay, setUp, type Transactions, whenFree } from './sqlite-transactions.ts';
 
 /**
- * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file, and lets writes of
- * others wait for some hundred pages at a time. `handle`: the database, open for reading and writing. On POSIX systems
- * a process that closes it loses the locks of SQLite, so it must stay open until all connections are closed.
+ * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file; other writes wait
+ * while some hundred pages are processed. `handle`: the database, open for reading and writing. It must stay open until
+ * all connections are closed, because on POSIX closing it drops the locks of SQLite.
  */
 export async function wipe(file: Transactions, path: string, handle: number): Promise<void> {
   while (await file.alone(givePagesBack)) await pause(makeWay);
@@ -19,9 +20,9 @@ export async function wipe(file: Transactions, path: string, handle: number): Pr
   await file.alone(emptyLog);
 }
 
-const pagesAtOnce = 2_000; // 8 MB: some 30 ms
+const pagesAtOnce = 2_000; // 8 MB, about 30 ms
 
-/** Gives free pages back to the disk, so many at once; true if there are more. */
+/** Returns `pagesAtOnce` free pages to the disk. True if there are more. */
 function givePagesBack(connection: Connection): boolean {
   connection.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
   return connection.prepare('PRAGMA freelist_count').get<{ freelist_count: number }>()!.freelist_count > 0;
@@ -32,7 +33,8 @@ async function wipeGaps(path: string, file: number): Promise<void> {
   try {
     await whenFree(() => setUp(connection));
     const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
-    const group = Buffer.alloc((Math.floor(size / 5) + 1) * size); // a page of the pointer map, and the pages in it
+    // a page of the pointer map, and the pages that it describes
+    const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
     for (let start = size; ; start += group.length) {
       const length = readSync(file, group, 0, group.length, start);
       if (length === 0) return;
@@ -45,13 +47,19 @@ async function wipeGaps(path: string, file: number): Promise<void> {
   }
 }
 
-/** Moves the log into the file and empties it: what was removed is in neither then. Throws while others read it. */
+/**
+ * Moves the log into the file and empties it: then neither contains removed rows. Throws while another connection reads
+ * the log.
+ */
 function emptyLog(connection: Connection): void {
   const { busy } = connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get<{ busy: number }>()!;
   if (busy !== 0) throw busyError('the log is being read');
 }
 
-/** While the log is empty and no connection can write, the file has the newest version of every page. */
+/**
+ * Overwrites the gaps of a group of pages. It does so while the log is empty and no connection can write: then the file
+ * has the newest version of every page.
+ */
 function wipeGroup(
   connection: Connection,
   path: string,
@@ -67,7 +75,7 @@ function wipeGroup(
       writeSync(file, Buffer.alloc(to - from), 0, to - from, start + from);
     }
     fdatasyncSync(file);
-    // A commit, so that no connection writes an older copy of the pages again.
+    // A commit, so that no connection writes an older cached copy of the pages again.
     connection.exec("UPDATE about SET value = hex(randomblob(8)) WHERE name = 'ping'");
     connection.exec('COMMIT');
   } finally {
@@ -75,12 +83,12 @@ function wipeGroup(
   }
 }
 
-/** Where bytes other than 0 lie between the cell pointers and the cells of a page. */
+/** Ranges of bytes between the cell pointers and the cells of a page that are not all 0. */
 function gapsIn(group: Buffer, size: number): [from: number, to: number][] {
   const gaps: [number, number][] = [];
   const zeros = Buffer.alloc(size);
   for (let page = size, entry = 0; page < group.length; page += size, entry += 5) {
-    if (group[entry] !== 1 && group[entry] !== 5) continue; // the map says that it is no page of a table or an index
+    if (group[entry] !== 1 && group[entry] !== 5) continue; // the map says that the page belongs to no table or index
     const isInner = group[page] === 2 || group[page] === 5;
     const from = page + (isInner ? 12 : 8) + 2 * group.readUInt16BE(page + 3);
     const to = page + group.readUInt16BE(page + 5);
