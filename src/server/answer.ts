@@ -1,4 +1,4 @@
-// Results as responses: JSON in one piece, or in pieces as they become ready; and fixed texts.
+// Makes responses: JSON in one piece or streamed, and fixed texts.
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
@@ -7,9 +7,9 @@ import type { Call } from './call.ts';
 import type { Answer } from './routes/route.ts';
 
 /**
- * The response to a call that succeeded: status 200, a JSON object. For a streamed one `call.streaming` is set;
- * `onBroken` gets the error if it breaks off after its status was sent. Throws a `Problem` if too many answers of the
- * caller, or of all, are not sent yet.
+ * The response to a successful call: status 200 with a JSON object. For a streamed answer it sets `call.streaming`;
+ * `onBroken` receives an error that ends the stream after the status was sent. Throws a `Problem` if too many bytes of
+ * answers, of the caller or of all callers, are not sent yet.
  */
 export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: unknown) => void): Promise<Response> {
   const headers = headersOf(call, 'application/json');
@@ -19,7 +19,7 @@ export async function jsonAnswer(call: Call, answer: Answer, onBroken: (error: u
   return new Response(text, { headers });
 }
 
-/** The same for a text in pieces, with these headers. It is compressed if they say so. */
+/** Streams a text in pieces, with these headers. Compresses it if they have `Content-Encoding: gzip`. */
 export async function streamedAnswer(
   call: Call,
   answer: AsyncIterable<string | Uint8Array>,
@@ -28,9 +28,9 @@ export async function streamedAnswer(
 ): Promise<Response> {
   call.hold(streamBytes);
   const pieces = answer[Symbol.asyncIterator]();
-  // The first piece is made before the status is sent: an error that comes at once is answered as one.
+  // The first piece is made before the status is sent, so that an early error gets its own status.
   const first = await pieces.next();
-  // HEAD has no body: without a reader of the pieces the call would stay open for ever.
+  // HEAD has no body. Without a reader of the pieces the call would never end.
   if (call.method === 'HEAD') {
     await pieces.return?.();
     return new Response(null, { headers });
@@ -53,13 +53,13 @@ export async function streamedAnswer(
     }
   }
   const isPacked = headers['Content-Encoding'] === 'gzip';
-  // An error of `encoded` destroys the stream: the reader sees an answer that breaks off.
+  // An error of `encoded` destroys the stream, so the reader sees a truncated answer.
   const packed = () => pipeline(encoded(), createGzip({ level: constants.Z_BEST_SPEED }), () => {});
   const bytes = isPacked ? packed() : leavable(encoded(), async () => pieces.return?.().then(end));
   return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
 }
 
-/** Calls `onLeave` if the reader leaves: a generator that was not begun does not come to its `finally`. */
+/** Calls `onLeave` if the reader leaves, since a generator that has not started does not run its `finally`. */
 const leavable = <T>(made: AsyncGenerator<T>, onLeave: () => Promise<unknown>): AsyncIterable<T> => ({
   [Symbol.asyncIterator]: () => ({
     next: () => made.next(),
@@ -70,14 +70,14 @@ const leavable = <T>(made: AsyncGenerator<T>, onLeave: () => Promise<unknown>): 
   }),
 });
 
-/** The headers of an answer that no cache may keep. */
+/** Headers of an answer that caches must not store. */
 export function headersOf(call: Call, type: string): Record<string, string> {
   return { 'Content-Type': type, 'Cache-Control': 'no-store', 'X-Request-Id': call.id };
 }
 
 /**
- * Returns the function that answers with a fixed text, which is made at the first call: its bytes are the same for all
- * callers, so unsent answers take no memory. 304 for a caller who has it.
+ * Returns a function that answers with a fixed text. `make` runs at the first call. All answers share the same bytes,
+ * so unsent ones take no memory. A caller that has the text gets a 304.
  */
 export function fixedAnswer(make: () => string, type: string): (call: Call, known?: string) => Response {
   let fixed: { bytes: Buffer<ArrayBuffer>; tag: string } | undefined;

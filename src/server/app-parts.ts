@@ -1,4 +1,4 @@
-// The parts that an app is assembled from.
+// The parts that an app is built from.
 import type { Config } from '../config.ts';
 import type { Act } from '../log/audit-log.ts';
 import type { Log } from '../log/log.ts';
@@ -9,21 +9,21 @@ import type { ByteLimits } from './byte-budget.ts';
 import type { CallFigures } from './call-metrics.ts';
 import type { CallerLimits } from './caller-limits.ts';
 
-/** The settings that an app depends on. */
+/** The settings that an app reads. */
 type AppSettings =
   | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'readyDiskMiB')
   | ('mibPerDay' | 'waitingEntries' | 'trustedProxies' | 'publicUrl');
 
-/** What an app is made of. */
+/** The parts that an app is built from. */
 export interface AppParts {
   store: Store;
   log: Log;
-  /** Writes one line to standard output: START and END of each call. */
+  /** Writes a line to standard output: START and END of each call. */
   console: (line: string) => void;
   config: Pick<Config, AppSettings>;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Notes an act of a manager or a person in the audit log. Default: nowhere. */
+  /** Records an act of a manager or a user in the audit log. Default: does nothing. */
   audit?: (act: Act) => Promise<void>;
   /** What `mobility doctor` finds of the installation, for the page of the operator. Default: nothing. */
   checks?: () => Promise<Check[]>;
@@ -33,16 +33,19 @@ export interface AppParts {
   version?: string;
   /** Background tiles for the maps of pages. Default: none. */
   tiles?: Tiles | null;
-  /** Takes exceptions with their stack; default: standard error. */
+  /** Receives exceptions with their stack. Default: standard error. */
   errorOutput?: (text: string) => void;
-  /** Limits of one caller in place of the default ones. */
+  /** Replaces default limits of one caller. */
   limits?: Partial<CallerLimits>;
-  /** Limits of bodies and of answers that are not sent, in place of the default ones. */
+  /** Replaces default limits of the bytes of bodies and unsent answers. */
   bytes?: Partial<ByteLimits>;
-  /** The N of scrypt for passwords of managers, in place of the default one. */
+  /** Replaces the default cost parameter N of scrypt for passwords of managers. */
   passwordCost?: number;
-  /** Figures of the calls of this process, and the text for all processes. Without them `GET /metrics` is a 404. */
+  /**
+   * `figures` counts the calls of this process, `text` returns the metrics of all processes. Default: `GET /metrics` is
+   * a 404.
+   */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
-  /** Thread id of `log`, with which request ids begin. Default `w1`. */
+  /** Thread id of `log`; request ids begin with it. Default: `w1`. */
   thread?: string;
 }

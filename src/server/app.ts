@@ -1,4 +1,4 @@
-// Assembles the app: its parts, its routes, and what happens around each call.
+// Builds the app from its parts and routes, with the steps around each call.
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { getPath } from 'hono/utils/url';
 import { networksOf } from '../model/networks.ts';
@@ -21,14 +21,14 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-/** ms; less than a scrub of the log waits for lines of running calls. */
+/** ms. It is shorter than the time that a scrub of the log waits for lines of running calls. */
 const longCall = 200;
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Makes the app; it listens nowhere yet. `serve` does that, tests call `app.request`. */
+/** Builds the app without a port. `serve` binds it to one; tests call `app.request`. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { store, config, now, metrics } = parts;
-  // Today's apps put `/usercache/put` behind an address that ends in a slash.
+  // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
   const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
   const method = createAuthMethod(config, store, now);
@@ -60,7 +60,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   }
   for (const route of routes) {
     const answer = answerCaller(route, parts, auth);
-    // People type the addresses of other apps by hand, at times with a slash at the end.
+    // Users type the addresses for other apps by hand, sometimes with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);
       // Some send a file with PUT, below the address that was typed.
@@ -87,7 +87,7 @@ function get(
   app.all(path, refuseMethod('GET, HEAD'));
 }
 
-/** Writes START before and END after everything else, failed calls included. */
+/** Writes START before all other steps and END after them, also for failed calls. */
 function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
   const budget = new ByteBudget(parts.bytes);
   const originOf = originFinder(networksOf(parts.config.trustedProxies));
@@ -102,7 +102,8 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
     const { call, end } = startCall(c.req.method, nameless(pathOf(c.req.url)), callParts);
     c.set('call', call);
     const started = performance.now();
-    // The erasure of a caller whose call was running has searched the log by now: their call ends without a name.
+    // If the caller of a long call was erased meanwhile, the erasure has searched the log already: END must not name
+    // them.
     const endLine = async ({ caller }: Call, status: number): Promise<void> => {
       const isLong = performance.now() - started > longCall;
       end(status, isLong && caller !== null && !(await users.isActive(caller.uuid).catch(() => false)));
@@ -118,7 +119,7 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
       if (outgoing === undefined || outgoing.closed) leaveAll();
       else outgoing.once('close', leaveAll);
     };
-    // Hono has turned an exception of a handler into a response when this returns.
+    // When this returns, Hono has already turned an exception into a response.
     await next();
     if (call.streaming === null) finish();
     else void call.streaming.then(finish);
@@ -126,7 +127,7 @@ function logCalls(parts: AppParts): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * Gives every failure at the path of another app, and below it, the form that the app takes, also for other methods and
+ * Failures at the path of another app, and below it, get the form that the app expects, also for wrong methods and
  * mistyped paths.
  */
 function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
@@ -137,8 +138,8 @@ function refuseAs(refuse: Call['refuse']): MiddlewareHandler<ServerEnv> {
 }
 
 /**
- * A position that an app sends to the bare address of the server, because the path was not typed: it is stored, or
- * refused so that the app keeps it. Any other POST there is refused in the same way.
+ * Stores a position that an app sends to the root because its user typed no path. If that fails, the answer makes the
+ * app keep the position. Other POSTs to the root are refused in the same form.
  */
 function sentToRoot(
   answer: (c: Context<ServerEnv>) => Promise<Response>,
@@ -155,12 +156,12 @@ function sentToRoot(
   };
 }
 
-/** The route of positions in a query. */
+/** The route that takes positions in a query. */
 const positionRoute = routes.find(({ inQuery }) => inQuery !== undefined)!;
 
 /**
- * Refuses calls that a page of a browser makes, be it by the name of another site that leads to this address (DNS
- * rebinding), or across sites: with `dev` a name is all that a caller needs.
+ * Refuses calls from web pages: under the name of another site that resolves to this address (DNS rebinding), or across
+ * sites. With `dev` authentication a user name is all that a caller needs.
  */
 function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   return async function checkSite(c, next) {
@@ -178,7 +179,7 @@ function refuseOtherSites(own: string): MiddlewareHandler<ServerEnv> {
   };
 }
 
-/** Refuses methods that must not store; a router takes HEAD for GET. */
+/** Accepts only GET and POST for a handler that stores data. Hono would also run it for HEAD. */
 function storing(answer: (c: Context<ServerEnv>) => Promise<Response>): typeof answer {
   const refuse = refuseMethod('GET, POST');
   return async (c) => (['GET', 'POST'].includes(c.req.method) ? answer(c) : refuse(c));
@@ -191,7 +192,8 @@ function refuseMethod(allow: string) {
 }
 
 /**
- * The path as it was sent, percent-encoded, doubled slashes as one: `c.req.path` is decoded, and may hold line breaks.
+ * The path as it was sent: percent-encoded, so that it cannot contain line breaks as the decoded `c.req.path` can.
+ * Double slashes become one.
  */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);

@@ -1,4 +1,4 @@
-// Identifies the caller: the configured method maps a token to a user name or UUID, and the registry maps that to a
+// Identifies the caller: the configured method maps a token to a user name or UUID, and the registry maps these to a
 // user.
 import type { Config } from '../config.ts';
 import type { JsonObject } from '../model/json.ts';
@@ -8,23 +8,25 @@ import { noteUse } from '../web/sessions.ts';
 import { type JoinedFrom, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden, type Problem } from './problem.ts';
 
-/** Whom a token names. */
+/** The user name or UUID that belongs to a token. */
 export type Named = { email: string } | { uuid: string };
 
-/** A method that identifies the caller by a token. A further method, such as `jwt`, is a function that returns this. */
+/**
+ * A method that identifies callers by their tokens. To add a method, such as `jwt`, write a function that returns this.
+ */
 export interface AuthMethod {
-  /** Whom the token names, whether or not they have an account. Throws a 403 `Problem` for a token that is not good. */
+  /** The user that the token names, even if there is no account yet. Throws a 403 `Problem` for an invalid token. */
   identify(token: string): Promise<Named>;
   /** True if `/profile/create` creates an account for the name in the token. */
   readonly registers: boolean;
   /**
-   * Joins the study that an app-made token names. Null for any other token; throws a `Problem` where the study
-   * admits no new member.
+   * If an app-made token names a study, makes its owner a member. Returns null for other tokens. Throws a `Problem` if
+   * the study admits no new member.
    */
   join?(token: string, from: JoinedFrom): Promise<UserRecord | null>;
 }
 
-/** The method that `config` asks for. `now`: seconds since the epoch. */
+/** The method that `config` names. `now`: seconds since the epoch. */
 export function createAuthMethod(
   config: Pick<Config, 'auth' | 'openRegistration'>,
   store: Pick<Store, 'tokens' | 'studies'>,
@@ -33,7 +35,7 @@ export function createAuthMethod(
   return config.auth === 'dev' ? devMethod(config.openRegistration) : tokenMethod(store, now);
 }
 
-/** For development: the token is the name itself. */
+/** The method for development: the token is the user name. */
 function devMethod(openRegistration: boolean): AuthMethod {
   return {
     registers: openRegistration,
@@ -46,8 +48,8 @@ function devMethod(openRegistration: boolean): AuthMethod {
 }
 
 /**
- * Tokens made by `mobility users token`. They are looked up by their hash, so the time of a comparison reveals
- * nothing.
+ * The method for tokens made by `mobility users token`. It looks tokens up by their hash, so the time of a comparison
+ * reveals nothing.
  */
 function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number): AuthMethod {
   return {
@@ -71,16 +73,16 @@ function tokenMethod(store: Pick<Store, 'tokens' | 'studies'>, now: () => number
   };
 }
 
-/** Characters: a signed token of another party is well below. */
+/** characters; a signed token of another issuer is much shorter */
 export const maxTokenLength = 8192;
 
-/** The token of Basic, its password, and the name beside it, which anybody can claim. */
+/** The password of Basic authentication as a token, and the user name beside it, which is not verified. */
 export interface BasicToken {
   token: string;
   name: string;
 }
 
-/** The tokens of a header `Authorization`: of Bearer, and of Basic, which may be for a proxy. */
+/** The tokens in a header `Authorization`. Basic credentials may be for a proxy instead. */
 export function headerTokens(authorization: string | undefined): { bearer: string | null; basic: BasicToken | null } {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? null;
   const encoded = /^basic +([\w+/=-]+) *$/i.exec(authorization ?? '')?.[1];
@@ -90,8 +92,8 @@ export function headerTokens(authorization: string | undefined): { bearer: strin
 }
 
 /**
- * The token of a call. `field`: the field of the body that may hold it; null: none does. `missing`: what a call without
- * a token fails with. Throws a `Problem`: 400 for a token that is no text, or two that differ.
+ * The token of a call. `field`: the body's field that may hold it; null: no field may. `missing` makes the error for a
+ * call without a token. Throws a 400 `Problem` if the token is not a string, or body and header have different tokens.
  */
 export function tokenOf(
   body: JsonObject,

@@ -1,4 +1,4 @@
-// Authenticates the caller of a call before its body uses resources; from then on, the call counts as theirs.
+// Authenticates a caller before the body uses resources. From then on, the call counts against the caller's limits.
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -8,7 +8,7 @@ import type { CallerCounts } from './caller-limits.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
-/** What authentication needs of the server. */
+/** The parts that authentication needs. */
 export interface AuthParts {
   method: AuthMethod;
   users: Store['users'];
@@ -17,21 +17,21 @@ export interface AuthParts {
   counts: CallerCounts;
 }
 
-/** Authenticates the caller of one call. */
+/** Returns the authenticator of one call. */
 export function authenticator(parts: AuthParts, route: Route, call: Call) {
   const { method, users, now, counts } = parts;
 
-  /** The account of a token. Throws a 403 `Problem` for a bad token, and for a good one without an account. */
+  /** Returns the account of a token. Throws a 403 `Problem` if the token is invalid or has no account. */
   async function find(token: string): Promise<UserRecord> {
     const named = await method.identify(token);
     const user = 'email' in named ? await users.byEmail(named.email) : await users.byUuid(named.uuid);
-    // The log must not name a person who is being erased: the erasure removes their name from it.
+    // The log must not name a user whose erasure is running, since the erasure removes the name from the log.
     if (user === null || !(await users.isActive(user.uuid)))
       throw forbidden('no user is registered for this token; ask the operator for an account');
     return user;
   }
 
-  /** As `find`, but makes the account if there is none and the method allows it. Its `update_ts` becomes now. */
+  /** Like `find`, but creates a missing account if the method allows it. Sets `update_ts` of the account to now. */
   async function register(token: string): Promise<UserRecord> {
     const named = method.registers ? await method.identify(token) : null;
     const known = named !== null && 'email' in named ? named.email : null;
@@ -42,14 +42,14 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
   }
 
   const self = {
-    /** The accepted token; null before there is one. */
+    /** The accepted token; null: none yet. */
     token: null as string | null,
-    /** Why `admitIfKnown` refused a token; null: it did not. */
+    /** Why `admitIfKnown` refused a token; null: it refused none. */
     refusal: null as Problem | null,
 
     /**
-     * Returns the account of the token. Throws `Problem`s: 403 for an invalid token, 400 for a second token that
-     * differs, 429 beyond a limit of the caller.
+     * Returns the account of the token. Throws a `Problem`: 403 for an invalid token, 400 for a second, different
+     * token, 429 if a limit of the caller is exceeded.
      */
     async admit(token: string): Promise<UserRecord> {
       if (call.caller !== null && token === self.token) return call.caller;
@@ -68,7 +68,7 @@ export function authenticator(parts: AuthParts, route: Route, call: Call) {
       return caller;
     },
 
-    /** Like `admit`, for a text that may be the password of a proxy: a 403 `Problem` becomes `refusal`. */
+    /** Like `admit`, but stores a 403 `Problem` in `refusal`, since the text may be a password for a proxy. */
     async admitIfKnown({ token, name }: BasicToken): Promise<void> {
       try {
         await self.admit(token);

@@ -1,31 +1,31 @@
-// Limits the bytes of bodies and answers that a process holds: in all, and of each owner. An owner is a caller, or the
-// network of callers who are not authenticated yet. A byte counts when it has arrived, never before.
+// Limits the bytes of bodies and answers that a process holds, in total and per owner. An owner is a caller, or the
+// network of callers who are not authenticated yet. A byte counts only after it has arrived.
 //
-//     small pool, 16 MiB        ada: 1 MiB        eve: 9 MiB in 72 bodies, 6 MiB of strangers
+//     small pool, 16 MiB        ada: 1 MiB        eve: 9 MiB in 72 bodies, 6 MiB of unauthenticated callers
 //     bob sends 2 KiB           full: the slowest body of eve ends with 503, and bob is served
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
-/** Limits of a pool, in bytes. One body or answer alone always fits. */
+/** Limits of a pool, in bytes. A single body or answer always fits. */
 export interface PoolLimits {
   total: number;
-  /** Of one caller. */
+  /** For one caller. */
   perCaller: number;
-  /** Of all callers of one network who are not authenticated. */
+  /** For all unauthenticated callers of one network together. */
   perNetwork: number;
 }
 
 /** The limits of a process. */
 export interface ByteLimits {
-  /** Bodies up to `smallSize`, so that large ones never keep them out. */
+  /** Bodies up to `smallSize`. They have their own pool, so that large bodies cannot keep them out. */
   small: PoolLimits;
   smallSize: number;
   /** Larger bodies of callers. */
   large: PoolLimits;
-  /** Larger bodies of senders that are not authenticated yet. */
+  /** Larger bodies of unauthenticated senders. */
   strangers: PoolLimits;
   /** Answers that are not sent yet. */
   answers: PoolLimits;
-  /** Large bodies that wait for room. */
+  /** The most large bodies that wait for room. */
   queue: number;
   /** ms in the queue after which a body is refused. */
   patience: number;
@@ -33,7 +33,9 @@ export interface ByteLimits {
 
 const mebibyte = 1024 * 1024;
 
-/** Of a process: with these, some 150 MiB of memory are enough for 64 phones that send 10,000 entries at once. */
+/**
+ * Limits of one process. With them, about 150 MiB of memory are enough for 64 phones that send 10,000 entries at once.
+ */
 export const byteLimits: ByteLimits = {
   small: { total: 16 * mebibyte, perCaller: mebibyte, perNetwork: 8 * mebibyte },
   smallSize: 128 * 1024,
@@ -44,13 +46,14 @@ export const byteLimits: ByteLimits = {
   patience: 30_000,
 };
 
-/** What a streamed answer counts as: the pieces that wait in the process. */
+/** The bytes that a streamed answer counts as: its pieces that are not sent yet. */
 export const streamBytes = 256 * 1024;
 
-const smallAnswer = 16 * 1024; // bytes of an answer that is not counted: open calls and connections are limited
+// bytes. Smaller answers are not counted; the limits of open calls and connections cover them
+const smallAnswer = 16 * 1024;
 const window = 5_000; // ms over which the speed of a body is measured
 const slowBelow = 4 * 1024; // bytes a second
-const queueCheck = 1_000; // ms between two checks whether a slow body makes room
+const queueCheck = 1_000; // ms. Slow bodies are searched this often while others wait for room
 
 type Pool = 'small' | 'large' | 'strangers' | 'answers';
 
@@ -60,17 +63,17 @@ interface Holder {
   owner: string;
   isStranger: boolean;
   bytes: number;
-  /** Bytes of the whole body, if it was announced. A large body begins only if it will fit. */
+  /** The size of the whole body, if announced. A large body starts only if all of it will fit. */
   expected: number;
-  /** True once all of it has come: from then on it is not ended. */
+  /** True when the whole body has arrived. After that the budget does not end it. */
   isReceived: boolean;
   born: number;
-  /** Bytes by the time of their arrival, in steps of at least 0.5 s. */
+  /** Bytes by arrival time, in steps of at least 0.5 s. */
   arrivals: { at: number; bytes: number }[];
   end(problem: Problem): void;
 }
 
-/** The bytes of the body of one call. */
+/** The part of the budget that one call's body uses. */
 export interface BodyShare {
   readonly bytes: number;
   expected: number;
@@ -78,22 +81,22 @@ export interface BodyShare {
   /** Rejects with a 503 `Problem` if this body is ended to make room for others. */
   readonly ended: Promise<never>;
   /**
-   * Resolves when the call holds so many bytes in all. A body that becomes a large one may wait for room; a large one
-   * that grows never waits, so bodies cannot wait for each other. Rejects with a 429 `Problem` if other bodies of the
-   * caller leave no room, and with a 503 one if there is none.
+   * Resolves when the call holds so many bytes in total. A body that becomes large may wait for room. A large body that
+   * grows never waits, so bodies cannot block each other. Rejects with a 429 `Problem` if other bodies of the caller
+   * leave no room, and with a 503 one if the pool is full.
    */
   hold(bytes: number): Promise<void>;
   /**
    * From now on the bytes count for this caller. Throws a 429 `Problem` if other bodies of the caller leave no room.
    */
   belongsTo(userId: string): void;
-  /** Resolves when this large body may be processed, until it is released. */
+  /** Resolves when this large body may be processed. `release` frees the slot. */
   slot(): Promise<void>;
-  /** Releases all bytes, and the slot for processing. Can be repeated. */
+  /** Releases all bytes and the slot. May be called repeatedly. */
   release(): void;
 }
 
-/** The budget of one process. `now`: a steady clock, ms. */
+/** The budget of one process. `now`: a monotonic clock, ms. */
 export class ByteBudget {
   readonly #limits: ByteLimits;
   readonly #now: () => number;
@@ -106,13 +109,13 @@ export class ByteBudget {
     this.#now = now;
   }
 
-  /** A share for the body of a new call from a network; null: the network is not known. */
+  /** A share for the body of a new call from a network. null: the network is unknown. */
   share(network: string | null = null): BodyShare {
     let end: (problem: Problem) => void = () => {};
     const ended = new Promise<never>((_, reject) => {
       end = reject;
     });
-    ended.catch(() => {}); // a call may end without listening
+    ended.catch(() => {}); // a call may end without listening to this
     const holder: Holder & BodyShare = Object.assign(this.#holder('small', `network ${network}`, end), {
       ended,
       hold: (bytes: number) => this.#hold(holder, bytes),
@@ -127,9 +130,9 @@ export class ByteBudget {
   }
 
   /**
-   * Counts an answer until the returned function is called. `caller`: UUID; null before they are authenticated. Calls
-   * `end` if others need its room and the owner holds most. Throws a 429 `Problem` if other answers of the caller leave
-   * no room, and a 503 one if there is none.
+   * Counts an answer until the returned function is called. `caller`: UUID; null before authentication. Calls `end` if
+   * other answers need the room and this owner holds most. Throws a 429 `Problem` if other answers of the caller leave
+   * no room, and a 503 one if the pool is full.
    */
   holdAnswer(caller: string | null, network: string | null, bytes: number, end: () => void): () => void {
     if (bytes <= smallAnswer) return () => {};
@@ -202,7 +205,10 @@ export class ByteBudget {
     while (holder.arrivals[0]!.at < at - window) holder.arrivals.shift();
   }
 
-  /** Bytes a second over the last 5 s, or over the life of a younger body. An answer is slow after 5 s. */
+  /**
+   * Bytes per second over the last 5 s, or since the body began if that is later. An answer counts as slow 5 s after it
+   * began.
+   */
   #speed({ arrivals, born, pool }: Holder): number {
     const now = this.#now();
     if (pool === 'answers') return now - born < window ? Number.POSITIVE_INFINITY : 0;
@@ -212,14 +218,17 @@ export class ByteBudget {
 
   #isSlow = (holder: Holder): boolean => !holder.isReceived && this.#speed(holder) < slowBelow;
 
-  /** A large body on its way counts as a whole, so that those that have begun can end; a slow one counts as it came. */
+  /**
+   * A large body counts with its announced size, so that every body that began can finish. A slow one counts with the
+   * bytes that have arrived.
+   */
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;
   }
 
   // ---------------------------------------------------------------- room
 
-  /** What keeps a holder from having so many bytes: the part of its owner, or the room of all. */
+  /** Which limit keeps a holder from having so many bytes: `part` of its owner, or `room` of the pool. null: none. */
   #lack(holder: Holder, pool: Pool, bytes: number): 'part' | 'room' | null {
     const { total, perCaller, perNetwork } = this.#limits[pool];
     let [others, own] = [0, 0];
@@ -238,8 +247,8 @@ export class ByteBudget {
   }
 
   /**
-   * Ends bodies until there is room: the slowest one of the owner who holds most. Returns what is still lacking.
-   * `slowOnly`: ends none that comes at 4 KiB/s or more, because the caller can wait.
+   * Ends bodies until there is room: each time the slowest body of the owner who holds most. Returns the limit that is
+   * still exceeded. `slowOnly`: ends only bodies below 4 KiB/s, because the caller can wait.
    */
   #makeRoom(holder: Holder, pool: Pool, bytes: number, slowOnly = false): 'part' | 'room' | null {
     for (;;) {
@@ -253,7 +262,7 @@ export class ByteBudget {
     }
   }
 
-  /** The owner with most bytes in a pool among those with a body that can be ended; undefined if there is none. */
+  /** The owner with the most bytes in a pool, among owners with a body that may be ended. undefined: there is none. */
   #largestOwner(pool: Pool): string | undefined {
     const sums = new Map<string, number>();
     const open = new Set<string>();
@@ -265,7 +274,7 @@ export class ByteBudget {
     return [...open].sort((a, b) => sums.get(b)! - sums.get(a)!)[0];
   }
 
-  /** The slowest, of equally slow ones the oldest; null if all bodies of the owner have come. */
+  /** The slowest body of an owner that has not fully arrived; of equally slow ones the oldest. null: there is none. */
   #slowest(pool: Pool, owner: string | undefined): Holder | null {
     let [slowest, least]: [Holder | null, number] = [null, Number.POSITIVE_INFINITY];
     for (const other of this.#holders) {
@@ -278,7 +287,7 @@ export class ByteBudget {
 
   // ---------------------------------------------------------------- queue
 
-  /** Waits in the queue. What came of the body so far is not counted: the length of the queue limits it. */
+  /** Waits in the queue. The bytes that have arrived do not count meanwhile: the length of the queue limits them. */
   async #wait(holder: Holder, bytes: number): Promise<void> {
     this.#set(holder, holder.pool, 0);
     const check = setInterval(() => this.#startWaiting(), queueCheck);
@@ -298,7 +307,7 @@ export class ByteBudget {
     this.#set(holder, 'large', bytes);
   }
 
-  /** Refuses the newest body of the owner with most bodies in the queue. */
+  /** Refuses the newest body of the owner with the most bodies in the queue. */
   #shortenQueue(): void {
     const counts = new Map<string, number>();
     for (const { holder } of this.#queue) counts.set(holder.owner, (counts.get(holder.owner) ?? 0) + 1);
@@ -306,7 +315,7 @@ export class ByteBudget {
     this.#queue.findLast(({ holder }) => counts.get(holder.owner) === most)!.refuse(noRoom());
   }
 
-  /** Lets bodies of the queue start as far as there is room, first for owners who hold least. */
+  /** Starts bodies of the queue while there is room, first those of the owners who hold least. */
   #startWaiting(): void {
     const held = ({ holder: { owner } }: { holder: Holder }): number =>
       [...this.#holders].reduce((sum, one) => sum + (one.pool === 'large' && one.owner === owner ? one.bytes : 0), 0);
@@ -315,7 +324,7 @@ export class ByteBudget {
       const { holder, bytes } = next;
       if (this.#makeRoom(holder, 'large', bytes, true) !== null || !this.#queue.includes(next)) return;
       this.#queue = this.#queue.filter((waiting) => waiting !== next);
-      // It was not read while it waited: its speed counts from now on.
+      // The body was not read while it waited, so its speed is measured from now on.
       Object.assign(holder, { born: this.#now(), arrivals: [{ at: this.#now(), bytes: holder.expected }] });
       this.#set(holder, 'large', 1);
       next.start();

@@ -1,8 +1,8 @@
-// Results that many ask for: made once for all who ask within a time.
+// Shares one result among all callers that ask within some time.
 
-const failureFor = 1_000; // ms for which a failure is the result
+const failureFor = 1_000; // ms that a failure is kept as the result
 
-/** Returns a function whose result is made by `make` and stays for `freshFor` ms; a failure stays for a second. */
+/** Returns a function that calls `make` and returns the same result for `freshFor` ms, or for 1 s if it failed. */
 export function shared<Result>(freshFor: number, make: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined;
   let until = 0;

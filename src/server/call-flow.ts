@@ -1,4 +1,4 @@
-// The flow of a call of a caller: authentication, body, limits, route, answer.
+// Handles a call of a caller step by step: authentication, body, limits, route, answer.
 import { constants } from 'node:buffer';
 import type { Context } from 'hono';
 import { line } from '../log/messages.ts';
@@ -21,15 +21,15 @@ import { bodyCheck } from './schemas.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** JSON of a call that pushes nothing. */
+/** Limits for the JSON of a call that pushes nothing. */
 const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 
-/** s; a process notes one fetch of a person in this time. A call does not wait for the note. */
+/** s. A process records at most one fetch per user in this time. The call does not wait for the record. */
 const fetchStep = 3600;
 
 const phonesPlace = 'in "user" of the body or as "Authorization: Bearer TOKEN"';
 
-/** Returns the handler of a route for callers. */
+/** Returns the handler of a route that needs a caller. */
 export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
   const { store, config, now, metrics } = parts;
   const { counts } = auth;
@@ -46,7 +46,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     takesAnything = false,
   } = route.dialect ?? {};
 
-  /** True for a body as the route expects it, without a token. */
+  /** True for a valid body of the route without a token. */
   function isCallOfStranger(body: JsonObject): boolean {
     if (tokenField !== null && (body[tokenField] ?? null) !== null) return false;
     try {
@@ -64,14 +64,14 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     call.handler = handlerOf(route.path);
     call.log.write('INFO', line.called(call.handler.replace(/:(\w+)/, (_, name: string) => params[name] ?? '')));
 
-    // 1. The caller, if the headers name them.
+    // 1. Authenticate the caller if a header or the query has a token.
     const sender = authenticator(auth, route, call);
     const { bearer, basic } = headerTokens(c.req.header('Authorization'));
     const outside = bearer ?? tokenParameters.map((name) => query[name]).find(Boolean) ?? null;
     if (outside !== null) await sender.admit(outside);
     else if (basic !== null) await sender.admitIfKnown(basic);
 
-    // 2. The body, within limits; the caller, if the body names them.
+    // 2. Read the body within its limits. Authenticate the caller if the body has a token.
     const { body, list, size, notes, unread } = await readRequest(c.req.raw, c.env?.incoming, {
       limit,
       json,
@@ -85,7 +85,7 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     });
     for (const note of notes) call.log.write('WARNING', note);
 
-    // 3. Authenticate if not done yet; count the bytes.
+    // 3. Authenticate the caller if that is not done yet. Count the bytes.
     const { answerStranger } = route;
     if (answerStranger !== undefined && call.caller === null && isCallOfStranger(body)) {
       return jsonAnswer(call, answerStranger(body), () => {});
@@ -96,10 +96,10 @@ export function answerCaller(route: Route, parts: AppParts, auth: AuthParts) {
     const caller = await sender.admit(isDone ? inHeader : tokenOf(body, tokenField, inHeader, missing));
     counts.bytes(caller, size);
 
-    // 4. The route. An answer in pieces does not need the body.
+    // 4. Run the route. A streamed answer does not need the body.
     checkBody(body);
     const sentWith = config.auth === 'dev' ? null : tokenId(tokenHash(sender.token!));
-    // An answer counts as unsent while it is made, and a caller has few made at a time.
+    // An answer counts as unsent while it is made. Only a few answers of a caller are made at the same time.
     const leave = route.fetches ? await counts.slot(caller.uuid) : () => {};
     try {
       const release = route.fetches ? call.hold(streamBytes) : () => {};

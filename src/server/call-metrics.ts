@@ -1,22 +1,22 @@
-// Metrics of the calls of one process, for Prometheus; a server adds up the metrics of its processes. They name no
-// person.
+// Metrics of the calls of one process, for Prometheus. The server adds up those of all its processes. They contain no
+// names of users.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Store } from '../store/store.ts';
 import type { Call } from './call.ts';
 import { routes } from './routes/all-routes.ts';
 import { handlerOf } from './routes/route.ts';
 
-/** What the calls of one process add up to. Without `/metrics` nothing is counted. */
+/** Counts the calls of one process. Nothing is counted if `/metrics` is off. */
 export interface CallFigures {
-  /** Counts an ended call by the handler of its route, empty without a route, and the cause of its failure. */
+  /** Counts an ended call by its route's handler (empty: no route) and the cause of its failure. */
   ended(call: Pick<Call, 'handler' | 'cause'>, status: number, seconds: number): void;
-  /** Entries by what became of them. */
+  /** Counts the entries of a put by their result. */
   entries(counts: { inserted: number; updated: number; rejected: number }): void;
-  /** A caller met a limit. */
+  /** Counts a call that was refused because of a limit. */
   limitMet(limit: string): void;
 }
 
-/** Limits of callers, as answers with 429 name them. */
+/** Limits of callers. Answers with 429 use these names. */
 const limitNames = [
   'calls_per_minute',
   'calls_per_day',
@@ -30,7 +30,7 @@ const limitNames = [
   'open_streams',
 ];
 
-/** Status and cause of the calls of each route that are counted from 0 on. */
+/** Status and cause of calls: each route has these series from the start. */
 const firstSeries = [
   ['200', 'none'],
   ['500', 'server'],
@@ -38,12 +38,12 @@ const firstSeries = [
   ['503', 'limit'],
 ] as const;
 
-/** Gauges of prom-client that are named like counters. */
+/** Gauges of prom-client whose names wrongly end like those of counters. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**
- * Counts calls, and measures the process, in a registry of its own. Each series that an alert may ask for is there from
- * the start: Prometheus sees no increase in the first sample of a series.
+ * Counts calls and measures the process, in a registry of its own. Series that alerts use exist from the start with 0,
+ * because Prometheus sees no increase in the first sample of a series.
  */
 export function countCalls(): { figures: CallFigures; registry: Registry } {
   const registry = new Registry();
@@ -81,7 +81,7 @@ export function countCalls(): { figures: CallFigures; registry: Registry } {
   };
 }
 
-/** A store that counts what becomes of entries. */
+/** A store that counts the entries of each put by their result. */
 export function countingStore(store: Store, figures: CallFigures): Store {
   const usercache: Store['usercache'] = {
     ...store.usercache,

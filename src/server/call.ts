@@ -1,4 +1,4 @@
-// One call: what the server keeps of it, and its START and END on the console and in the log file.
+// A call: its state, and its START and END on the console and in the log file.
 import type { HttpBindings } from '@hono/node-server';
 import { consoleLine, createStamp, hostZone } from '../log/line-format.ts';
 import { type Log, silentLog } from '../log/log.ts';
@@ -7,60 +7,60 @@ import type { UserRecord } from '../model/user.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
-/** One call, from START to END. */
+/** A call from START to END. */
 export interface Call {
-  /** Thread id of its log lines; callers get it as the request id. */
+  /** The thread id of its log lines, which is also the request id of the answer. */
   readonly id: string;
   readonly log: Log;
   readonly method: string;
-  /** As sent, percent-encoded where that is needed, without the query; of pages, without the person and the day. */
+  /** The path as it was sent, percent-encoded if needed, without the query. For pages, without user and day. */
   readonly path: string;
-  /** The network of the caller; null: it is not known. */
+  /** The network of the caller; null: unknown. */
   readonly network: string | null;
-  /** Handler of the route; empty if none answers. */
+  /** The handler of the route; empty: no route matched. */
   handler: string;
-  /** The caller; null before they are authenticated. */
+  /** The caller; null before authentication. */
   readonly caller: UserRecord | null;
-  /** Sets the caller: from now on the lines of the call are written in any case. */
+  /** Sets the caller. From then on all log lines of the call are written. */
   authenticated(caller: UserRecord): void;
-  /** Why it failed, in a word; null: it did not. */
+  /** Why the call failed, as a code; null: it did not fail. */
   failure: string | null;
-  /** Who has to act on its failure; null: it did not fail. */
+  /** Who has to act on the failure; null: the call did not fail. */
   cause: Cause | null;
-  /** Why it was refused, in a sentence; null: it was not. */
+  /** Why the call was refused, as a sentence; null: it was not refused. */
   reason: string | null;
-  /** Bytes of the body that it holds. */
+  /** The bytes of its body that it holds. */
   readonly share: BodyShare;
   /**
-   * Counts bytes of its answer until they are sent, or the returned function is called. Throws a `Problem` if too many
-   * wait; see `ByteBudget`.
+   * Counts bytes of its answer until they are sent or the returned function is called. Throws a `Problem` if too many
+   * bytes are unsent; see `ByteBudget`.
    */
   hold(bytes: number): () => void;
-  /** The form of failures for this caller: problem details, unless the route has its own form. */
+  /** Makes the answer to a failed call: problem details, unless the route has its own form. */
   refuse: (problem: Problem, requestId: string) => Response;
-  /** Called once at the end to release what the call holds. */
+  /** Functions that release what the call holds. They are called once at its end. */
   readonly leave: (() => void)[];
-  /** Settles when a streamed answer is sent to its end; null for an answer in one piece. */
+  /** Settles when a streamed answer is completely sent; null: the answer is not streamed. */
   streaming: Promise<void> | null;
 }
 
-/** What handlers find in a Hono context. `incoming` is absent when the app is called in process. */
+/** The variables of a Hono context. `incoming` is missing if the app is called within the process. */
 export interface ServerEnv {
   Bindings: Partial<HttpBindings>;
   Variables: { call: Call };
 }
 
-/** Where the lines about calls go. */
+/** Where lines about calls are written. */
 export interface CallLogOptions {
   log: Log;
   console: (line: string) => void;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Thread id of `log`: calls are numbered after it, `w1-42`. */
+  /** Thread id of `log`. Calls are numbered after it: `w1-42`. */
   thread: string;
 }
 
-/** What the server hands to a call. */
+/** The parts of a call that the server creates. */
 interface CallParts {
   network: string | null;
   share: BodyShare;
@@ -69,12 +69,12 @@ interface CallParts {
 }
 
 /**
- * Calls without a caller a minute that each process logs, whatever their answer: a flood must not rotate other lines
- * away.
+ * The most calls per minute without a caller that each process logs, whatever their answer: a flood of calls must not
+ * push other lines out of the log.
  */
 export const mostStrangers = 60;
 
-/** Opens calls: writes START, and returns the call with the function that writes its END. */
+/** Returns a function that starts calls: it writes START, and returns the call with a function that writes END. */
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   const strangers = new StrangerCount((calls, since) => {
@@ -88,7 +88,7 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   ): { call: Call; end(status: number, isErased: boolean): void } {
     count += 1;
     const ownLog = log.child?.(String(count)) ?? log;
-    // Beyond that number a call has no lines in the log file until it has a caller.
+    // Beyond `mostStrangers`, a call has no lines in the log file until it is authenticated.
     let callLog = strangers.enter(now()) ? ownLog : silentLog;
     const started = performance.now();
     const write = (message: string): void => {
@@ -140,11 +140,11 @@ export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   };
 }
 
-/** True for a call that succeeded, and for what any public server gets from scanners all day. */
+/** True for a successful call, and for the failures that scanners cause on every public server. */
 const isOrdinary = (status: number, caller: UserRecord | null): boolean =>
   status < 400 || (caller === null && [403, 404, 405].includes(status));
 
-/** Counts calls without a caller minute by minute; reports after each minute how many were left out of the log. */
+/** Counts calls without a caller per minute. After each minute, reports how many were left out of the log. */
 class StrangerCount {
   readonly #report: (calls: number, since: number) => void;
   #since = 0;
@@ -155,7 +155,7 @@ class StrangerCount {
     this.#report = report;
   }
 
-  /** Counts a call from its start; false: it is beyond the number that is logged. */
+  /** Counts a call from its start. False: the call is beyond the number that is logged. */
   enter(now: number): boolean {
     if (Math.abs(now - this.#since) >= 60) {
       if (this.#leftOut > 0) this.#report(this.#leftOut, this.#since);
@@ -165,7 +165,7 @@ class StrangerCount {
     return this.#calls <= mostStrangers;
   }
 
-  /** A call that was counted has a caller. */
+  /** Uncounts a call because it is authenticated now. */
   leave(): void {
     this.#calls = Math.max(0, this.#calls - 1);
   }

@@ -1,5 +1,5 @@
-// Limits of what one caller may ask of a process: calls and bytes a minute and a day, waiting entries, unknown keys,
-// statements a day, corrections, and pages at a time.
+// Limits of one caller in one process: calls and bytes per minute and day, pending entries, unknown keys, statements
+// per day, corrections, and pages at the same time.
 import type { Config } from '../config.ts';
 import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/correction-limit.ts';
 import { isEntry, type Taken, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
@@ -15,27 +15,27 @@ import type { Store } from '../store/store.ts';
 import { WindowCounts } from '../util/rate-counts.ts';
 import { type Problem, tooManyCalls } from './problem.ts';
 
-/** Limits of one caller; 0: none. */
+/** Limits of one caller. 0: no limit. */
 export interface CallerLimits {
   callsPerMinute: number;
   callsPerDay: number;
   bytesPerMinute: number;
   bytesPerDay: number;
-  /** Calls whose body is refused: they cost most and bring nothing. */
+  /** Calls whose body is refused. They cost most and store nothing. */
   refusedPerMinute: number;
-  /** Entries that are pending, and entries that were rejected. */
+  /** Pending and rejected entries together. */
   waitingEntries: number;
   /** Different keys that the service does not know. */
   unknownKeys: number;
-  /** Bytes a day that all new members of one study may send together. */
+  /** Bytes per day that all new members of a study may send together. */
   studyBytesPerDay: number;
 }
 
 const mebibyte = 1024 * 1024;
 
 /**
- * The limits with these settings. A phone in normal use makes some hundred calls a day; the fixed limits leave room for
- * a script that reads or pushes a history, and keep a faulty app from using up a worker.
+ * The limits for these settings. A phone in normal use makes some hundred calls a day. The fixed limits leave room for
+ * a script that reads or pushes a history, and keep a faulty app from occupying a worker.
  */
 export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
   return {
@@ -46,13 +46,13 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'
     bytesPerDay: config.mibPerDay * mebibyte,
     waitingEntries: config.waitingEntries,
     unknownKeys: 1_000,
-    studyBytesPerDay: 2_048 * mebibyte, // 5,000 phones on their first day, and no more than a disk can take
+    studyBytesPerDay: 2_048 * mebibyte, // enough for 5,000 phones on their first day, and not too much for a disk
   };
 }
 
 /**
- * Limits of a person who joined a study by its link and has not sent data for some days yet: anyone can have any
- * number of such accounts. They leave room for a phone that was offline for a month (32,000 entries, 11 MB).
+ * Limits of a person who joined a study by its link and has not sent data on several days yet: anyone can create many
+ * such accounts. They leave room for a phone that was offline for a month (32,000 entries, 11 MB).
  */
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, waitingEntries: 50_000, unknownKeys: 100 };
 
@@ -62,15 +62,18 @@ export interface CountedStore {
   errors: Pick<Store['errors'], 'count'>;
 }
 
-/** ms: a phone may write a name into its keys, and another process may erase its person. */
+/**
+ * ms that the keys of a caller are remembered. A phone may put a name into its keys, and another process may erase its
+ * user.
+ */
 const keysKept = 30_000;
 
-/** s for which a count of the store is good enough: counting costs by the number of entries. */
+/** s that a count of the store is used again, since counting takes time in proportion to the entries. */
 const countSeconds = 10;
 
 const [minute, day] = [60, 86_400]; // s
 
-/** What is counted of each caller: the name of the limit, where it is set, and its window. */
+/** The counted limits: `limit` names the field of `CallerLimits`, `seconds` is the window. */
 const counted = [
   { name: 'calls_per_minute', limit: 'callsPerMinute', what: 'calls a minute of one caller', seconds: minute },
   { name: 'calls_per_day', limit: 'callsPerDay', what: 'calls a day of one caller', seconds: day },
@@ -87,44 +90,48 @@ const counted = [
 type CountedName = (typeof counted)[number]['name'];
 
 /**
- * Characters of JSON a day under keys `manual/`, whose entries readers of days hold at once. A survey has some 10,000.
+ * Characters of JSON per day under keys `manual/`: readers of days hold these entries in memory at once. A survey has
+ * about 10,000.
  */
 const mostStatements = 8 * mebibyte;
 
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
-/** What a caller may have open at once: a phone has a few calls open, a script that reads in parallel some. */
+/**
+ * The most open calls and streamed answers of a caller. A phone has a few calls open; a script that reads in parallel
+ * has more.
+ */
 const mostOpen = { calls: 64, streams: 8 };
 
-/** Pages of one caller that are being made at once; others wait for a slot. */
+/** The most pages of a caller that are made at the same time; others wait for a slot. */
 const mostPages = 4;
 
 interface Caller {
-  /** Open calls, and answers that are being sent in pieces. */
+  /** Open calls, and answers that are being streamed. */
   open: Record<keyof typeof mostOpen, number>;
-  /** Pages that are being made, and what begins those that wait. */
+  /** The number of pages that are being made. `nextPages`: functions that start the pages that wait for a slot. */
   pages: number;
   nextPages: (() => void)[];
-  /** Pending and rejected entries: the count of the store, and entries pushed since. */
+  /** Pending and rejected entries: as the store counted them, plus entries pushed since. */
   waiting: number | null;
-  /** When the store counted them, seconds since the epoch. */
+  /** When the store counted the entries, seconds since the epoch. */
   counted_ts: number;
-  /** Unknown keys. */
+  /** The unknown keys of the caller. */
   keys: Set<string>;
-  /** When a limit met, a refusal or a fetch was noted last. */
+  /** When each kind of limit, refusal or fetch was last recorded. */
   noted: Map<string, number>;
 }
 
-/** Counts the use by callers of one process, and refuses what exceeds the limits. */
+/** Counts what callers use in one process, and refuses calls beyond the limits. */
 export class CallerCounts {
   readonly #limits: CallerLimits;
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
   readonly #counts: Readonly<Record<CountedName, WindowCounts>>;
-  /** Bytes that new members of a study sent today, by its name. */
+  /** Bytes that new members of a study sent today, by the study's name. */
   readonly #studies: WindowCounts;
-  /** Characters of what people stated today. */
+  /** Characters of the statements of users today. */
   readonly #statements: WindowCounts;
 
   /** `now`: seconds since the epoch. */
@@ -178,7 +185,7 @@ export class CallerCounts {
     this.#counts.refused_per_minute.add(userId);
   }
 
-  /** Counts the bytes of a body. Throws a 429 `Problem` if new members of a study may not send as many. */
+  /** Counts the bytes of a body. Throws a 429 `Problem` if that exceeds a limit of new members of a study. */
   bytes(user: UserRecord, bytes: number): void {
     const ofDay = this.#counts.bytes_per_day;
     this.#counts.bytes_per_minute.add(user.uuid, bytes);
@@ -206,8 +213,8 @@ export class CallerCounts {
   }
 
   /**
-   * Counts entries of a put. Throws a 429 `Problem` if more would be pending or rejected than may. Asks the store only
-   * near the limit, and not at every call.
+   * Counts the entries of a put. Throws a 429 `Problem` if pending and rejected entries would exceed the limit. Asks
+   * the store only near the limit.
    */
   async entries(user: UserRecord, more: number, store: CountedStore): Promise<void> {
     const limit = this.#limitsOf(user).waitingEntries;
@@ -227,8 +234,8 @@ export class CallerCounts {
   }
 
   /**
-   * Rejects entries of unknown keys beyond the limit. Asks the store for the keys of the user
-   * when a key comes that this process has not seen: other processes and recoveries count too.
+   * Rejects entries of unknown keys beyond the limit. Asks the store for the keys of the user when an unseen key
+   * arrives, since other processes and recoveries add keys too.
    */
   async keys(
     user: UserRecord,
@@ -256,8 +263,8 @@ export class CallerCounts {
   }
 
   /**
-   * Rejects labels, surveys, notes and corrections above the daily quota, except entries that the store already has
-   * (retries). `forget` subtracts what was counted if the put fails.
+   * Rejects labels, surveys, notes and corrections beyond the daily quota, except entries that the store has already
+   * (retries). If the put fails, call `forget` to uncount them.
    */
   async statements(
     { uuid }: UserRecord,
@@ -283,7 +290,7 @@ export class CallerCounts {
     return { allowed, forget: () => this.#statements.add(uuid, -counted) };
   }
 
-  /** True if this about the caller was not noted in the last minute, or in so many s; notes it now. */
+  /** True if this was not recorded about the caller in the last `seconds`. Then records it now. */
   mayNote(userId: string, what: string, seconds = minute): boolean {
     const { noted } = this.#of(userId);
     if (this.#now() - (noted.get(what) ?? Number.NEGATIVE_INFINITY) < seconds) return false;
@@ -313,7 +320,7 @@ const newCaller = (): Caller => ({
   noted: new Map(),
 });
 
-/** Throws a 429 `Problem` if as many as `most`, unless it is 0, were used in the current window. */
+/** Throws a 429 `Problem` if at least `most` were used in the current window. `most` 0: no limit. */
 function check(name: string, used: number, most: number, what: string, window: WindowCounts): void {
   if (most > 0 && used >= most) throw met(name, `expected at most ${most} ${what}`, most, window.left());
 }
@@ -323,12 +330,12 @@ function met(limit: string, detail: string, most: number, seconds: number): Prob
   return tooManyCalls(text, seconds, { limit, most });
 }
 
-/** Rejects an entry with its identity: a later push of it replaces it, and its times are not converted again. */
+/** Rejects an entry with its identity: a later push of the entry replaces it, and its times are not converted again. */
 function rejectEntry(entry: Entry, reason: string, message: string): Taken {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
 }
 
-/** Rejects corrections above the number that their user may have. */
+/** Rejects corrections beyond the limit of their user. */
 export async function withinCorrections(
   userId: string,
   list: readonly Taken[],
@@ -343,7 +350,10 @@ export async function withinCorrections(
   );
 }
 
-/** Notes in the log and in the profile that a caller meets a limit, once a minute: `mobility status` shows it. */
+/**
+ * Records in the log and in the profile that a caller exceeded a limit, at most once a minute. `mobility status` shows
+ * it.
+ */
 export function reportLimit(
   problem: Problem,
   userId: string,
@@ -353,6 +363,6 @@ export function reportLimit(
   const name = typeof limit === 'string' ? limit : 'open_calls';
   if (!counts.mayNote(userId, name)) return;
   log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
-  // For operators only: if it cannot be written, the refusal and the log line remain.
+  // Only operators read this. If the write fails, the refusal and the log line remain.
   store.profiles.merge(userId, { last_limit: name, last_limit_ts: now() }).catch(() => {});
 }

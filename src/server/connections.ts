@@ -1,16 +1,17 @@
-// The connections of a server: one call of each at a time, and room for those that send.
+// Manages the connections of a server: runs the calls of a connection one after another, and closes idle connections if
+// there are too many.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-/** Calls that a connection may send ahead while its first one is not answered: no phone or proxy sends any. */
+/** The most calls that a connection may send before its first call is answered. No phone or proxy sends any ahead. */
 const mostAhead = 8;
 
-// ms for the headers of a request, and when more than half of the connections are taken.
+// ms for the headers of a request; `crowded`: when more than half of the connections are in use.
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
 /** How many connections may be open. */
 export interface ConnectionLimits {
-  /** In all; when they are nearly reached, the oldest without a call make room. */
+  /** In total. When the limit is near, the oldest connections without a call are closed. */
   most: number;
   /** From one address that is not in `proxies`. */
   mostPerAddress: number;
@@ -20,13 +21,13 @@ export interface ConnectionLimits {
 /** Tracks connections and their calls. */
 export class Connections {
   /**
-   * Of each connection with a call that is not answered: the calls that wait for it, and how many were sent ahead since
-   * it was without a call. The oldest connection first.
+   * Connections with an unanswered call, the oldest first. `waiting`: starts the calls that wait for it. `ahead`: how
+   * many calls were sent ahead since the connection was last without a call.
    */
   readonly #busy = new Map<Socket, { waiting: (() => void)[]; ahead: number }>();
   /** Connections without a call, the oldest first. */
   readonly #idle = new Set<Socket>();
-  /** Connections by address. */
+  /** The number of connections by address. */
   readonly #from = new Map<string, number>();
   readonly #server: Server;
   readonly #limits: ConnectionLimits;
@@ -39,7 +40,7 @@ export class Connections {
     this.#setTimeout();
   }
 
-  /** Starts a call when the calls of its connection before it have been answered. */
+  /** Starts a call when the earlier calls of its connection have been answered. */
   start(incoming: IncomingMessage, outgoing: ServerResponse, call: () => void): void {
     const { socket } = incoming;
     const busy = this.#busy.get(socket);
@@ -57,7 +58,7 @@ export class Connections {
     }
   }
 
-  /** True if a call of the connection is not answered. */
+  /** True if a call of the connection is unanswered. */
   isBusy(socket: Socket): boolean {
     return this.#busy.has(socket);
   }

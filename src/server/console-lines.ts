@@ -1,16 +1,16 @@
-// Lines of standard output: a full disk costs lines, which are counted, and never a call.
+// Writes lines to standard output. If the disk is full, lines are lost and counted, but no call fails.
 import { createStamp, hostZone } from '../log/line-format.ts';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
 import { errorText } from '../model/mobility-error.ts';
 
-/** Writes text and calls back when it is written, or with the error. */
+/** Writes text. Calls `done` when it is written, or with the error. */
 export type Write = (text: string, done?: (error?: Error | null) => void) => unknown;
 
-/** Where lines go, and where lost ones are reported. */
+/** Where lines are written, and where lost lines are reported. */
 export interface ConsoleOptions {
   write: Write;
-  /** Gets the number of lost lines when writing works again. */
+  /** Gets a line with the number of lost lines when writing works again. */
   log: Log;
   /** Called when the first line is lost. */
   warn: (text: string) => void;
@@ -18,7 +18,7 @@ export interface ConsoleOptions {
   now: () => number;
 }
 
-/** Returns a function that writes one line and never fails, and one that reports lost lines at the end. */
+/** Returns a function that writes a line and never fails, and one that reports lost lines at the end. */
 export function consoleLines({ write, log, warn, now }: ConsoleOptions) {
   const stamp = createStamp(hostZone());
   let lost: { lines: number; since: string; reason: string } | null = null;
@@ -35,7 +35,7 @@ export function consoleLines({ write, log, warn, now }: ConsoleOptions) {
     lost.lines += 1;
   };
   return {
-    // The lost line may have been written in part: the next one must not continue it.
+    // A lost line may have been written in part, so the next one begins on a new line.
     write: (text: string): void => {
       write(lost === null ? `${text}\n` : `\n${text}\n`, (error) => (error == null ? report() : fail(error)));
     },

@@ -1,4 +1,4 @@
-// Failed calls: the answer for the caller, and the details for the operator that the caller must not see.
+// Answers failed calls, and reports details to the operator that the caller must not see.
 import { createStamp, hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
 import { errorText } from '../model/mobility-error.ts';
@@ -8,7 +8,7 @@ import type { Call } from './call.ts';
 import { type CallerCounts, reportLimit } from './caller-limits.ts';
 import { causeOf, type Problem, problemOf } from './problem.ts';
 
-/** Answers a failed call, and logs why it failed. */
+/** Answers a failed call and logs the reason. */
 export async function answerProblem(
   error: unknown,
   call: Call,
@@ -30,8 +30,8 @@ export async function answerProblem(
 }
 
 /**
- * Logs whose token was refused, and notes it in their profile once a minute: `mobility status` shows it. False if
- * neither the token nor the caller's claim names a registered user.
+ * Logs the user whose token was refused, and records it in their profile at most once a minute: `mobility status` shows
+ * it. False if neither the token nor the claimed name belongs to a registered user.
  */
 async function reportRefusal(
   { options }: Problem,
@@ -42,7 +42,7 @@ async function reportRefusal(
   const { token, user: owner, why, since, claimed } = options.refusal ?? {};
   if (token === undefined) return false;
   const find = () => (owner === undefined ? store.users.byEmail(userNameOf(claimed ?? '')) : store.users.byUuid(owner));
-  const user = await find().catch(() => null); // the caller is refused, whatever the store says
+  const user = await find().catch(() => null); // the call is refused even if the store fails
   if (user === null || !(await store.users.isActive(user.uuid).catch(() => false))) return false;
   const state = why === undefined ? 'not known' : `${why} on ${createStamp(hostZone())(since ?? now())}`;
   log.write('WARNING', line.refusedToken(token, state, owner === undefined ? 'sent as' : 'of', user.user_email));
@@ -59,8 +59,8 @@ async function reportRefusal(
 }
 
 /**
- * Writes a failure of the server to standard error: an unexpected exception with its stack, an expected one, such as a
- * full disk that fails every call, in one line.
+ * Writes a failure of the server to standard error: an unexpected exception with its stack, a known one in a single
+ * line, such as a full disk, which fails every call.
  */
 export function reportFailure(problem: Problem, call: Call, parts: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';

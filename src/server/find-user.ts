@@ -1,15 +1,15 @@
-// Finds the token at the beginning or the end of a body, without parsing the body.
+// Finds the token near the beginning or the end of a body without parsing the body.
 
-/** Bytes at the beginning and at the end of a body that are searched for the token. */
+/** bytes at the beginning and at the end of a body that are searched for the token */
 export const lookLength = 64 * 1024;
 
 const text = '"(?:[^"\\\\]|\\\\.)*"';
 const plain = `(?:${text}|[-+\\w.]+)`; // a text, number, true, false or null
-const triesAtEnd = 8; // places with the name of the field that are tried, from the end
+const triesAtEnd = 8; // occurrences of the field's name that are tried, from the end
 
 /**
- * The text of a top-level field among the plain values that begin a JSON object; null if it is not there. The result is
- * a hint: the body may be no JSON, or have such a field again, so the caller compares when it has been parsed.
+ * The text of a top-level field that follows only plain values at the beginning of a JSON object; null if it is not
+ * there. The result is a hint, since the body may be invalid or repeat the field: compare it after parsing.
  */
 export function tokenAtStart(body: Buffer, field: string): string | null {
   const members = new RegExp(
@@ -20,7 +20,7 @@ export function tokenAtStart(body: Buffer, field: string): string | null {
 
 const end = new RegExp(`\\s*:\\s*(${text})\\s*(?:,\\s*${text}\\s*:\\s*${plain}\\s*)*\\}\\s*$`, 'y');
 
-/** As `tokenAtStart`, for the plain values that end a JSON object. */
+/** Like `tokenAtStart`, for a field that only plain values follow at the end of a JSON object. */
 export function tokenAtEnd(body: Buffer, field: string): string | null {
   const tail = body.toString('latin1', Math.max(0, body.length - lookLength));
   const name = `"${field}"`;
@@ -35,7 +35,7 @@ export function tokenAtEnd(body: Buffer, field: string): string | null {
   return null;
 }
 
-/** The value of a JSON text whose bytes were read as Latin-1; null if there is none. */
+/** Parses a JSON text whose bytes were read as Latin-1; null if that fails. */
 function parsed(found: string | undefined): string | null {
   try {
     return found === undefined ? null : (JSON.parse(Buffer.from(found, 'latin1').toString('utf8')) as string);

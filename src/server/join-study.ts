@@ -1,4 +1,4 @@
-// Joining a study with a token that the app made: who is admitted, and what the operator sees of it.
+// Lets people join a study with a token that their app made, and reports unusual numbers to the operator.
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../log/log.ts';
 import { line } from '../log/messages.ts';
@@ -8,22 +8,22 @@ import type { Store } from '../store/store.ts';
 import { WindowCounts } from '../util/rate-counts.ts';
 import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
-/** Where a call to join comes from. */
+/** The origin of a call to join. */
 export interface JoinedFrom {
-  /** The network of the caller, see `origin.ts`; null: it is not known. */
+  /** The network of the caller, see `origin.ts`; null: unknown. */
   origin: string | null;
   log: Log;
 }
 
 /**
- * People who may join from one network within an hour, at each process: a class behind one address joins at once, and a
- * stranger needs several networks to reach the 200 an hour of a study.
+ * The most people who may join from one network within an hour, per process. A class behind one address can join at
+ * once, while an attacker needs several networks to reach the 200 per hour of a study.
  */
 const joinsPerOrigin = 30;
 
 /**
- * Returns the function that makes the account of an app-made token that is new, and returns null for any other token.
- * It throws a `Problem` if the study does not admit its owner.
+ * Returns a function that creates the account of a new app-made token. It returns null for other tokens, and throws a
+ * `Problem` if the study does not admit the owner.
  */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
@@ -58,19 +58,19 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
 
 const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that look alike
 
-/** The end of the name of a person who joined a study; it reveals nothing about the token. */
+/** The end of the user name of a person who joined a study. It reveals nothing about the token. */
 const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
 
 /**
- * The same text for every refusal: it does not reveal which studies and subgroups exist. An open study shows itself by
- * admitting people, so that the answer may name a full hour: phones try again.
+ * The same text for every refusal, so that it does not reveal which studies and subgroups exist. An exception is a full
+ * hour, which makes phones try again: an open study reveals itself anyway by admitting people.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';
 
 type Enrolled = Extract<EnrolResult, { enrolled: UserRecord }>;
 
-/** Logs a wave: the join that makes half of what the study admits in an hour, and the last. */
+/** Warns about many joins: when the joins of the last hour reach half of the limit, and when they reach it. */
 function report({ study, lastHour }: Enrolled, log: Log): void {
   if (lastHour !== Math.ceil(study.hour_limit / 2) && lastHour !== study.hour_limit) return;
   log.write('WARNING', line.manyJoined(study.name, lastHour, study.hour_limit));

@@ -1,4 +1,4 @@
-// Listens for an app, within limits on time, headers and connections, and closes so that no running call is cut off.
+// Binds an app to a port with limits on time, headers and connections. Closes without cutting off running calls.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type BlockList, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
@@ -9,37 +9,40 @@ import type { ServerEnv } from './call.ts';
 import { Connections } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
 
-const requestTimeout = 300_000; // ms for a whole request: a phone on a thin line sends its 6 MB with 20 kB/s
-const keepAliveTimeout = 65_000; // ms that an idle connection stays, longer than proxies keep theirs
+const requestTimeout = 300_000; // ms for a whole request: a phone with a slow connection sends its 6 MB at 20 kB/s
+const keepAliveTimeout = 65_000; // ms that an idle connection stays open, longer than proxies keep theirs
 const maxHeaderSize = 16 * 1024; // bytes
-const connectionsCheck = 5_000; // ms between checks for requests that are late
-const lingerTime = 1_000; // ms that a caller may send on after the last answer of a connection
-const idleCheck = 25; // ms between checks for connections that have become idle while closing
+const connectionsCheck = 5_000; // ms between checks for late requests
+const lingerTime = 1_000; // ms that a caller may continue to send after the last answer of a connection
+const idleCheck = 25; // ms between checks for idle connections while closing
 
-/** How an app is bound to a port. */
+/** The address and limits of a server. */
 export interface ServeOptions {
   app: Hono<ServerEnv>;
   host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
   /** s that `close` waits for running calls before it cuts them off. */
   drainSeconds: number;
-  /** Connections open at once; idle ones make room. Default 5,000, which take some 100 MiB. */
+  /** The most connections open at once; idle ones are closed first. Default 5,000, which take about 100 MiB. */
   maxConnections?: number;
-  /** Connections open at once from one address that is not in `proxies`. Default: a tenth of `maxConnections`. */
+  /**
+   * The most connections open at once from one address that is not in `proxies`. Default: a tenth of `maxConnections`.
+   */
   maxPerAddress?: number;
-  /** Default: this machine and private networks. */
+  /** Addresses of proxies. Default: this machine and private networks. */
   proxies?: BlockList;
-  /** s after which an answer that its caller does not read is ended. Default 60. */
+  /** s after which an answer is ended if its caller does not read it. Default 60. */
   stallSeconds?: number;
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface Serving {
-  /** The port it listens on. */
+  /** Its port. */
   port: number;
   /**
-   * Stops accepting and resolves when running calls have their answers, or `drainSeconds` have passed. Can be repeated.
+   * Stops accepting connections. Resolves when running calls have been answered or `drainSeconds` have passed. May be
+   * called repeatedly.
    */
   close(): Promise<void>;
 }
@@ -51,7 +54,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const running = new Set<ServerResponse>();
   let closing: Promise<void> | null = null;
   const listener = getRequestListener((request, env) => app.fetch(request, env as ServerEnv['Bindings']), {
-    hostname: 'localhost', // for requests of HTTP/1.0, which need not name one
+    hostname: 'localhost', // for requests of HTTP/1.0, which may have no Host header
     errorHandler: refuseRequest,
   });
   const limits = { requestTimeout, keepAliveTimeout, maxHeaderSize };
@@ -63,8 +66,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
   const connections = new Connections(server, { most, mostPerAddress, proxies });
-  // Without progress for so long: an answer that its caller does not read, or an idle connection; not a call that is
-  // being worked on.
+  // A socket without progress for this time has an answer that is not read, or is idle; a call that is being processed
+  // stays.
   server.setTimeout(stallSeconds * 1000, (socket) => {
     if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
   });
@@ -79,8 +82,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 }
 
 /**
- * Node closes a connection as soon as its last answer is written. If its caller still sends a body that was refused,
- * the system resets the connection, and the answer is lost. Here the rest is read and dropped for a while.
+ * Node closes a connection as soon as its last answer is written. If the caller is still sending a refused body, the
+ * system then resets the connection and the answer is lost. So the rest of the body is read and dropped for a while.
  */
 function closeGently(incoming: IncomingMessage): void {
   const { socket } = incoming;
@@ -97,7 +100,7 @@ function closeGently(incoming: IncomingMessage): void {
 
 type Address = Pick<ServeOptions, 'host' | 'port'>;
 
-/** Throws `MOBILITY_CONFIG` if nothing can listen on that host and port; leaves them free. */
+/** Throws `MOBILITY_CONFIG` if nothing can listen on that host and port. Does not keep the port. */
 export async function checkAddress(address: Address): Promise<void> {
   const server = createServer();
   await listen(server, address);
@@ -125,7 +128,7 @@ async function drain(server: Server, running: Iterable<ServerResponse>, seconds:
   clearTimeout(deadline);
 }
 
-/** The answer to what is not even a request, such as one with a bad Host header: it has no id. */
+/** Answers an invalid request, such as one with a bad Host header. It has no request id. */
 function refuseRequest(error: unknown): Response {
   const isBad = error instanceof Error && error.name === 'RequestError';
   return problemResponse(isBad ? badRequest('expected a request with a valid target and Host') : problemOf(error), '');

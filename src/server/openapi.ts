@@ -1,9 +1,9 @@
-// The server's calls as OpenAPI 3.1, generated from the routes and the schemas of bodies and answers.
+// Describes the server's calls as OpenAPI 3.1, from the routes and the schemas of bodies and answers.
 import { type CallExample, examples } from './routes/examples.ts';
 import { handlerOf, type OpenRoute, type Route } from './routes/route.ts';
 import { type AnswerSchema, objectOf } from './schemas.ts';
 
-/** The JSON Schema of an answer to a call that failed (RFC 9457). */
+/** The JSON Schema of the answer to a failed call (RFC 9457). */
 export const problemSchema: AnswerSchema = objectOf(
   {
     type: { type: 'string' },
@@ -57,10 +57,10 @@ export function openApi(routes: readonly Route[], openRoutes: readonly OpenRoute
   };
 }
 
-/** `/timeline/getTrips/:date` as `/timeline/getTrips/{date}`. */
+/** Converts `/timeline/getTrips/:date` to `/timeline/getTrips/{date}`. */
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-/** What a call is about, by the first part of its path. */
+/** Groups of calls and their descriptions. */
 const tags = {
   phones: 'What phones of this family push and pull, and what people and scripts ask of their own data',
   'other apps': 'What other apps push',
@@ -119,7 +119,7 @@ function openCallOf(route: OpenRoute): object {
   };
 }
 
-/** What every call says of itself. */
+/** The fields that the description of every call has. */
 const toldOf = ({ summary }: Route | OpenRoute, tag: keyof typeof tags, parameters: readonly object[]): object => ({
   summary,
   description: `${summary.replace(/\.$/, '')}.`,
@@ -127,7 +127,7 @@ const toldOf = ({ summary }: Route | OpenRoute, tag: keyof typeof tags, paramete
   ...(parameters.length > 0 && { parameters }),
 });
 
-/** Each route has one; `test/server/docs.test.ts` calls it. */
+/** The example of a route. Every route has one: `test/server/docs.test.ts` calls it. */
 const exampleOf = ({ path }: { path: string }): CallExample => examples[path]!;
 
 const parameter = (place: 'path' | 'query', name: string, example?: string, description?: string): object => ({

@@ -1,4 +1,4 @@
-// Where a call comes from: the network of its caller, also behind a proxy that the operator trusts.
+// Finds the network of a caller, also behind a proxy that the operator trusts.
 import { type BlockList, isIP } from 'node:net';
 import { privateNetworks } from '../model/networks.ts';
 
@@ -6,8 +6,8 @@ const isIn = (networks: BlockList, address: string): boolean =>
   networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /**
- * Returns the function that names the network of a caller: of the connection's other end, or, if that is a trusted
- * proxy, of the address that it appended to `X-Forwarded-For`. Null for an address that is private or cannot be read.
+ * Returns a function that names the network of a caller. It uses the address of the connection or, if that is a trusted
+ * proxy, the address that the proxy appended to `X-Forwarded-For`. null: the address is private or invalid.
  */
 export function originFinder(trusted: BlockList) {
   return function originOf(peer: string | undefined, forwarded = ''): string | null {
@@ -19,7 +19,7 @@ export function originFinder(trusted: BlockList) {
   };
 }
 
-/** The network that one customer has: the first 24 bits of IPv4, 48 of IPv6. */
+/** The network of one customer: the first 24 bits of an IPv4 address, 48 of an IPv6 address. */
 function networkOf(address: string): string {
   if (isIP(address) === 4) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
   const [head = '', tail] = address
