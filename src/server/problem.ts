@@ -1,39 +1,42 @@
-// Failures as answers: RFC 9457 problem details, and which status each error of the core becomes.
+// Problems: failures as answers. RFC 9457 problem details, with a status for each error of lower rooms.
 import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';
 import { type ErrorCode, isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 
-/** Seconds after which a client that got a 503 may try again. */
+/** s after which a client that got a 503 may try again. */
 export const retryAfterSeconds = 5;
 
-/** What a problem answer says besides its status and detail. */
+/** The content of a problem answer besides its status and detail. */
 export interface ProblemOptions {
-  /** The code of the error that caused it, if there is one. */
+  /** The code of the error that caused the problem, if there is one. */
   code?: ErrorCode;
   headers?: Record<string, string>;
-  /** More members of the answer. */
+  /** Further members of the answer. */
   members?: Record<string, JsonValue>;
-  /** The token that was refused, for the operator: nothing of it goes to the caller. */
+  /** The refused token, for the log and the operator. The caller gets none of it. */
   refusal?: TokenRefusal;
   cause?: unknown;
 }
 
 /** A refused token. */
 export interface TokenRefusal {
-  /** Its id, as `mobility users tokens` lists it. */
+  /** The id of the token, as `mobility users tokens` lists it. */
   token: string;
-  /** UUID of the user whose token it was, and why and since when it is refused; absent: the token is not known. */
+  /**
+   * The UUID of the token's owner. Missing: the token is unknown. `why` and `since`: why and since when the token is
+   * refused.
+   */
   user?: string;
   why?: string;
   since?: number;
-  /** The name that the caller claimed beside it. */
+  /** The user name that the caller sent with the token. */
   claimed?: string;
 }
 
 /**
- * A call that ends without its result. `detail` goes to the caller and into the log: no tokens, payloads or internals
- * in it.
+ * A call that failed. The caller gets `detail`, and the log has it too: it must contain no tokens, payloads or
+ * internals.
  */
 export class Problem extends Error {
   readonly status: number;
@@ -47,32 +50,32 @@ export class Problem extends Error {
   }
 }
 
-/** 400: the request is not what the route expects. Say what was expected and what was found. */
+/** 400: the request is invalid. `detail` says what was expected and what was found. */
 export function badRequest(detail: string): Problem {
   return new Problem(400, detail, { code: 'MOBILITY_BAD_REQUEST' });
 }
 
-/** 403: the caller is not known, or may not do this. */
+/** 403: the caller is unknown or not allowed to do this. */
 export function forbidden(detail: string, refusal?: TokenRefusal): Problem {
   return new Problem(403, detail, { code: 'MOBILITY_FORBIDDEN', ...(refusal && { refusal }) });
 }
 
-/** 405, with the methods that the path has. */
+/** 405. `allow`: the methods that the path supports. */
 export const methodNotAllowed = (allow: string, found: string): Problem =>
   new Problem(405, `expected ${allow.replaceAll(', ', ' or ')}, found ${found}`, { headers: { Allow: allow } });
 
-/** 413, with the limit in the answer. */
+/** 413. The answer contains `limit`. */
 export function tooLarge(detail: string, limit: Record<string, number>): Problem {
   return new Problem(413, detail, { code: 'MOBILITY_BODY_TOO_LARGE', members: limit });
 }
 
-/** 429: the caller's own calls are too many now; nothing was done, and the same call may succeed after `seconds`. */
+/** 429: the caller made too many calls. Nothing was done, and the same call may succeed after `seconds`. */
 export function tooManyCalls(detail: string, seconds: number, members: Record<string, JsonValue> = {}): Problem {
   const headers = { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) };
   return new Problem(429, detail, { code: 'MOBILITY_LIMIT', headers, members });
 }
 
-/** 503: nothing was done; the same call may succeed later. */
+/** 503: nothing was done, and the same call may succeed later. */
 export function unavailable(detail: string, code?: ErrorCode, cause?: unknown): Problem {
   const headers = { 'Retry-After': String(retryAfterSeconds) };
   return new Problem(503, detail, { headers, ...(code === undefined ? {} : { code }), cause });
@@ -89,16 +92,16 @@ const outages: ReadonlyMap<ErrorCode, string> = new Map([
 const failed = 'the server failed; its operator finds the reason under the request id';
 const nothingStored = 'nothing was stored by this call';
 
-/** Who has to act on a failed call: its caller, none because time solves it (`limit`), or the operator (`server`). */
+/** Who has to act on a failed call: `caller`; `limit`: no one, since time solves it; `server`: the operator. */
 export type Cause = 'caller' | 'limit' | 'server';
 
-/** The cause of a problem. The status of an answer does not say it: some apps take no 4xx. */
+/** The cause of a problem. It is not derived from the status of the answer, since some apps need other statuses. */
 export function causeOf({ status }: Problem): Cause {
   if (status >= 500) return 'server';
   return status === 429 ? 'limit' : 'caller';
 }
 
-/** The problem for any thrown value. An unexpected error is a 500 without details. */
+/** Converts any thrown value to a problem. An unexpected error becomes a 500 without details. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (isMobilityError(error)) return problemOfCore(error);
@@ -114,13 +117,13 @@ function problemOfCore(error: MobilityError): Problem {
   }
   if (error.code === 'MOBILITY_BAD_REQUEST') return badRequest(error.message);
   if (error.code === 'MOBILITY_FORBIDDEN') return forbidden(error.message);
-  // The erasure of the caller began after this call had found them.
+  // An erasure of the caller began after this call had found the account.
   if (error.code === 'MOBILITY_USER_UNKNOWN' || error.code === 'MOBILITY_USER_EXISTS')
     return forbidden('no user is registered for this token any more; ask the operator for an account');
   return new Problem(500, failed, { code: error.code, cause: error });
 }
 
-/** The answer to a call with a problem. */
+/** The answer to a failed call. */
 export function problemResponse(problem: Problem, requestId: string): Response {
   const { code, headers, members } = problem.options;
   const body = {

@@ -1,4 +1,4 @@
-// Stores what callers send: the only way in for routes and pages. It counts, and it applies every limit of a caller.
+// Stores what callers send. Routes and pages store entries only through this, so that every limit of a caller applies.
 import type { Taken } from '../intake/check-entry.ts';
 import { putTaken } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
@@ -7,19 +7,20 @@ import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { type CallerCounts, withinCorrections } from './caller-limits.ts';
 
-/** Who sends, and how it is stored. */
+/** The sender, and how to store the entries. */
 export interface SentBy {
   user: UserRecord;
   log: Log;
-  /** The id of the token; null where names are tokens; absent for a form of a page. */
+  /** The id of the token. null: tokens are user names. Missing: the entries come from a form of a page. */
   sentWith?: string | null;
-  /** False for a form of a page: the profile says when the phone sent something. */
+  /** False for a form of a page: the profile records only when phones sent entries. */
   inProfile?: boolean;
 }
 
 /**
- * Stores checked values of a caller. Resolves when all of it is durable. Entries beyond the limits of keys, statements
- * and corrections are rejected. Throws a 429 `Problem`, and stores nothing, if too many would be pending or rejected.
+ * Stores checked values of a caller. Resolves when all of them are durable. Rejects entries beyond the limits of keys,
+ * statements and corrections. Throws a 429 `Problem`, and stores nothing, if too many entries would be pending or
+ * rejected.
  */
 export async function putForCaller(
   { store, counts, now }: { store: Store; counts: CallerCounts; now: () => number },

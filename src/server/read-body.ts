@@ -1,5 +1,5 @@
-// Reads the bytes of a request body: limits its size before and after gzip, and authenticates the sender of a large one
-// before all of it has come.
+// Reads the bytes of a request body. Limits its size, compressed and decompressed, and authenticates the sender of a
+// large body before all of it has arrived.
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { errorText } from '../model/mobility-error.ts';
@@ -7,15 +7,15 @@ import type { BodyShare } from './byte-budget.ts';
 import { lookLength, tokenAtEnd, tokenAtStart } from './find-user.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
-/** Bytes of a body, decompressed, that are read and parsed before its sender is authenticated. */
+/** Decompressed bytes of a body that are read and parsed before its sender is authenticated. */
 export const strangersLimit = 128 * 1024;
 
-/** How many times its size a compressed body may inflate to. */
+/** A compressed body may become at most this many times larger. */
 const maxInflation = 100;
-const usualInflation = 10; // of batches of phones
-const freelyInflated = 1024 * 1024; // bytes: below it the ratio does not matter
+const usualInflation = 10; // typical of batches of phones
+const freelyInflated = 1024 * 1024; // bytes; up to this size a body may inflate by any factor
 
-/** A body as it arrives, and the headers that describe it; null for a missing header. */
+/** A body while it arrives, and the headers that describe it; null: no such header. */
 export interface IncomingBody {
   chunks: AsyncIterable<Uint8Array>;
   contentLength: string | null;
@@ -24,23 +24,23 @@ export interface IncomingBody {
 
 /** The rules for reading a body. */
 export interface BodyRules {
-  /** Bytes, compressed and decompressed. */
+  /** The most bytes of the body, both compressed and decompressed. */
   limit: number;
-  /** Counts every byte held; its creator releases it. */
+  /** Counts all bytes that are held. The caller of `readBody` releases it. */
   share: BodyShare;
-  /** Name of the top-level field that may hold the token; null: none does. */
+  /** The top-level field that may contain the token; null: no field may. */
   tokenField: string | null;
   /** True if the sender of the body is authenticated. */
   isKnown(): boolean;
-  /** Authenticates by the token in the body; throws the `Problem` to refuse with. */
+  /** Authenticates the sender by the token in the body. Throws a `Problem` to refuse the body. */
   admit(token: string): Promise<void>;
 }
 
 /**
- * Returns the whole body, inflated if it is gzip. The sender of a body over `strangersLimit` must be authenticated by
- * the headers or by a token near the beginning of the body or, uncompressed, near its end. Throws `Problem`s: 413 above
- * `limit` bytes as sent or as inflated, or `maxInflation`; 403 for a large body without a valid token; 415 for another
- * encoding; 503 or 429 if there is no room; 400 for a body that breaks off.
+ * Returns the whole body, decompressed if it is gzip. For a body over `strangersLimit`, the sender must be
+ * authenticated by the headers, or by a token near the beginning of the body or, if it is not compressed, near its end.
+ * Throws a `Problem`: 413 above `limit` bytes, compressed or decompressed, or above `maxInflation`; 403 for a large
+ * body without a valid token; 415 for another encoding; 503 or 429 if there is no room; 400 if the body is incomplete.
  */
 export async function readBody(body: IncomingBody, rules: BodyRules): Promise<Buffer> {
   const { limit } = rules;
@@ -62,7 +62,10 @@ function isCompressed(encoding: string | null): boolean {
   });
 }
 
-/** The pieces as they arrive. Throws a 400 `Problem` if they break off, a 503 one if the budget ends the body. */
+/**
+ * Passes on the pieces of a body as they arrive. Throws a 400 `Problem` if the connection breaks, a 503 one if the
+ * budget ends the body.
+ */
 async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: BodyRules): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   let size = 0;
@@ -77,7 +80,7 @@ async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: Bo
   } catch (error) {
     throw brokenOff(error, 'the connection broke off before the end of the body');
   } finally {
-    // Not awaited: what still comes of a refused body is dropped after the answer.
+    // Not awaited: the rest of a refused body is dropped after the answer.
     void iterator.return?.().catch(() => {});
   }
 }
@@ -85,7 +88,7 @@ async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: Bo
 const brokenOff = (error: unknown, what: string): Problem =>
   error instanceof Problem ? error : badRequest(`${what} (${errorText(error).slice(0, 80)})`);
 
-/** The bytes of a gzip body. Throws `Problem`s: 400 for another body, 413 beyond `maxInflation`. */
+/** Decompresses a gzip body. Throws a `Problem`: 400 if it is not gzip, 413 beyond `maxInflation`. */
 async function* inflated(chunks: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
   let sent = 0;
   let size = 0;
@@ -96,7 +99,7 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>, limit: number): Asyn
     }
   })();
   const gunzip = createGunzip({ chunkSize: lookLength });
-  // An error of the source ends the iteration below.
+  // If the source fails, the loop below throws its error.
   pipeline(Readable.from(counted), gunzip, () => {});
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
@@ -114,7 +117,7 @@ async function* inflated(chunks: AsyncIterable<Uint8Array>, limit: number): Asyn
   }
 }
 
-/** Collects a body of `expected` bytes (0: unknown) and authenticates its sender on the way. */
+/** Collects a body of about `expected` bytes (0: unknown). Authenticates its sender as soon as the token is found. */
 async function collect(
   pieces: AsyncIterable<Uint8Array>,
   expected: number,

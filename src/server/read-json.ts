@@ -1,55 +1,58 @@
-// Parses the body of a request: lists element by element, in slices, within limits of values and depth.
+// Parses the body of a request. Parses a list element by element, in slices, within limits of values and depth.
 import { randomUUID } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { inSlices } from '../util/slices.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { endOfElement, extentOf, maxDepth, openingOf, parsed, quickElements } from './scan-json.ts';
 
-/** The value of a body. */
+/** A parsed body. */
 export interface ReadJson<Element = never> {
   value: JsonValue;
-  /** The elements of the list that was asked for, if the body has it; `value` then has an empty list in its place. */
+  /** The elements of the requested list, if the body has it. `value` then has an empty list in its place. */
   list: Element[];
 }
 
-/** A member of the outermost object that may be a long list. Its elements are parsed and handed on one by one. */
+/** A member of the outermost object that may be a long list. Its elements are parsed and read one by one. */
 export interface ListReader<Element> {
   name: string;
-  /** Reads an element; one that is not JSON, or nests too deep, comes as text. */
+  /** Reads an element. An element that is not JSON, or nests too deeply, is passed as its text. */
   read(element: JsonValue): Element;
 }
 
-/** How much JSON is read of one body. Phones send 10,000 entries of some 25 values each. */
+/** The most JSON in one body. Phones send 10,000 entries with about 25 values each. */
 export interface JsonLimits {
-  /** Elements of the list. */
+  /** The most elements of the list. */
   elements: number;
-  /** Values of the body, or of each element of the list. What is parsed in one go delays all other calls. */
+  /**
+   * The most values of the body, and of each element of its list. Parsing them takes one step, which delays other
+   * calls.
+   */
   values: number;
 }
 
 /** Limits of a body with a list of entries. */
 export const listLimits: JsonLimits = { elements: 200_000, values: 50_000 };
 
-/** Limits of another large body. */
+/** Limits of a large body without a list of entries. */
 export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 
-/** Containers within containers of an element, which lies in the list in the body. */
+/** The deepest nesting of an element. The body and its list are two more levels. */
 const elementDepth = maxDepth - 2;
 
-/** A shorter text has neither too many values nor too much depth: each takes two characters. */
+/** A text shorter than this cannot exceed the limits of values and depth: each value or level takes two characters. */
 const shortElement = 2 * elementDepth;
 
-const parsedLength = 8 * 1024; // characters parsed between two steps
+const parsedLength = 8 * 1024; // characters that are parsed in one step
 
-/** Elements of a body that may be no JSON: to find that out takes longer than to read one. */
+/** The most elements of a body that are not JSON: detecting such an element takes longer than reading a valid one. */
 const mostUnreadable = 10_000;
 
-/** Characters kept of an element that is no JSON. */
+/** characters that are kept of an element that is not JSON */
 const keptLength = 64 * 1024;
 
 /**
- * Parses a JSON text and lets other calls run in between. Throws a 400 `Problem` for a text that is not JSON or nests
- * too deep, and a 413 one for more elements or values than `limits`.
+ * Parses a JSON text in slices, between which other calls run. Throws a 400 `Problem` if the text is not JSON or nests
+ * too deeply, and a 413 one if it has more elements or values than `limits`.
  */
 export async function readJson<Element = never>(
   text: string,
@@ -72,7 +75,7 @@ function readWhole<Element>(
   return { value: { ...(value as JsonObject), [list.name]: [] }, list: elements.map(list.read) };
 }
 
-/** Parses a body whose list can be found without parsing; null for any other body, JSON or not. */
+/** Parses a body whose list can be found without parsing it. null: any other body, JSON or not. */
 function* readListed<Element>(
   text: string,
   list: ListReader<Element>,
@@ -109,18 +112,18 @@ function* readListed<Element>(
     }
     checkElements(elements.length, limits);
   }
-  // A later member of the same name replaces the list: then the marker is gone, and the body is parsed whole.
+  // If a later member of the same name replaced the list, the marker is missing. Then the body is parsed as a whole.
   const value = parseWithin(`${text.slice(0, open)}"${marker}"${text.slice(close)}`, limits) as JsonObject;
   const found = value[list.name];
   if (!Array.isArray(found) || found[0] !== marker) return null;
   return { value: { ...value, [list.name]: [] }, list: elements };
 }
 
-/** Takes the place of the elements while the rest of a body is parsed. No sender knows it. */
+/** Replaces the elements while the rest of the body is parsed. It is random, so that no sender can use it. */
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {
-  // Each value and each container takes two characters.
+  // Each value and each container takes at least two characters.
   if (text.length > 2 * Math.min(maxDepth, limits.values)) {
     const { values, depth } = extentOf(text, limits.values);
     if (values > limits.values) throw tooManyValues(limits);
@@ -131,9 +134,9 @@ function parseWithin(text: string, limits: JsonLimits): JsonValue {
   return value;
 }
 
-const shownLength = 256 * 1024; // characters up to which a body is parsed again to say where it is wrong
+const shownLength = 256 * 1024; // characters; a longer body is not parsed again to find the position of its error
 
-/** The texts of V8's errors hold pieces of the body: only the position is passed on. */
+/** Only the position of the error is passed on: the messages of V8 contain parts of the body. */
 function malformed(text: string): Problem {
   if (text.length > shownLength || text.includes(marker)) return badRequest('expected JSON, found something else');
   let offset: string | undefined;

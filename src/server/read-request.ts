@@ -1,4 +1,4 @@
-// Reads what a caller sent as a JSON object: checks the type, reads the bytes within limits, parses them.
+// Reads a request as a JSON object: checks its type, reads its bytes within limits and parses them.
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type Taken, takeEntry } from '../intake/check-entry.ts';
@@ -10,29 +10,29 @@ import { type JsonLimits, readJson } from './read-json.ts';
 /** The rules for reading a request. */
 export interface RequestRules extends BodyRules {
   json: JsonLimits;
-  /** Name of a member of the body that is a list of entries. */
+  /** The member of the body that is a list of entries. */
   list?: string;
-  /** True: a body of an authenticated caller that is not a JSON object is passed on as text. */
+  /** True: if the caller is authenticated, a body that is not a JSON object is passed on as text. */
   takesAnything?: boolean;
-  /** Names of fields of a form that hold the token; it is then in `tokenField` of the body, too. */
+  /** Fields of a form that may contain the token. Its value is copied to `tokenField`. */
   tokenParameters?: readonly string[];
 }
 
 /** The body of a request. */
 export interface RequestBody {
-  /** Empty if there is no body. */
+  /** Empty if the request has no body. */
   body: JsonObject;
-  /** The elements of the list, each checked on its own. */
+  /** The checked elements of the list. */
   list: Taken[];
-  /** Bytes of the body, decompressed. */
+  /** Decompressed bytes of the body. */
   size: number;
-  /** Notes for the log. */
+  /** Warnings for the log. */
   notes: string[];
-  /** The text of a body that is not a JSON object, if anything is taken. */
+  /** The text of a body that is not a JSON object, if the rules allow it; else null. */
   unread: string | null;
 }
 
-/** Bytes from which on a body waits for a slot before it is parsed. */
+/** bytes; a larger body waits for a slot before it is parsed */
 const largeBody = 256 * 1024;
 
 /** Characters of a form. */
@@ -41,8 +41,8 @@ const longestForm = 64 * 1024;
 const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: null };
 
 /**
- * The body of a request. Throws `Problem`s: 415, 413, 403, 503, 429 and 400, see `readBody` and `readJson`. `incoming`
- * is the request of Node, absent when the app is called in process.
+ * Reads the body of a request. Throws a `Problem` with 415, 413, 403, 503, 429 or 400, see `readBody` and `readJson`.
+ * `incoming`: Node's request; undefined if the app is called within the process.
  */
 export async function readRequest(
   request: Request,
@@ -79,7 +79,7 @@ function decode(bytes: Buffer): { text: string; notes: string[] } {
   return { text, notes: isUtf8(bytes) ? [] : ['body is not UTF-8: bad bytes read as U+FFFD'] };
 }
 
-/** Frees the memory of a large body, which would stay until the next full garbage collection. */
+/** Frees the memory of a large body at once. Otherwise it would stay until the next full garbage collection. */
 function free({ buffer }: Buffer): void {
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
 }
@@ -91,7 +91,7 @@ async function readObject(text: string, { list, json }: RequestRules): Promise<P
   throw badRequest(`expected a JSON object as body, found ${kindOf(value)}`);
 }
 
-/** `application/json` and its kin, whatever the parameters and letter case. */
+/** True for `application/json` and `application/…+json`, with any parameters and in any case. */
 function isJsonType(type: string | null): boolean {
   return type !== null && /^\s*application\/(?:json|[\w.+-]+\+json)\s*(?:;|$)/i.test(type);
 }
@@ -101,7 +101,7 @@ const isFormType = (type: string | null): boolean =>
 
 const mostFields = 200;
 
-/** The fields of a form; null for JSON, which some programs send with the type of a form. */
+/** The fields of a form. null: the text is JSON, which some programs send with the content type of a form. */
 function readForm(text: string, { tokenField, tokenParameters = [] }: RequestRules): JsonObject | null {
   if (/^\s*[[{]/.test(text) || text.length > longestForm) return null;
   const fields: JsonObject = Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
@@ -117,7 +117,8 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
 }
 
 /**
- * Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read to its end.
+ * Reads Node's stream if there is one: this costs less, and the caller gets the answer even if the body is not read to
+ * its end.
  */
 export function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
   if (incoming === undefined) return request.body ?? (async function* () {})();

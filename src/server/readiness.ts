@@ -1,15 +1,16 @@
-// Whether this server can take what phones push: asked of the store at most once a second, however many ask.
+// Checks whether this server can store entries. It asks the store at most once per second, however many callers ask.
 import type { Store } from '../store/store.ts';
 import { shared } from './cached-result.ts';
 import { Problem, retryAfterSeconds, unavailable } from './problem.ts';
 
-const freshFor = 1_000; // ms that a result holds
-const patience = 10_000; // ms that a store may take to answer
+const freshFor = 1_000; // ms that a result is used again
+const patience = 10_000; // ms that the store may take to answer
 const mebibyte = 1024 * 1024;
 
 /**
- * Returns a function that resolves if a small write and a small read worked a moment ago and the disk has space. It
- * rejects with a 503 `Problem` or the error of the store. `leastDiskMiB`: MiB that must be free on the disk; 0: any.
+ * Returns a function that resolves if a small write and a small read succeeded within the last second and the disk has
+ * space. It rejects with a 503 `Problem` or the error of the store. `leastDiskMiB`: MiB that must be free on the disk;
+ * 0: not checked.
  */
 export function readinessCheck(store: Pick<Store, 'ping' | 'disk'>, leastDiskMiB: number): () => Promise<void> {
   return shared(freshFor, () => inTime(check(store, leastDiskMiB)));

@@ -1,4 +1,4 @@
-// `mobility serve`: one process, or a primary process with workers, until a signal stops it.
+// Runs `mobility serve`: one process, or a primary process with workers, until a signal stops it.
 import cluster from 'node:cluster';
 import type { Config } from '../config.ts';
 import { audit } from '../log/audit-log.ts';
@@ -20,35 +20,37 @@ import { answerWorkers, metricsOfWorkers } from './worker-metrics.ts';
 import { sendSigns, watchWorkers } from './worker-watch.ts';
 import { ignoreBrokenMessages, leavePrimary, startWorkers, type Workers, workerNumber } from './workers.ts';
 
-/** s that a stopping server waits for running calls: a phone on a thin line sends some hundred KB in that time. */
+/**
+ * s that a stopping server waits for running calls. A phone with a slow connection sends some hundred KB in this time.
+ */
 const drainSeconds = 30;
 
-/** What a server is made from. */
+/** The parts that a server is built from. */
 export interface RunServerOptions {
   config: Config;
-  /** Opens the store; called once in each process. Its provider closes what it opened. */
+  /** Opens the store. Called once in each process. The caller of `runServer` closes it. */
   openStore: (options: { onWarning?: (message: string) => void }) => Promise<Store>;
   /**
-   * Opens the server's log with that thread id; called once in each process. Workers send their lines to the primary.
-   * Its provider closes it.
+   * Opens the server's log with a thread id. Called once in each process. Workers send their lines to the primary. The
+   * caller of `runServer` closes it.
    */
   openLog: (threadId: string) => Promise<FileLog>;
-  /** Of the program. */
+  /** The version of the program. */
   version: string;
-  /** Aborted: stop accepting, finish running calls, resolve. */
+  /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
   signal: AbortSignal;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Writes text to standard output: the lines of calls. */
+  /** Writes text to standard output: the lines about calls. */
   stdout: Write;
-  /** Writes text to standard error: the address, exceptions, workers that ended. */
+  /** Writes text to standard error: the address, exceptions, and workers that ended. */
   stderr: (text: string) => void;
 }
 
 /**
- * Serves until `signal` is aborted; resolves when every running call has its answer, or the drain time is over. With
- * several workers the program is run again with the same arguments for each: it must reach this function in the same
- * way. Throws `MOBILITY_CONFIG` if `dev` would listen to strangers, or the address is taken.
+ * Serves until `signal` is aborted. Resolves when all running calls have their answers or the drain time has passed.
+ * Each worker runs the program again with the same arguments, so it must reach this function too. Throws
+ * `MOBILITY_CONFIG` if `dev` would listen beyond this machine, or if the address is in use.
  */
 export async function runServer(options: RunServerOptions): Promise<void> {
   refuseStrangers(options.config);
@@ -57,7 +59,7 @@ export async function runServer(options: RunServerOptions): Promise<void> {
   else await runPrimary(options);
 }
 
-/** With `dev` any caller can name any user, so only this machine may call, unless the operator allows more. */
+/** With `dev` any caller can use any user name, so only this machine may call unless the operator allows more. */
 function refuseStrangers({ auth, host, devAnywhere }: Config): void {
   if (auth !== 'dev' || devAnywhere || isLoopback(host)) return;
   throw new MobilityError(
@@ -75,10 +77,10 @@ async function runAlone(options: RunServerOptions): Promise<void> {
 
 async function runPrimary(options: RunServerOptions): Promise<void> {
   const { config, openStore, openLog } = options;
-  // Checked here, so that a taken port is reported once and not by each worker.
+  // The primary checks this, so that an unavailable port is reported once and not by each worker.
   await checkAddress(config);
   if (config.tiles !== '') await (await openTiles(config.tiles)).close();
-  // The primary opens the store before any worker does, so that only one process creates it.
+  // The primary opens the store first, so that only one process creates it.
   const warnings: string[] = [];
   await openStore({ onWarning: (text) => warnings.push(text) });
   const { log } = await openLog('main');
@@ -104,12 +106,12 @@ async function runWorker(options: RunServerOptions): Promise<void> {
     await stopping;
     await serving.close();
   } finally {
-    await files.close(); // while the primary can receive its lines
-    leavePrimary(); // the process does not end while the two are connected
+    await files.close(); // before the connection to the primary, which receives the last lines, is closed
+    leavePrimary(); // the process does not end while it is connected to the primary
   }
 }
 
-/** Announces the server, waits for the signal, and stops. */
+/** Announces the server, waits for the signal, and stops the server. */
 async function runUntilStopped(
   { config, signal, stderr }: RunServerOptions,
   log: Log,
@@ -128,7 +130,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   const store = await options.openStore({
     onWarning: (text) => cluster.isPrimary && warn(options, log, text),
   });
-  const { createApp } = await import('./app.ts'); // the primary, which answers no calls, saves its memory
+  const { createApp } = await import('./app.ts'); // imported here to save memory in the primary, which answers no calls
   const output = consoleLines({ write: stdout, log, warn: (text) => stderr(`mobility: ${text}\n`), now });
   const app = createApp({
     store,
@@ -153,7 +155,7 @@ async function listen(options: RunServerOptions, { log, threadId }: FileLog): Pr
   return { ...serving, close };
 }
 
-/** Figures of the calls of all processes. */
+/** Metrics of the calls of all processes. */
 function metricsOfAll(): NonNullable<AppParts['metrics']> {
   const { figures, registry } = countCalls();
   const text = cluster.isWorker ? metricsOfWorkers(() => registry.getMetricsAsJSON()) : () => registry.metrics();
@@ -165,7 +167,7 @@ function warn({ stderr }: RunServerOptions, log: Log, text: string): void {
   stderr(`mobility: ${text}\n`);
 }
 
-/** The address of a server. */
+/** The URL of a server. */
 export function urlOf({ host, port }: { host: string; port: number }): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

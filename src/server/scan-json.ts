@@ -1,4 +1,4 @@
-// Finds the list in a JSON text and the ends of its elements, without parsing them.
+// Finds a list in a JSON text, and the ends of its elements, without parsing them.
 import type { JsonValue } from '../model/json.ts';
 
 const steps = new Int8Array(256);
@@ -6,31 +6,32 @@ for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
 for (const closer of [']', '}']) steps[closer.charCodeAt(0)] = -1;
 const [quote, comma, backslash, closingBracket] = [0x22, 0x2c, 0x5c, 0x5d];
 
-/** Containers within containers that a body may have: more could exhaust the stack of what reads it later. */
+/** The most nested containers of a body. More could overflow the stack of code that reads it later. */
 export const maxDepth = 500;
 
-/** The size of a JSON text: how deep containers nest, and how many values lie within `maxDepth`. */
+/** The size of a JSON text: `depth` of nested containers, and `values` within `maxDepth`. */
 export interface Extent {
   depth: number;
   values: number;
 }
 
-/** The extent of a text, if it is JSON. Stops at more than `most` values. */
+/** The extent of a text, assuming that it is JSON. Stops above `most` values. */
 export function extentOf(text: string, most: number): Extent {
   const { depth, values } = scan(text, 0, -1, most);
   return { depth, values };
 }
 
-/** An element of a list. */
+/** Where an element of a list ends, and its extent. */
 export interface ElementEnd extends Extent {
   /**
-   * Position of its comma, or of the bracket that closes the list; -1 if the text ends first or another bracket closes.
+   * The position of the comma after it, or of the bracket that closes the list. -1: the text ends first, or another
+   * bracket closes.
    */
   end: number;
   isLast: boolean;
 }
 
-/** Finds the end of the element that begins at `start`. Stops at more than `most` values. */
+/** Finds the end of the element that begins at `start`. Stops above `most` values. */
 export function endOfElement(text: string, start: number, most: number): ElementEnd {
   const found = scan(text, start, 0, most);
   const code = text.charCodeAt(found.at);
@@ -38,7 +39,7 @@ export function endOfElement(text: string, start: number, most: number): Element
   return { depth: found.depth, values: found.values, end: isLast || code === comma ? found.at : -1, isLast };
 }
 
-/** Scans from `start` to the first comma or closing bracket at depth `stopDepth`, or until it has `most` values. */
+/** Scans from `start` to the first comma or closing bracket at depth `stopDepth`. Stops above `most` values. */
 function scan(text: string, start: number, stopDepth: number, most: number): Extent & { at: number } {
   let [depth, deepest, values] = [0, 0, 1];
   for (let i = start; i < text.length && values <= most; i++) {
@@ -59,7 +60,7 @@ function scan(text: string, start: number, stopDepth: number, most: number): Ext
   return { depth: deepest, values, at: text.length };
 }
 
-/** Where the string that opens here closes; the end of the text if it does not. */
+/** The position of the quote that closes the string at `open`; the length of the text if none does. */
 function endOfString(text: string, open: number): number {
   for (let i = text.indexOf('"', open + 1); i !== -1; i = text.indexOf('"', i + 1)) {
     let before = i - 1;
@@ -69,11 +70,11 @@ function endOfString(text: string, open: number): number {
   return text.length;
 }
 
-const scanLength = 64 * 1024; // characters scanned between two steps
+const scanLength = 64 * 1024; // characters that are scanned in one step
 
 /**
- * The position after the bracket that opens the first list of that name in an object; -1 if there is none, or its name
- * is written with escapes.
+ * The position after the opening bracket of the first list with this name in an object. -1: there is none, or its name
+ * contains escapes.
  */
 export function* openingOf(text: string, name: string): Generator<void, number> {
   const start = new RegExp(`"${name}"[ \\t\\n\\r]*:[ \\t\\n\\r]*\\[`, 'y');
@@ -96,12 +97,15 @@ export function* openingOf(text: string, name: string): Generator<void, number> 
   return -1;
 }
 
-/** A short element with its end, which is a comma; null if that is not certain. */
+/**
+ * Parses the element at a position and returns the position of the comma after it. null: the element is not short, or
+ * its end is not certain.
+ */
 type Quick = (at: number) => { value: JsonValue; end: number } | null;
 
 /**
- * Parses short elements that begin with the same name without blanks, as phones write them: the text up to the next
- * such beginning is one element if it is JSON, since an object ends only once. Twice as fast as `endOfElement`.
+ * Parses short elements that begin with the same name and without blanks, as phones write them. The text up to the next
+ * such beginning is tried as one element: if it is JSON, it is exactly one. Twice as fast as `endOfElement`.
  */
 export function quickElements(text: string, open: number, longest: number): Quick {
   const begin = /\{"[^"\\]*"/y;
@@ -119,7 +123,7 @@ export function quickElements(text: string, open: number, longest: number): Quic
   };
 }
 
-/** The value of a JSON text; undefined if it is none. */
+/** Parses a JSON text; undefined if it is not JSON. */
 export function parsed(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;

@@ -1,5 +1,4 @@
-// What the routes expect of a body, as JSON Schema, and the check of it. Entries are not checked here: see
-// intake/check-entry.ts.
+// JSON Schemas of the bodies of routes, and their check. `intake/check-entry.ts` checks the entries themselves.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { localFrequencies, utcFrequencies } from '../figures/periods.ts';
 import { type JsonObject, kindOf } from '../model/json.ts';
@@ -17,7 +16,7 @@ export type AnswerSchema = Readonly<Record<string, unknown>>;
 
 // ---------------------------------------------------------------- parts of answers
 
-/** The schema of an object; without `required`, every property is. */
+/** The schema of an object. Default: all properties are required. */
 export const objectOf = (properties: Record<string, unknown>, required = Object.keys(properties)): AnswerSchema => ({
   type: 'object',
   required,
@@ -27,7 +26,7 @@ export const objectOf = (properties: Record<string, unknown>, required = Object.
 /** The schema of a list. */
 export const arrayOf = (items: AnswerSchema): AnswerSchema => ({ type: 'array', items });
 
-/** The schemas of values that several answers have. */
+/** Schemas of values that occur in several answers. */
 export const values = {
   time: { type: 'number', description: 'seconds since the epoch' },
   timeOrNull: { type: ['number', 'null'], description: 'seconds since the epoch' },
@@ -48,13 +47,13 @@ const metricFields = {
   is_return_aggregate: flagOrNull,
 };
 
-/** The schema of a body with these fields; the first ones are required. */
+/** The schema of a body with these fields. */
 export function bodyOf(required: BodySchema['properties'], others: BodySchema['properties'] = {}): BodySchema {
   const needed = Object.keys(required);
   return { type: 'object', ...(needed.length > 0 && { required: needed }), properties: { ...required, ...others } };
 }
 
-/** The schema of each body that has fields besides `user`. */
+/** The schemas of bodies with fields besides `user`. */
 export const schemas = {
   put: bodyOf({ phone_to_server: { type: 'array', items: {} } }),
   putOne: bodyOf({ the_entry: {} }),
@@ -86,19 +85,19 @@ export const schemas = {
   ),
 };
 
-/** The schemas are the program's own: checking them against theirs would take most of the start of a process. */
+/** The schemas themselves are not validated: that would take most of the start of a process. */
 const ajv = new Ajv({
   strict: true,
   allowUnionTypes: true,
   ownProperties: true,
   meta: false,
   validateSchema: false,
-  verbose: true, // errors hold what was found
+  verbose: true, // errors contain the value that was found
 });
 
 /**
- * Makes the check of a schema: throws a 400 `Problem` that names the field when a body is not as the schema says. It is
- * compiled with the first body.
+ * Returns a function that checks a body. It throws a 400 `Problem` that names the wrong field. The schema is compiled
+ * at the first call.
  */
 export function bodyCheck(schema: BodySchema): (body: JsonObject) => void {
   let validate: ValidateFunction | null = null;
@@ -108,7 +107,7 @@ export function bodyCheck(schema: BodySchema): (body: JsonObject) => void {
   };
 }
 
-/** What was found is named by its kind only: values are the caller's data, and the text gets into the log. */
+/** The text of an error. It names only the kind of the value: values are the caller's data, and the text is logged. */
 function explain({ instancePath, keyword, message = 'to be right', params, data }: ErrorObject): string {
   const within = instancePath.slice(1).replaceAll('/', '.');
   if (keyword === 'required') {

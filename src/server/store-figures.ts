@@ -1,5 +1,5 @@
-// The state of the store for monitoring: counted at most once a minute, as Prometheus text. It names studies, and
-// no person.
+// The state of the store for monitoring, as Prometheus text. It is counted at most once per minute. It contains names
+// of studies, but none of users.
 import { Gauge, Registry } from 'prom-client';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import { formatReasons } from '../intake/apps/other-entry.ts';
@@ -10,13 +10,13 @@ import type { Store } from '../store/store.ts';
 import { packageVersion } from '../util/program-version.ts';
 import { shared } from './cached-result.ts';
 
-const freshFor = 60_000; // ms that figures stay valid
-/** Why entries are rejected. */
+const freshFor = 60_000; // ms that a result is used again
+/** Reasons for the rejection of entries. */
 const reasons = Object.keys({ ...unusableReasons, ...formatReasons, ...conversionReasons });
 
-const recently = 3600; // s; runs of this time are counted
+const recently = 3600; // s; runs that ended within this time are counted
 
-/** Returns a function for the figures as Prometheus text. `now`: seconds since the epoch. */
+/** Returns a function for the metrics as Prometheus text. `now`: seconds since the epoch. */
 export function storeFigures(store: Store, now: () => number): () => Promise<string> {
   return shared(freshFor, () => count(store, now()));
 }
@@ -77,7 +77,7 @@ async function count(store: Store, now: number): Promise<string> {
   return registry.metrics();
 }
 
-/** Sets the median, the 95th percentile and the largest value; 0 without values. */
+/** Sets the median, the 95th percentile and the largest value; 0 if there are no values. */
 function setRanks(gauge: Gauge, values: readonly number[]): void {
   const sorted = values.toSorted((a, b) => a - b);
   for (const [at, rank] of Object.entries({ median: 0.5, p95: 0.95, most: 1 })) {

@@ -1,4 +1,4 @@
-// Pages for people over HTTP: headers, cookies, forms. What the pages are is in `web/`.
+// Serves the pages of `web/` over HTTP: headers, cookies and forms.
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
@@ -30,7 +30,7 @@ import { chunksOf } from './read-request.ts';
 
 const mostForm = 16 * 1024; // bytes
 
-/** Pages load nothing from other hosts, run no script, and cannot be framed. */
+/** Headers that protect pages: they load nothing from other hosts, run no script, and cannot be framed. */
 const protect = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -41,13 +41,13 @@ const protect = secureHeaders({
     baseUri: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // The host only: logs of a proxy may hold it. With `no-referrer`, forms would have no `Origin`.
+  // Sends only the host: a proxy may log the header. With `no-referrer`, forms would have no `Origin`.
   referrerPolicy: 'strict-origin',
-  // The server does not know whether every address of its host has TLS.
+  // The server does not know whether all services of its host support TLS.
   strictTransportSecurity: false,
 });
 
-/** Adds the headers that protect pages to every answer of a page, failures included. */
+/** Adds the protecting headers to every answer of a page, also to failures. */
 export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   await next();
   const isPage =
@@ -55,7 +55,7 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   if (isPage) await protect(c, async () => {});
 };
 
-/** Adds the pages to the app, before what concerns phones alone. */
+/** Adds the pages to the app. Call it before the steps for phones are added. */
 export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: CallerCounts): void {
   const { store, config, now } = parts;
   const fixed = {
@@ -93,7 +93,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         address,
         isSecure,
         cookies: new Map(Object.entries(getCookie(c))),
-        // Beyond some calls of strangers a call has no log until it has a caller.
+        // A getter, because a call beyond `mostStrangers` has no log before it is authenticated.
         get log() {
           return call.log;
         },
@@ -128,7 +128,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   }
 }
 
-/** Claims within this process. */
+/** Claims work within this process only. */
 const claimWithin = (claimed: Set<string>) => (work: string) => {
   if (claimed.has(work)) return null;
   claimed.add(work);
@@ -137,7 +137,7 @@ const claimWithin = (claimed: Set<string>) => (work: string) => {
 
 const languageCookie = 'mobility-language';
 
-/** Keeps the language that a link of the foot chooses for a year. */
+/** Stores the language that the reader chose by a link at the foot of a page, for a year. */
 function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string, string> {
   const chosen = ownValue(languages, c.req.query('lang'))?.language;
   if (chosen === undefined) return {};
@@ -145,13 +145,13 @@ function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string
   return { 'Set-Cookie': `${languageCookie}=${chosen}; ${rules}` };
 }
 
-/** The languages that a reader wishes: by a link of the foot now or before, then by their browser. */
+/** The languages that the reader prefers: first the chosen one, then those of the browser. */
 function wishedBy(c: Context<ServerEnv>): string[] {
   const chosen = [c.req.query('lang'), getCookie(c)[languageCookie]].filter((one) => ownValue(languages, one));
   return [...new Set([...chosen.flatMap((one) => one ?? []), ...wishedLanguages(c.req.header('Accept-Language'))])];
 }
 
-/** Failures of a call that a browser makes to look at something are pages, where the path has no form of its own. */
+/** Answers failures of a browser's GET with a page, unless the path has its own form of failures. */
 export function refuseAsPage(c: Context<ServerEnv>): void {
   const isLooking = c.req.method === 'GET' && (c.req.header('Accept') ?? '').includes('text/html');
   if (isLooking && c.get('call').refuse === problemResponse) c.get('call').refuse = asPage(c);
@@ -165,7 +165,10 @@ const asPage =
     return new Response(textOf(answer), { status: problem.status, headers });
   };
 
-/** A person counts as the caller of their phones, a manager by their name. Returns by what they count. */
+/**
+ * Counts the call of a page: for a user as a call of their phones, for a manager by name. Returns the id that it is
+ * counted under.
+ */
 function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): string {
   call.log.write('INFO', line.called(call.handler));
   const isManager = typeof caller === 'string';
@@ -185,7 +188,7 @@ async function respond(call: Call, answer: WebAnswer, parts: AppParts, isGzipTak
   const { status, body } = answer;
   const headers: Record<string, string> = { ...pageHeaders(call), ...answer.headers };
   if (typeof body === 'object' && Symbol.asyncIterator in body) {
-    // Pages are not compressed: their length would give away the secrets of their forms.
+    // Pages are not compressed, because the compressed length could reveal the secrets of their forms.
     if (isGzipTaken && headers['Content-Type'] !== 'application/zip') headers['Content-Encoding'] = 'gzip';
     return streamedAnswer(call, body, headers, (error) => reportFailure(problemOf(error), call, parts));
   }
@@ -201,7 +204,7 @@ const pageHeaders = (call: Call): Record<string, string> => ({
 
 const textOf = ({ body }: WebAnswer): string => (body instanceof Markup ? body.text : String(body));
 
-/** The address by which the browser came, as far as anybody says. */
+/** The address that the browser used, as far as headers and settings show. */
 function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string; isSecure: boolean } {
   const { host, protocol } = new URL(c.req.url);
   const [forwarded = ''] = (c.req.header('X-Forwarded-Proto') ?? '').split(',');
@@ -210,10 +213,13 @@ function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string;
   return { address: publicUrl.replace(/\/+$/, '') || `${isSecure ? 'https' : 'http'}://${host}`, isSecure };
 }
 
-/** The fields of a form. Throws `Problem`s: 403 for one that a page of another site sent, 415, and 413. */
+/**
+ * The fields of a form. Throws a `Problem`: 403 for a form from another site's page, 415 or 413 for a wrong type or
+ * size.
+ */
 async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Record<string, string>> {
   const { headers } = c.req.raw;
-  // Browsers send one of the two with every form; a program that sends none still needs the secret of the form.
+  // Browsers send one of the two with every form. Programs that send neither still need the secret of the form.
   if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
     const own = [new URL(address).host, new URL(c.req.url).host];
     const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });

@@ -1,13 +1,14 @@
-// The metrics of calls of all workers of a server: a worker asks the primary, which asks all of them and adds up.
+// Collects the metrics of calls from all workers: a worker asks the primary, which asks all workers and adds up.
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, type MetricObject } from 'prom-client';
 
-const patience = { figures: 5_000, text: 10_000 }; // ms that a worker has for its figures, and the primary for the text
+// ms that a worker may take for its figures, and the primary for the text
+const patience = { figures: 5_000, text: 10_000 };
 
-/** Figures of processes, as prom-client gives them. */
+/** The metrics of one process, in the format of prom-client. */
 type Figures = MetricObject[];
 
-/** A question, or the answer to it. */
+/** A request, or the answer to it. */
 interface MetricsMessage {
   mobility: 'metrics';
   ask?: 'figures' | 'text';
@@ -21,7 +22,7 @@ const isMetrics = (message: unknown): message is MetricsMessage =>
 const send = (to: Worker, message: Omit<MetricsMessage, 'mobility'>): boolean =>
   to.isConnected() && to.send({ mobility: 'metrics', ...message } satisfies MetricsMessage);
 
-/** Resolves with the answer of the other process; undefined if it ends, or does not answer in time. */
+/** Asks another process. Resolves with undefined if it ends or does not answer in time. */
 function ask<Name extends 'figures' | 'text'>(other: Worker, name: Name): Promise<MetricsMessage[Name]> {
   return new Promise((resolve) => {
     const done = (answer?: MetricsMessage[Name]): void => {
@@ -40,8 +41,8 @@ function ask<Name extends 'figures' | 'text'>(other: Worker, name: Name): Promis
 }
 
 /**
- * In the primary: answers workers that ask for the metrics. It keeps what workers had counted that have ended, so that
- * no counter falls when a worker is replaced.
+ * In the primary: answers workers that ask for the metrics. Also adds the metrics of ended workers, so that no counter
+ * decreases when a worker is replaced.
  */
 export function answerWorkers(): void {
   const latest = new Map<number, Figures>();
@@ -68,7 +69,8 @@ export function answerWorkers(): void {
 }
 
 /**
- * In a worker: sends its figures to the primary that asks; returns the function for the figures of all workers as text.
+ * In a worker: sends its metrics when the primary asks for them. Returns a function for the metrics of all workers as
+ * text.
  */
 export function metricsOfWorkers(figures: () => Promise<object[]>): () => Promise<string> {
   const primary = cluster.worker!;

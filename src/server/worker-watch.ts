@@ -1,36 +1,37 @@
-// In the primary process: finds a worker that computes without end. Each worker sends a sign of life every second.
+// In the primary process: finds a worker that is stuck in an endless loop. Each worker sends a sign of life every
+// second.
 //
 //     seconds     0    10    20    30
 //     worker 1    ++++++++++++++++++++   answers
-//     worker 2    ++------------------   silent for 28 s, used 27 s of CPU: replaced at 32
-//     worker 3    ++------------------   silent, used no CPU (the host is suspended, a debugger): left alone
+//     worker 2    ++------------------   silent for 28 s, used 27 s of CPU: replaced at 32 s
+//     worker 3    ++------------------   silent, used no CPU (suspended, or in a debugger): not replaced
 
 import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 
 /** ms between signs of life, and between checks. */
 const interval = 1_000;
-/** ms; a check this late means that the primary itself did not run: what it did not hear proves nothing. */
+/** ms. If a check is later than this, the primary itself did not run, and may have missed signs of life. */
 const latest = 3_000;
-/** ms without a sign of life, by hand: no call takes as long in one slice. */
+/** ms without a sign of life. Chosen by hand: no call computes as long without a pause. */
 const patience = 30_000;
-/** s of CPU within that time: the worker runs, and does not wait for a disk. */
+/** s of CPU that a silent worker must have used in that time. A worker that used less waits, for example for a disk. */
 const leastCpu = 1;
-/** Ticks of a second in /proc, the same on every Linux. */
+/** Ticks per second in /proc, the same on every Linux. */
 const ticks = 100;
 
-/** Decides which worker has to be replaced. Times in ms of a clock that never goes back. */
+/** Decides which worker must be replaced. Times are ms of a monotonic clock. */
 export class WorkerWatch<W> {
   private readonly heard = new Map<W, { at: number; cpu: number | null }>();
   private readonly cpu: (worker: W) => number | null;
   private checked: number | null = null;
 
-  /** `cpu`: s of CPU that a worker has used; null: not known on this system. */
+  /** `cpu`: s of CPU that a worker has used; null: unknown on this system. */
   constructor(cpu: (worker: W) => number | null) {
     this.cpu = cpu;
   }
 
-  /** Notes a sign of life, or the start of a worker. */
+  /** Records a sign of life, or the start of a worker. */
   hear(worker: W, now: number): void {
     this.heard.set(worker, { at: now, cpu: this.cpu(worker) });
   }
@@ -39,7 +40,7 @@ export class WorkerWatch<W> {
     this.heard.delete(worker);
   }
 
-  /** The worker that has been silent for longest, if it computes without end; else null. */
+  /** Of the workers that are stuck, the one that has been silent for longest; null: no worker is stuck. */
   check(now: number): W | null {
     const isLate = this.checked !== null && now - this.checked > latest;
     this.checked = now;
@@ -52,7 +53,7 @@ export class WorkerWatch<W> {
   }
 }
 
-/** s of CPU of a process, as Linux counts them; null elsewhere. */
+/** s of CPU that a process has used, from Linux's /proc; null on other systems. */
 function cpuOf(pid: number | undefined): number | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
@@ -69,7 +70,7 @@ export function sendSigns(): void {
   setInterval(() => cluster.worker?.isConnected() && cluster.worker.send(alive), interval).unref();
 }
 
-/** In the primary: kills workers that compute without end, one at a time. Returns the function that ends it. */
+/** In the primary: kills stuck workers, one at a time. Returns a function that ends the watch. */
 export function watchWorkers(onKill: (text: string) => void): () => void {
   const watch = new WorkerWatch<Worker>(({ process }) => cpuOf(process.pid));
   let killed: Worker | null = null;
@@ -85,7 +86,7 @@ export function watchWorkers(onKill: (text: string) => void): () => void {
   cluster.on('message', onMessage).on('listening', onListening).on('exit', onExit);
   const timer = setInterval(() => {
     const found = watch.check(performance.now());
-    if (found === null || killed !== null) return; // one at a time: the others answer meanwhile
+    if (found === null || killed !== null) return; // one at a time, so that the other workers answer meanwhile
     killed = found;
     onKill(`process ${found.process.pid} has computed without an answer for ${patience / 1000} s and is replaced`);
     found.process.kill('SIGKILL');

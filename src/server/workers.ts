@@ -1,33 +1,33 @@
-// The processes of a server with several workers: the primary starts and replaces them.
+// Starts the worker processes of a server, and replaces those that end.
 import cluster, { type Worker } from 'node:cluster';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 
-const firstBackoff = 100; // ms before a dead worker is replaced; doubled each time
+const firstBackoff = 100; // ms before an ended worker is replaced; doubled after each failure
 const longestBackoff = 10_000; // ms
-const healthyLife = 60_000; // ms of run time after which the end of a worker counts as its first failure
-const killGrace = 5_000; // ms beyond the drain time before a worker is killed
+const healthyLife = 60_000; // ms; if a worker ran longer, its end counts as the first failure
+const killGrace = 5_000; // ms after the drain time until a worker is killed
 
-// Not a setting: the primary passes its worker a number.
+// The primary sets this variable to number its workers. It is not a setting.
 const numberVariable = 'MOBILITY_WORKER_NUMBER';
 
-/** How many workers there are and what the primary does for them. */
+/** The number of workers, and what the primary does for them. */
 export interface WorkersOptions {
   count: number;
-  /** s that workers have to finish running calls. */
+  /** s that workers may take to finish running calls. */
   drainSeconds: number;
-  /** Called when a worker ended and is going to be replaced. */
+  /** Called when a worker has ended and will be replaced. */
   onDeath: (text: string) => void;
 }
 
 /** The running workers of a server. */
 export interface Workers {
-  /** The port they share. */
+  /** The port that the workers share. */
   port: number;
-  /** Lets them finish and resolves when all have ended. */
+  /** Lets workers finish running calls. Resolves when all have ended. */
   stop(): Promise<void>;
 }
 
-/** Starts workers and resolves when all listen. Throws `MOBILITY_CONFIG` if one ends before that. */
+/** Starts workers. Resolves when all listen. Throws `MOBILITY_CONFIG` if one ends before that. */
 export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions): Promise<Workers> {
   const living = new Map<number, Worker>();
   const restarts = new Set<NodeJS.Timeout>();
@@ -77,7 +77,7 @@ export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOpti
   }
 }
 
-/** The port of a worker, once it listens. */
+/** Resolves with the port when a worker listens. */
 function listening(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     worker.once('listening', ({ port }) => resolve(port));
@@ -89,8 +89,8 @@ function listening(worker: Worker): Promise<number> {
 }
 
 /**
- * Calls back once when a worker ends, or could not be started. Any other error concerns a message to a worker that has
- * just ended.
+ * Calls `ended` once when a worker ends or could not be started. Other errors are ignored: they concern messages to a
+ * worker that has just ended.
  */
 function onEnd(worker: Worker, ended: (reason: string | number) => void): void {
   let isRunning = true;
@@ -115,17 +115,17 @@ async function endWorker(worker: Worker, drainSeconds: number): Promise<void> {
 
 // ---------------------------------------------------------------- in the worker
 
-/** Number of this worker, from 1. */
+/** The number of this worker, counted from 1. */
 export function workerNumber(): number {
   return Number(process.env[numberVariable] ?? 1);
 }
 
-/** A worker whose primary has just ended will end too, without the error of a message to the primary. */
+/** Ignores failed messages to a primary that has just ended: this worker will end too. */
 export function ignoreBrokenMessages(): void {
   cluster.worker?.on('error', () => {});
 }
 
-/** Disconnects from the primary, so that the process can end. Everything sent before still arrives. */
+/** Disconnects from the primary, so that the process can end. Messages sent before still arrive. */
 export function leavePrimary(): void {
   if (cluster.worker?.isConnected()) cluster.worker.disconnect();
 }

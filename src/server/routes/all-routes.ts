@@ -1,4 +1,4 @@
-// Every route of the server. What is not in these two lists does not answer.
+// Every route of the server. No other path has an answer, except those of pages.
 import { customLabelRoutes } from './custom-labels.ts';
 import { datastreamRoutes } from './datastreams.ts';
 import { otherAppRoutes } from './other-apps.ts';
@@ -8,7 +8,7 @@ import type { Route } from './route.ts';
 import { timelineRoutes } from './timeline.ts';
 import { usercacheRoutes } from './usercache-routes.ts';
 
-/** Routes for callers, each a POST. */
+/** Routes that need a caller. Each is a POST. */
 export const routes: readonly Route[] = [
   ...usercacheRoutes,
   ...timelineRoutes,

@@ -5,10 +5,10 @@ import { badRequest } from '../problem.ts';
 import { arrayOf, bodyOf, objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-/** What labels are about: fields of the profile. */
+/** The kinds of labels: fields of the profile. */
 const kinds = ['mode', 'purpose'];
 
-/** Labels that one user keeps of one kind, and characters of one: a profile is read and written as a whole. */
+/** The most labels of a user and kind. A profile is read and written as a whole. */
 const mostLabels = 500;
 const longestLabel = 200;
 
@@ -19,7 +19,7 @@ const text = { type: 'string', minLength: 1, maxLength: longestLabel };
 const key = { enum: kinds };
 const labels = arrayOf({ type: 'string' });
 
-/** `/customlabel/*`. */
+/** The routes under `/customlabel`. */
 export const customLabelRoutes: readonly Route[] = [
   {
     path: '/customlabel/get',
@@ -50,7 +50,7 @@ export const customLabelRoutes: readonly Route[] = [
   }),
 ];
 
-/** A route that changes the labels of a kind, and answers with the active ones. */
+/** A route that changes the labels of a kind and returns the active ones. */
 function changing(
   name: 'insert' | 'update' | 'delete',
   summary: string,
@@ -78,7 +78,7 @@ async function profileOf({ caller, store }: RouteCall): Promise<JsonObject> {
   return (await store.profiles.get(caller.uuid)) ?? {};
 }
 
-/** The labels of a kind; other values in the profile are ignored. */
+/** The labels of a kind. Other values in the profile are ignored. */
 function rowsOf(profile: JsonObject, kind: string): Rows {
   const stored = profile[kind];
   const rows: Rows = new Map();
@@ -90,7 +90,7 @@ function rowsOf(profile: JsonObject, kind: string): Rows {
   return rows;
 }
 
-/** Most used first, then by name. */
+/** The active labels, most used first, then by name. */
 function activeOf(rows: ReadonlyMap<string, LabelRow>): string[] {
   return [...rows]
     .filter(([, { isActive }]) => isActive)

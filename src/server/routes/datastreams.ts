@@ -1,4 +1,4 @@
-// The caller's entries by key and time, as recorded or as converted.
+// The caller's entries by key and time, as pushed or as converted.
 
 import { suggestionSettings } from '../../diary/labels/suggest.ts';
 import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
@@ -13,7 +13,7 @@ import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf, schemas, values } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-/** Entries of one answer, whatever the caller asks for. */
+/** The most entries of one answer. */
 const maxFoundEntries = 250_000;
 
 const foundEntry = objectOf({
@@ -44,17 +44,17 @@ function findRoute(name: string, time: string, selected: (body: JsonObject) => T
   };
 }
 
-/** The part of a selection that names the time. */
+/** The fields of a selection that concern time. */
 type TimeSelection = Pick<Selection, 'time' | 'from' | 'to' | 'derived' | 'matches'>;
 
 interface TimeField {
-  /** The order of the store in which entries are read. */
+  /** The time by which the store reads the entries. */
   time: 'write_ts' | 'ts';
-  /** The field itself; undefined or no number: the entry is left out. */
+  /** The value of the field. Entries without a number are left out. */
   of: (entry: Entry) => JsonValue | undefined;
-  /** What it is called in entries that are made of the trips. */
+  /** The name of the field in entries that are derived from trips. */
   derived: DerivedTime;
-  /** True if the store cannot sort by the field: then every entry of the keys is read. */
+  /** True if the store cannot search by the field: then all entries of the keys are read. */
   scan?: true;
 }
 
@@ -72,9 +72,9 @@ const timeFields: Readonly<Record<string, TimeField>> = {
 };
 
 interface DateField {
-  /** The name of the time that belongs to the date. */
+  /** The time field that belongs to the date field. */
   time: string;
-  /** The local date, which names its zone. */
+  /** The local date with its time zone. */
   date: (entry: Entry) => JsonValue | undefined;
 }
 
@@ -88,7 +88,7 @@ const dateFields: Readonly<Record<string, DateField>> = {
   ),
 };
 
-/** `start_time` to `end_time`, both included, of the field `key_time`. */
+/** Selects entries whose field `key_time` is between `start_time` and `end_time`, both included. */
 function byTimestamp({ start_time: from, end_time: to, key_time: name }: JsonObject): TimeSelection {
   if (typeof from !== 'number' || typeof to !== 'number')
     throw badRequest('expected "start_time" and "end_time" as numbers');
@@ -105,21 +105,25 @@ function byTimestamp({ start_time: from, end_time: to, key_time: name }: JsonObj
   };
 }
 
-/** `from_local_date` to `to_local_date`, both included, of the local day in the field `key_local_date`. */
+/**
+ * Selects entries whose field `key_local_date` is between the days `from_local_date` and `to_local_date`, both
+ * included.
+ */
 function byLocalDate(body: JsonObject): TimeSelection {
   const days = daysBetween(body.from_local_date, body.to_local_date, ['from_local_date', 'to_local_date']);
   const { time, date } = fieldOf(dateFields, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt');
   const field = timeFields[time]!;
   const matches = (entry: Entry): boolean => {
     const ts = field.of(entry);
-    // Within a day of the first and the last year the zone decides whether the calendar has the day: left out.
+    // Within a day of the calendar's first and last year, the zone decides whether the day exists: such entries are
+    // left out.
     if (typeof ts !== 'number' || ts < minTime + 86_400 || ts > maxTime - 86_400) return false;
     const local = date(entry);
     const zone = isJsonObject(local) && isTimeZone(local.timezone) ? local.timezone : entry.metadata.time_zone;
     const day = localDay(ts, isTimeZone(zone) ? zone : 'UTC');
     return day >= days.from && day <= days.to;
   };
-  // No zone is more than a day from UTC.
+  // No zone differs from UTC by more than a day.
   const range = { from: startOfDay(days.from, 'UTC') - 86_400, to: startOfDay(days.to, 'UTC') + 2 * 86_400 };
   return { time: field.time, derived: { time: field.derived, ...range }, ...(!field.scan && range), matches };
 }
@@ -142,9 +146,9 @@ function answer({ caller, body, store }: RouteCall, time: TimeSelection): AsyncI
   return phoneData(caller.uuid, entries);
 }
 
-const pieceLength = 64 * 1024; // characters sent in one go
+const pieceLength = 64 * 1024; // characters sent at once
 
-/** `{"phone_data": […], "truncated": …}`, in pieces. */
+/** Yields `{"phone_data": […], "truncated": …}` in pieces. */
 async function* phoneData(userId: string, found: AsyncIterable<FoundEntry>): AsyncGenerator<string> {
   const user = uuidValue(userId);
   let piece = '{"phone_data":[';

@@ -1,6 +1,6 @@
-// An example of each call for `/openapi.json`: the body or query, and the answer. docs/api.md shows the same bodies.
+// An example of each call for `/openapi.json`: its body or query, and its answer. docs/api.md shows the same bodies.
 
-/** Without `body` and `query`: the call needs the token only. `path` fills the `:name` in the route's path. */
+/** Neither `body` nor `query`: the call needs only the token. `path` replaces the `:name` in the route's path. */
 export interface CallExample {
   body?: object;
   query?: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ const entry = {
   data: location,
 };
 
-/** By the path of the route. */
+/** The examples by the path of the route. */
 export const examples: Readonly<Record<string, CallExample>> = {
   '/usercache/put': { body: { user, phone_to_server: [{ metadata, data: location }] }, answer: kept },
   '/usercache/putone': {

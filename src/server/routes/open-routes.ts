@@ -1,4 +1,4 @@
-// Open routes: whether the process runs, whether the store works, and the configurations of studies.
+// Routes without a token: whether the process runs, whether the store works, and configurations of studies.
 
 import type { JsonObject } from '../../model/json.ts';
 import { isStudyName } from '../../model/study.ts';
@@ -10,15 +10,15 @@ import type { OpenRoute } from './route.ts';
 const ending = configFileName('');
 const labels = labelsFileName('');
 
-/** Each a GET without a token. Their answers contain nothing about users. */
+/** Each is a GET. The answers contain nothing about users. */
 export const openRoutes: readonly OpenRoute[] = [
-  // Where an app that is built to ask here finds it. The published app asks GitHub.
+  // For apps that ask this server for configurations. The published app asks GitHub.
   {
     path: '/configs/:file',
     summary: "Returns a study's configuration for today's app, or its lists of labels",
     answers: { type: 'object' },
     parameters: { file: `the name by which people join a study and \`${ending}\`, or its own and \`${labels}\`` },
-    /** The file that `mobility study config` writes, to be published: there is no secret in it. */
+    /** Answers with the public file that `mobility study config` writes. It contains no secret. */
     answer: async ({ studies }, { file = '' }) => {
       const own = file.endsWith(labels) ? file.slice(0, -labels.length) : '';
       const lists = isStudyName(own) ? (await studies.byName(own))?.config?.label_lists : undefined;

@@ -12,7 +12,7 @@ import { type Problem, retryAfterSeconds } from '../problem.ts';
 import { objectOf } from '../schemas.ts';
 import type { Route, RouteCall } from './route.ts';
 
-/** Maps what an app sends to entries. */
+/** Converts what an app sends to entries. */
 const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   owntracks: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
@@ -36,11 +36,11 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   },
 };
 
-/** True for parameters of OsmAnd's protocol: a position, or the state of a phone that knows none. */
+/** True for parameters of OsmAnd's protocol: a position, or the state of a phone that has no position. */
 const isOsmAnd = (parameters: Readonly<Record<string, string>>): boolean =>
   isPosition(parameters) || (['timestamp', 'batt', 'alarm'] as const).some((name) => parameters[name] !== undefined);
 
-/** The texts and numbers of a body, as texts. */
+/** The texts, numbers and booleans of a body as texts. */
 const texts = (body: JsonObject): Record<string, string> =>
   Object.fromEntries(
     Object.entries(body)
@@ -48,7 +48,7 @@ const texts = (body: JsonObject): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Parameters of a query that some apps send in place of a body. */
+/** Parameters that some apps send in the query instead of a body. */
 const queries: Partial<Record<AppId, Route['inQuery']>> = {
   traccar: {
     id: 'the token',
@@ -85,7 +85,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
   };
 });
 
-/** True for a query that says where a phone is. */
+/** True if the query contains a position. */
 export const isPosition = ({ lat, lon, location }: Readonly<Record<string, string>>): boolean =>
   (lat !== undefined && lon !== undefined) || location !== undefined;
 
@@ -111,10 +111,10 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
   unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)],
 });
 
-/** Of a body of another form, the names of the fields are kept: their values may name networks or people. */
+/** Rejects a body in another form. Keeps only the names of its fields, since values may name networks or people. */
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
-/** Resolves when all of it is durable. */
+/** Stores entries and rejected values. Resolves when all are durable. */
 async function putMapped({ put, log }: RouteCall, { entries, unusable: others, passedOver }: Mapped): Promise<void> {
   if (passedOver > 0) log.write('INFO', `Skipped ${passedOver} messages that say nothing about travel`);
   if (entries.length + others.length === 0) return;
@@ -123,9 +123,9 @@ async function putMapped({ put, log }: RouteCall, { entries, unusable: others, p
 }
 
 /**
- * Never a 4xx: OwnTracks on an iPhone deletes its oldest point then, whatever was wrong. Never a 2xx either: Overland
- * can be set to take any of them for "received". All three apps keep what a 5xx refused and send it again. `error` is
- * what Overland shows.
+ * Answers a failure with a 5xx, since all three apps then keep their data and send them again. After any 4xx, OwnTracks
+ * on an iPhone deletes its oldest point. Overland can be configured to treat any 2xx as "received". `error`: the text
+ * that Overland shows.
  */
 export function refusal(problem: Problem, requestId: string): Response {
   const body = { error: problem.message, code: problem.options.code, request_id: requestId };

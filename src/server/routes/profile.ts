@@ -1,4 +1,4 @@
-// What the app reports about itself, and the making of accounts.
+// The profile: what the app reports about itself. Also creates accounts.
 
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { noLabels, readLabels } from '../../diary/labels/load-labels.ts';
@@ -11,7 +11,7 @@ import type { Route, RouteCall } from './route.ts';
 
 const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
-/** Fields that only the server writes: an update that names them leaves them as they are. */
+/** Fields that only the server writes. An update cannot change them. */
 const serverFields: ReadonlySet<string> = new Set(
   (
     '_id user_id uuid user_email create_ts update_ts last_put_ts last_stored_ts last_located_ts last_location_ts ' +
@@ -20,10 +20,10 @@ const serverFields: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Characters of JSON that one profile may have: it is read and written as a whole. */
+/** The most characters of JSON in a profile, which is read and written as a whole. */
 const maxProfileLength = 1024 * 1024;
 
-/** Miles per gallon of a car without a description, as the original has it. */
+/** Miles per gallon of a car without a description. The value is from the e-mission server. */
 const defaultMpg = 32;
 
 /** The routes under `/profile`. */
@@ -81,7 +81,7 @@ async function update({ caller, body, store, now }: RouteCall): Promise<JsonObje
   const given = updateOf(body);
   const names = Object.keys(given).filter((name) => !serverFields.has(name));
   const ignored = Object.keys(given).filter((name) => serverFields.has(name));
-  // `fromEntries` makes every name an own field, whatever it is.
+  // `fromEntries` makes every name an own field, even `__proto__`.
   const fields = Object.fromEntries(names.map((name) => [name, given[name]]));
   const stored = (await store.profiles.get(caller.uuid)) ?? {};
   if (JSON.stringify({ ...stored, ...fields }).length > maxProfileLength) {
@@ -93,7 +93,7 @@ async function update({ caller, body, store, now }: RouteCall): Promise<JsonObje
   return ignored.length === 0 ? { update: true } : { update: true, ignored };
 }
 
-/** The fields to set: `update_doc`, or the `mpg_array` of apps before 2017. */
+/** The fields to set: `update_doc`, or `mpg_array` from apps before 2017. */
 function updateOf(body: JsonObject): JsonObject {
   if (body.update_doc !== undefined) return body.update_doc as JsonObject;
   if (body.mpg_array !== undefined) return { mpg_array: body.mpg_array };

@@ -1,4 +1,4 @@
-// The caller's own figures: distance, duration, speed and number of sections, by period and mode.
+// The caller's own metrics: distance, duration, speed and number of sections, by period and mode.
 
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { everyDay, observedFigures } from '../../diary/read-days.ts';
@@ -26,7 +26,7 @@ export const resultRoutes: readonly Route[] = [
     answers,
     body: schemas.metricsByTimestamp,
     answer: byTimestamp,
-    // The metrics screen of 2017 asks for the figures of all users without a token.
+    // The metrics screen of 2017 also asks for the metrics of all users, without a token.
     answerStranger: (body) => ({ aggregate_metrics: metricsAsked(body).names.map(() => []) }),
   },
   {
@@ -57,7 +57,7 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
 }
 
-/** By day and by label. There are no figures of all users: the figures of few people tell about each of them. */
+/** Metrics by day and label. Metrics of all users are never returned, since those of few people reveal each of them. */
 async function byDay(call: RouteCall): Promise<object> {
   const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
@@ -69,10 +69,10 @@ async function byDay(call: RouteCall): Promise<object> {
   return { ...figuresByDay(trips, asked), ...observed };
 }
 
-/** Days of one answer with observed time, which is worked out from the entries of the days too. */
+/** The most days with observed time in one answer, since it is computed from the entries of these days. */
 const mostDays = 62;
 
-/** Observed time of the first days of the caller in a range, s, also of days without trips. */
+/** Observed time of the caller's first days in a range, s. Includes days without trips. */
 async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {
   const found: object[] = [];
   for await (const { day: date, observed } of everyDay(store, caller, { from, to }, now())) {
@@ -82,7 +82,7 @@ async function observedByDay({ caller, store, now }: RouteCall, from: string, to
   return found;
 }
 
-/** One list for the one metric that was asked for, or a list of such lists; figures over all users are never given. */
+/** One list if one metric was requested, or a list of lists. Metrics of all users are always empty. */
 function answer(body: JsonObject, periods: readonly Period[]): object {
   const { names, single } = metricsAsked(body);
   const lists = names.map((name): MetricSummary[] => (isMetric(name) ? summarize(name, periods) : []));
@@ -92,7 +92,10 @@ function answer(body: JsonObject, periods: readonly Period[]): object {
   };
 }
 
-/** An empty `metric` counts as missing: then `metric_list` is used, and if that is empty too, the default. */
+/**
+ * The requested metrics. An empty `metric` counts as missing: then `metric_list` is used, or the default if that is
+ * empty.
+ */
 function metricsAsked(body: JsonObject): { names: string[]; single: boolean } {
   const oldStyle = (body.is_return_aggregate ?? null) === null;
   if (typeof body.metric === 'string' && body.metric !== '') return { names: [body.metric], single: true };

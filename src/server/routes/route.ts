@@ -1,4 +1,4 @@
-// The definition of a route: its path, callers, input and answer, and the function that answers.
+// Defines a route: its path, callers, input, answer, and the function that answers.
 import type { Taken } from '../../intake/check-entry.ts';
 import type { Log } from '../../log/log.ts';
 import type { PutCounts } from '../../log/messages.ts';
@@ -8,60 +8,50 @@ import type { Store } from '../../store/store.ts';
 import type { Problem } from '../problem.ts';
 import type { AnswerSchema, BodySchema } from '../schemas.ts';
 
-/**
- * What a route is given: an identified caller and the body they sent. A route touches only the data of
- * `caller`.
- */
+/** The input of a route: an authenticated caller and their body. A route must access only the data of `caller`. */
 export interface RouteCall {
   caller: UserRecord;
-  /** The body; an empty object where none was sent. */
+  /** The body; an empty object if none was sent. */
   body: JsonObject;
-  /** The text of a body that is no JSON object, where the dialect takes anything; else null. */
+  /** The text of a body that is not a JSON object, if the dialect takes anything; else null. */
   unread: string | null;
-  /** The elements of the list that the route names, each checked on its own; empty for a route that names none. */
+  /** The checked elements of the list that the route names; empty if it names none. */
   list: readonly Taken[];
-  /** Parts of the path, by name. */
+  /** The named parts of the path. */
   params: Readonly<Record<string, string>>;
   /** The query of the address. If a name occurs twice, its first value counts. */
   query: Readonly<Record<string, string>>;
   store: Store;
-  /** Stores entries of the caller within their limits: the only way to store any. */
+  /** Stores entries of the caller within their limits. A route must store entries only through this. */
   put(taken: readonly Taken[]): Promise<PutCounts>;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
 }
 
-/**
- * A JSON value, or the text of one in pieces, for answers that need not fit into memory. Phones of the family want an
- * object.
- */
+/** A JSON value, or its text in pieces if it may not fit into memory. e-mission phones expect an object. */
 export type Answer = object | AsyncIterable<string>;
 
 /**
- * How an app of another family calls. Without one a route is called as the phones of this family do: the token in
- * `Authorization` (Bearer, or the password of Basic) or in the field `user` of the body; failures are answered with
- * problem details.
+ * How other apps call a route. Default: as e-mission phones do, with the token in `Authorization` (Bearer, or the
+ * password of Basic) or in the field `user` of the body. Failures are answered with problem details.
  */
 export interface Dialect {
-  /** Name of the top-level field of the body that holds the token; null: none does. Default `user`. */
+  /** The top-level field of the body that contains the token; null: no field does. Default `user`. */
   tokenField?: string | null;
-  /**
-   * Where the app puts the token, as the refusal of a call without a token says. Default: as the phones of this family
-   * do.
-   */
+  /** Where the app puts the token, for the refusal of a call without one. Default: the text for e-mission phones. */
   tokenPlace?: string;
-  /** Parameters of the query, one of which holds the token where the header has none. */
+  /** Parameters of the query that may contain the token if the header has none. */
   tokenParameters?: readonly string[];
   /**
-   * True: what a known caller sends and is no JSON object comes to the route as text, to be rejected. Such an app
-   * would send it forever.
+   * True: if an authenticated caller sends a body that is not a JSON object, the route gets it as text and rejects it.
+   * If it refused the call, the app would send the same body again for ever.
    */
   takesAnything?: true;
   /**
-   * Answers a failure so that the app keeps what it sent: some delete on any 4xx. `problem` is what a phone of this
-   * family would get: 400, 403, 404 and 405 (below the path and for other methods, too), 413, 415, 429 (with
-   * `Retry-After` among its headers), 500 or 503.
+   * Answers a failure so that the app keeps what it sent; some apps delete data after any 4xx. `problem`: what an
+   * e-mission phone would get, with status 400, 403, 404 or 405 (for paths below and other methods too), 413, 415, 429
+   * (with the header `Retry-After`), 500 or 503.
    */
   refuse(problem: Problem, requestId: string): Response;
 }
@@ -76,51 +66,53 @@ export interface Dialect {
  */
 export interface Route {
   path: string;
-  /** What it is for, in one sentence of docs. */
+  /** Its purpose, in one sentence for docs. */
   summary: string;
-  /** True: the call may make the account of its caller. */
+  /** True: the call may create the account of its caller. */
   registers?: true;
-  /** True: the answer holds days or trips of the caller; their profile keeps when they fetched some last. */
+  /** True: the answer contains days or trips of the caller. Their profile records when they last fetched some. */
   fetches?: true;
-  /** What the body holds beside the token, if anything; checked before `answer` is called. */
+  /** The fields of the body besides the token, if any. They are checked before `answer` is called. */
   body?: BodySchema;
-  /** Name of a member of the body that is a list of entries, which may be long: `answer` finds it in `call.list`. */
+  /** The member of the body that is a list of entries, which may be long. `answer` gets its elements in `call.list`. */
   list?: string;
   /**
-   * True: the body may be as long as the server takes any (`MOBILITY_BODY_LIMIT`). Else a MiB. Routes with a `list` are
-   * large.
+   * True: the body may have as many bytes as the server allows (`MOBILITY_BODY_LIMIT`). False: at most a MiB. Routes
+   * with a `list` are always large.
    */
   large?: boolean;
-  /** JSON Schema of a good answer. */
+  /** The JSON Schema of the answer to a successful call. */
   answers: AnswerSchema;
-  /** For apps of another family. */
+  /** Differences for apps other than e-mission's. */
   dialect?: Dialect;
-  /** Parameters of a query that some apps send in place of a body, also as a GET. */
+  /** Parameters that some apps send in the query instead of a body, also with GET. */
   inQuery?: Readonly<Record<string, string>>;
-  /** Answers, or throws: a `Problem` to say why not. */
+  /** Returns the answer. Throws a `Problem` to refuse the call. */
   answer(call: RouteCall): Promise<Answer>;
-  /** Answers a call without a token, from its body only. Without this function, such a call is refused. */
+  /** Answers a call without a token from its body alone. Without this function, such calls are refused. */
   answerStranger?(body: JsonObject): object;
 }
 
-/** The name of the handler in the log and in figures: `userCache.put` for `/usercache/put`, as studies know it. */
+/**
+ * The name of the handler in the log and in metrics, as in the e-mission server: `userCache.put` for `/usercache/put`.
+ */
 export const handlerOf = (path: string): string => path.slice(1).replace('/', '.').replace('usercache', 'userCache');
 
-/** An open route: a GET without a body or a token. */
+/** A GET without a body or a token. */
 export interface OpenRoute {
   path: string;
-  /** What it is for, in one sentence of docs. */
+  /** Its purpose, in one sentence for docs. */
   summary: string;
-  /** What each part of the path named `:name` is. */
+  /** A description of each part of the path named `:name`. */
   parameters?: Readonly<Record<string, string>>;
-  /** JSON Schema of a good answer. */
+  /** The JSON Schema of the answer to a successful call. */
   answers: AnswerSchema;
   answer(parts: OpenParts, params: Readonly<Record<string, string>>): Promise<object>;
 }
 
 /** The input of an open route. */
 export interface OpenParts {
-  /** Rejects if the store or its disk cannot take what phones push. */
+  /** Rejects if the store or its disk cannot take entries. */
   checkReady: () => Promise<void>;
   studies: Pick<Store['studies'], 'byJoinName' | 'byName'>;
 }

@@ -1,4 +1,5 @@
-// The diary of one day, and how far the pipeline has got: what the phone shows as draft and what as processed.
+// The diary of a day, and the time up to which it is final: phones show earlier trips as processed, later ones as
+// draft.
 
 import { readTripsOfDay } from '../../diary/build-trip-documents.ts';
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';

@@ -1,4 +1,4 @@
-// What phones push, and the documents they pull.
+// Routes that store what phones push, and return the documents they pull.
 
 import { withLabels } from '../../diary/labels/add-labels.ts';
 import type { TripFeatureCollection } from '../../diary/trip-features.ts';
@@ -47,7 +47,7 @@ async function put(call: RouteCall): Promise<object> {
   return { ...(await call.put(call.list)), ...(await newerConfig(call)) };
 }
 
-/** The configuration of the caller's study, where their phone has an older one: the app takes it from the answer. */
+/** The configuration of the caller's study if their phone has an older one. The app applies it. */
 async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deployment_config?: JsonObject }> {
   const { deployment_config_version: version, app_version: app } = body;
   if (caller.study === undefined || version === undefined) return {};
@@ -59,7 +59,7 @@ async function putOne({ body, put: store }: RouteCall): Promise<object> {
   return { putone: true, ...(await store([takeEntry(body.the_entry!)])) };
 }
 
-/** The documents as stored; the trips of a day also have the labels of the user. */
+/** Returns the stored documents. Trips of a day also get the labels of the user. */
 async function get({ caller, store }: RouteCall): Promise<object> {
   const documents = await store.documents.list(caller.uuid);
   const trips = await withLabels(store, caller.uuid, documents.flatMap(tripsIn), null, { isBounded: true });
@@ -73,7 +73,7 @@ async function get({ caller, store }: RouteCall): Promise<object> {
   return { server_to_phone: labelled.map(forPhone) };
 }
 
-/** The trips that a document of a day holds; none of any other document. */
+/** The trips in the document of a day; for other documents, none. */
 function tripsIn({ key, data }: Document): TripFeatureCollection[] {
   const isDay = key.startsWith('diary/trips-') && Array.isArray(data);
   return isDay &&
@@ -82,7 +82,10 @@ function tripsIn({ key, data }: Document): TripFeatureCollection[] {
     : [];
 }
 
-/** A document as phones take it. An iOS phone crashes over any name in the metadata but the seven it knows. */
+/**
+ * Converts a document for phones. An iOS phone crashes if the metadata have a name that is not one of the seven it
+ * knows.
+ */
 function forPhone({ key, write_ts, data }: Document): object {
   return { metadata: { key, type: 'document', write_ts }, data };
 }
