@@ -1,10 +1,10 @@
-// Checks pushed values: valid entries with times in seconds, invalid ones with the reason.
+// Checks pushed values: returns valid entries with times in seconds, and invalid values with the reason.
 import type { Entry } from '../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { firstMilliseconds } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
-/** Why something pushed cannot be an entry: every code with a sentence. Codes stay. */
+/** Reasons why a pushed value cannot be an entry: code and explanation. Codes never change. */
 export const unusableReasons = {
   not_an_object: 'What was pushed is no JSON object.',
   metadata_missing: 'There is no metadata.',
@@ -22,16 +22,19 @@ export const unusableReasons = {
   data_not_an_object: 'The data is no JSON object.',
 } as const;
 
-/** Why an element of a batch is not an entry: the reason in the error timeseries. */
+/** The reason that the error timeseries stores for a value that is not an entry. */
 export type UnusableReason = keyof typeof unusableReasons;
 
-/** Reason of a valid entry that is rejected because its caller uses too many keys. It can be recovered. */
+/** Reason of a valid entry that is rejected because its caller uses too many keys. The entry can be recovered. */
 export const tooManyKeys = 'too_many_keys';
 
-/** Reason of a valid entry that is rejected because its caller stated too much in a day. It can be recovered too. */
+/**
+ * Reason of a valid entry that is rejected because its caller sent too many statements in a day. The entry can be
+ * recovered.
+ */
 export const tooManyStatements = 'too_many_statements';
 
-/** Characters (UTF-16 units) that a key may have. */
+/** The most characters (UTF-16 units) of a key. */
 const maxKeyLength = 255;
 
 interface Flaw {
@@ -39,7 +42,7 @@ interface Flaw {
   message: string;
 }
 
-/** The result for one pushed value: a valid entry, or a rejected value with the reason. */
+/** The result of the check of a pushed value: a valid entry, or a rejected value with the reason. */
 export type Taken = Entry | UnusableEntry;
 
 /** True for a valid entry. */
@@ -48,17 +51,17 @@ export function isEntry(taken: Taken): taken is Entry {
 }
 
 /**
- * Checks one pushed value. A valid entry comes back as `metadata` and `data` alone (an `_id` or `user_id` beside them
- * is dropped: the owner of an entry is its caller), with `metadata.write_ts` and `data.ts` in seconds where they came
- * in milliseconds. An invalid one comes back exactly as it was pushed, with the reason. Strange but usable values pass:
- * converters and analysis judge them. Never changes its input.
+ * Checks one pushed value. A valid entry is returned with only `metadata` and `data`: an `_id` or `user_id` is dropped,
+ * since an entry belongs to its caller. `metadata.write_ts` and `data.ts` are converted from milliseconds to seconds if
+ * necessary. An invalid value is returned exactly as it was pushed, with the reason. Unusual but usable values pass,
+ * since converters and analysis judge them. Never changes its input.
  */
 export function takeEntry(pushed: JsonValue): Taken {
   const flaw = flawOf(pushed);
   return flaw === null ? inSeconds(pushed as unknown as Entry) : { entry: pushed, ...flaw };
 }
 
-/** Parses a JSON text and checks its value. A text that is not JSON is rejected as it is. */
+/** Parses a JSON text and checks its value. A text that is not JSON is rejected unchanged. */
 export function takeText(text: string): Taken {
   try {
     return takeEntry(JSON.parse(text) as JsonValue);
@@ -113,5 +116,8 @@ function inSeconds({ metadata, data }: Entry): Entry {
   };
 }
 
-/** Seconds are never read as ms when an entry is pushed again: what would still count as ms stays as it is. */
+/**
+ * A result in seconds must not be read as ms when the entry is pushed again. So a value that would still count as ms
+ * stays unchanged.
+ */
 const seconds = (ts: number): number => (ts >= firstMilliseconds && ts / 1000 < firstMilliseconds ? ts / 1000 : ts);

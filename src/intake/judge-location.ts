@@ -1,4 +1,4 @@
-// Whether trips can be made of a location: what the server knows of it as soon as it arrives.
+// Judges whether trips can be made of a location, with the facts that are known when it arrives.
 //
 //   arrives     2026-11-28        2026-11-28       2026-11-28
 //   accuracy    12 m              2,500 m          12 m
@@ -8,9 +8,11 @@ import { inexactFrom } from '../analysis/clean/observations.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { day } from '../model/time.ts';
 
-/** s; phones at rest repeat their last location for weeks, and receivers that lost count are years back. */
+/**
+ * s. Phones at rest repeat their last location for weeks; receivers with an overflowed counter are years in the past.
+ */
 const mostStale = 365 * day;
-/** s; apps without a time of writing may send old recordings. */
+/** s. Apps that send no write time may send old recordings. */
 const mostLate = 5 * mostStale;
 
 /** Judges a location that arrives at time `at`, seconds since the epoch. */

@@ -1,4 +1,4 @@
-// Stores pushed entries of a user: the only way in, for phones, other apps, imports and simulations.
+// Stores pushed entries of a user. Phones, other apps, imports and simulations all store entries through this.
 
 import { type Log, type Messages, silentLog } from '../log/log.ts';
 import { line, type PutCounts } from '../log/messages.ts';
@@ -14,37 +14,35 @@ import { judgeLocation } from './judge-location.ts';
 import { beyondBounds } from './stated-times.ts';
 
 /**
- * Entries stored in one transaction: as many as a phone sends at most. A larger batch is stored in parts, so that other
- * writers do not wait for all of it.
+ * Entries per transaction: the most that a phone sends. A larger batch is stored in parts, so that other writers do not
+ * wait for all of it.
  */
 export const maxTransactionEntries = 10_000;
 
-/** Something to put: an entry or any other JSON value, or the JSON text of an entry. */
+/** A value to put: an entry, any other JSON value, or the JSON text of an entry. */
 export type Pushed = Entry | JsonValue;
 
-/** The error of a part after others were stored. Putting everything again completes the put. */
+/** The error of a part after earlier parts were stored. Putting everything again completes the put. */
 export class PartlyStored extends MobilityError {
   constructor(error: MobilityError) {
     super(error.code, error.message, { cause: error });
   }
 }
 
-/** Where a put stores, and where it logs. */
+/** Where a put stores and logs, and what it records. */
 export interface PutOptions {
   store: Pick<Store, 'usercache'>;
   /** Seconds since the epoch. */
   now: () => number;
-  /**
-   * Takes a line for each entry (DEBUG), for each rejected value (WARNING) and for the put (INFO). Default: none.
-   */
+  /** Gets a line for each entry (DEBUG), each rejected value (WARNING) and each put (INFO). Default: no log. */
   log?: Log;
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;
   /** When another service first received an entry, seconds since the epoch. Default: the time of the put. */
   receipts?: ReadonlyMap<Entry, number>;
   /**
-   * Of what a phone sends: the id of its token, which its entries keep; null: it has none. Its corrections are the
-   * person's, so that an `author` in them is left out.
+   * For entries from a phone: the id of its token, which is stored with them; null: it has no id. An `author` in a
+   * correction from a phone is dropped, since its author is the user. Missing: the entries come from elsewhere.
    */
   sentWith?: string | null;
 }
@@ -83,11 +81,11 @@ async function* takeAll(pushed: AsyncIterable<Pushed>): AsyncGenerator<Taken> {
   for await (const value of pushed) yield takePushed(value);
 }
 
-/** Checks one pushed value, an object or a JSON text. */
+/** Checks one pushed value: an object or a JSON text. */
 export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
-/** The entry as a phone may state it. */
+/** The entry with the token's id, and without fields that a phone may not set. */
 function asSent(entry: Entry, tokenId: string | null): Entry {
   const { metadata, data } = entry;
   const isCorrection = metadata.key === keys.correction;
@@ -100,7 +98,7 @@ function asSent(entry: Entry, tokenId: string | null): Entry {
   };
 }
 
-/** As `putBatch`, for values that were checked already. */
+/** Like `putBatch`, for values that were checked already. */
 export async function putTaken(
   userId: string,
   taken: Iterable<Taken> | AsyncIterable<Taken>,
@@ -121,7 +119,7 @@ export async function putTaken(
     newest.add(entries, at);
     const batch: PutBatch = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));
-    // The store writes the note together with the part: a put that fails is not noted.
+    // The store writes the note together with the part, so a failed put leaves no note.
     if (isLast && inProfile) batch.note = newest.noteAt(at);
     const { results, noteError } = await store.usercache.put(userId, batch, at).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
@@ -145,7 +143,7 @@ interface Part {
 
 const newPart = (): Part => ({ entries: [], unusable: [], isLast: false });
 
-/** The parts for one transaction each: at least one, which is empty if nothing was pushed. */
+/** Parts for one transaction each. There is at least one, which is empty if nothing was pushed. */
 async function* partsOf(taken: Iterable<Taken> | AsyncIterable<Taken>): AsyncGenerator<Part> {
   let part = newPart();
   for await (const values of Symbol.iterator in taken ? [taken] : listsOfOne(taken)) {
@@ -167,7 +165,10 @@ async function* listsOfOne(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]>
 
 const linesAtOnce = 500;
 
-/** Lines of values without a key in each part: a body of two bytes a value must not rotate the log away. */
+/**
+ * Lines about values without a key in each part. A body with two bytes per value must not push other lines out of the
+ * log.
+ */
 const mostNameless = 100;
 
 async function logUnusable(log: Log, userId: string, unusable: readonly UnusableEntry[]): Promise<void> {
@@ -187,14 +188,14 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
   if (nameless > mostNameless) log.write('WARNING', line.valuesNotListed(userId, nameless - mostNameless));
 }
 
-/** The log line of each entry of a put, made after its answer: it keeps keys and times, not the entries. */
+/** The log lines of a put, made after its answer. They hold keys and times in memory, not the entries. */
 function storedMessages(userId: string, entries: readonly Entry[], results: readonly PutResult[]): Messages {
   const keysOf = entries.map(({ metadata }) => metadata.key);
   const times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
   return { length: entries.length, at: (i) => line.entryStored(userId, keysOf[i]!, times[i]!, results[i]!) };
 }
 
-/** Key and `write_ts` of an invalid entry, as far as it has them. */
+/** Key and `write_ts` of an invalid entry; null if missing. */
 function named(entry: JsonValue): [key: string | null, writeTs: number | null] {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   const { key, write_ts: writeTs } = metadata;
@@ -220,13 +221,13 @@ class NewestTimes {
     }
   }
 
-  /** What a put at time `at` writes into a profile; see `PersonFigures`. */
+  /** What a put at time `at` writes into the profile, see `PersonFigures`. */
   noteAt(at: number): ProfileNote {
     const set: JsonObject = { last_put_ts: at };
     if (!Number.isFinite(this.data)) return { set };
     set.last_phone_data_ts = this.data;
     set.last_stored_ts = at;
-    // A run that ended after earlier entries arrived has moved them: the wait begins now.
+    // A run that ended after earlier entries arrived has moved them, so the waiting time begins now.
     const note: ProfileNote = { set, sinceRun: { waiting_since_ts: at } };
     if (this.locations.length === 0) return note;
     set.last_located_ts = at;

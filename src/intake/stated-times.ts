@@ -1,20 +1,20 @@
-// Bounds of the times in corrections: what people state is about the years in which phones record, and is not endless.
+// Bounds of the times in corrections: they lie in the years in which phones record, and their ranges are not endless.
 import { type Correction, correctionKinds } from '../model/correction.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { day, maxTime } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
-/** s; 1990-01-01: no phone recorded a day before. */
+/** s; 1990-01-01. No phone recorded data earlier. */
 const earliest = 631_152_000;
-/** s; a day that is stated while it lasts may end so much after its receipt. */
+/** s. A correction about the current day may end this long after its receipt. */
 const ahead = day;
-/** s; a longer trip or stay is a mistake, and each reader of its days pays for it. */
+/** s. A longer trip or stay is a mistake, and would slow down every reader of its days. */
 export const longestStated = 7 * day;
 
 /**
- * The correction with its times moved into the bounds; the same object if they are within. The end of time to ignore
- * may lie in the future. Of a trip or stay that is too long, the end stays.
+ * Moves the times of a correction into the bounds. Returns the same object if they are within. A range to ignore may
+ * end in the future. A trip or stay that is too long keeps its end.
  */
 export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
   const fields = correctionKinds[one.kind];
@@ -33,7 +33,7 @@ function changed<T extends Correction>(one: T, times: Record<string, number>): T
   return isSame ? one : { ...one, ...times };
 }
 
-/** The entry as one to reject, if it is a correction with a time beyond the bounds; else null. */
+/** The entry as a rejected value if it is a correction with a time beyond the bounds; else null. */
 export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry | null {
   const { metadata, data } = entry;
   const kind = data.kind as Correction['kind'];

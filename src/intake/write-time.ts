@@ -1,12 +1,12 @@
-// When something was written that the service itself puts: `write_ts` names an entry within its user and key.
+// Makes the `write_ts` of entries that the service itself puts. It must be unique within their user and key.
 
-const step = 1e-6; // s; a time of today holds four of a step
+const step = 1e-6; // s; about four doubles of today's times fit into a step
 
 let last = 0;
 
 /**
- * A time within the millisecond that begins at `now`, s, or soon after: later than the one before, and another one than
- * a second process would choose.
+ * A time within the millisecond that begins at `now`, s, or soon after it. It is later than the previous one, and
+ * almost certainly not the one that another process chooses.
  */
 export function writeTime(now: number): number {
   const chosen = now + Math.random() / 1000;

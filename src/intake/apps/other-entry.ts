@@ -1,4 +1,4 @@
-// Entries of the platform `other`: from apps beside e-mission, trackers and imports, each from its own message only.
+// Entries of the platform `other`, from other apps, trackers and imports. Each entry depends only on its own message.
 import { createHash } from 'node:crypto';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
@@ -7,7 +7,7 @@ import type { BatteryStatus, MotionType } from '../../model/payloads.ts';
 import { firstMilliseconds } from '../../model/time.ts';
 import type { UnusableEntry } from '../../store/store.ts';
 
-/** Why something another app sent cannot become an entry: every code with a sentence. Codes stay. */
+/** Reasons why data of another app cannot become an entry: code and explanation. Codes never change. */
 export const formatReasons = {
   format_not_an_object: 'What was sent is no JSON object.',
   format_unknown: 'What was sent is none of the messages that the app is known to send.',
@@ -20,27 +20,29 @@ export const formatReasons = {
 /** A code of `formatReasons`. */
 export type FormatReason = keyof typeof formatReasons;
 
-/** What a message or file of another program comes to. Each of its parts is in one of the three. */
+/**
+ * The result for one message or file of another program. Each part of it becomes an entry, is unusable or is skipped.
+ */
 export interface Mapped {
   entries: Entry[];
-  /** Exactly as it came, with the reason. */
+  /** Each value exactly as it was sent, with the reason. */
   unusable: UnusableEntry[];
-  /** Parts that say nothing about travel, such as a friend's picture. */
+  /** The number of parts without information about travel, such as a friend's picture. */
   passedOver: number;
 }
 
-/** A fix of another program; unknown values are left out. */
+/** A location of another program. Unknown values are left out. */
 export interface OtherFix {
   /** Seconds since the epoch. */
   ts: number;
-  /** Degrees WGS84; what is no number is judged by the converter. */
+  /** Degrees WGS84. The converter rejects values that are not numbers. */
   latitude: JsonValue | undefined;
   longitude: JsonValue | undefined;
   /** m above sea level. */
   altitude?: number | undefined;
-  /** m, radius that holds the truth with 68 %. */
+  /** m, radius that contains the true position with 68 % probability. */
   accuracy?: number | undefined;
-  /** m, vertical. */
+  /** m, vertical accuracy. */
   vaccuracy?: number | undefined;
   /** m/s */
   sensed_speed?: number | undefined;
@@ -48,10 +50,10 @@ export interface OtherFix {
   bearing?: number | undefined;
 }
 
-/** Nothing that people carry recorded anything for this service before 2010, seconds since the epoch. */
+/** Seconds since the epoch. No phone or tracker recorded data for this service before 2010. */
 const firstTime = Date.UTC(2010, 0) / 1000;
 
-/** False for times before phones recorded anything, and for numbers that could be ms as well as s. */
+/** False for times before `firstTime`, and for numbers so large that they could be milliseconds. */
 export const isPossible = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
 
 /**
@@ -64,17 +66,17 @@ export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObjec
   return Object.keys(reported).length === 0 ? entry : { ...entry, data: { ...entry.data, reported } };
 }
 
-/** A motion reading of another program. `confidence` in percent, if given. */
+/** A motion reading of another program. `confidence`: percent. */
 export function motionEntry(ts: number, type: MotionType, origin: Origin, confidence?: number): Entry {
   return otherEntry(keys.motionActivity, ts, { ts, type, ...(confidence !== undefined && { confidence }) }, origin);
 }
 
-/** A battery reading of another program; the level in percent. */
+/** A battery reading of another program. `level`: percent. */
 export function batteryEntry(ts: number, level: number, status: BatteryStatus, origin: Origin): Entry {
   return otherEntry(keys.battery, ts, { ts, battery_level_pct: level, battery_status: status }, origin);
 }
 
-/** An entry of the platform `other`; `data` alone decides its identity within the second, see `writeTsOf`. */
+/** An entry of the platform `other`. Within its second, only `data` decides its identity, see `writeTsOf`. */
 export function otherEntry(key: string, ts: number, data: JsonObject, origin: Origin): Entry {
   const metadata = {
     key,
@@ -87,9 +89,9 @@ export function otherEntry(key: string, ts: number, data: JsonObject, origin: Or
 }
 
 /**
- * When such an entry counts as written: its time, and within that second or millisecond a fraction that follows from
- * the content. Many apps know whole seconds only; so two fixes of one time stay two, and each has the same identity
- * however often it comes, in whatever company, and from whichever file of the same program.
+ * The `write_ts` of an entry: its time, plus a fraction within that second or millisecond that is derived from its
+ * content. Many apps record whole seconds only. With the fraction, two locations of one second stay two entries, and a
+ * repeated one keeps its identity, whichever message or file brings it.
  */
 export function writeTsOf(ts: number, data: JsonObject): number {
   const micros = Math.round(ts * 1e6);
@@ -99,7 +101,7 @@ export function writeTsOf(ts: number, data: JsonObject): number {
   return (micros + (digest.readUInt32BE() % room)) / 1e6;
 }
 
-/** JSON with sorted names, so that the order in which an app writes them does not matter. */
+/** JSON with sorted names, so that the order of the fields does not matter. */
 function canonicalText(value: JsonValue): string {
   return JSON.stringify(value, (_, part: unknown) =>
     isJsonObject(part)
@@ -108,7 +110,7 @@ function canonicalText(value: JsonValue): string {
   );
 }
 
-/** Something that cannot be an entry, as it came. `message` says what was expected and what was found. */
+/** Makes an unusable entry. `message` says what was expected and what was found. */
 export function unusable(entry: JsonValue, reason: FormatReason, message: string): UnusableEntry {
   return { entry, reason, message };
 }
@@ -116,8 +118,9 @@ export function unusable(entry: JsonValue, reason: FormatReason, message: string
 const mostRejected = 1024 * 1024; // characters of JSON in a row
 
 /**
- * Elements of one body that cannot be entries, as few rows: a body may have 200,000 of a byte each. A row holds one
- * element as it came, or a list of elements with the same reason, or the beginning of the text of a longer element.
+ * Combines unusable elements of one body into few rows, since a body may have 200,000 elements of one byte. A row has
+ * one element as it was sent, a list of elements with the same reason, or the beginning of the text of a longer
+ * element.
  */
 export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntry[] {
   const rows: { first: UnusableEntry; entries: JsonValue[]; size: number }[] = [];
@@ -143,15 +146,15 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
 }
 
 /**
- * A number, also one sent as text such as `"12.5"`; undefined for anything else and, for fields where a negative means
- * "unknown", for a number below `min`.
+ * A number, or a text that contains one such as `"12.5"`. undefined: any other value, or a number below `min`, for
+ * fields in which negative numbers mean "unknown".
  */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   const value = typeof sent === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(sent) ? Number(sent) : sent;
   return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;
 }
 
-/** Seconds since the epoch of an ISO 8601 time with its offset (`Z`, `+0100` or `+01:00`); null for anything else. */
+/** Seconds since the epoch of an ISO 8601 time with its offset (`Z`, `+0100` or `+01:00`); null for other values. */
 export function secondsFrom(value: JsonValue | undefined): number | null {
   if (typeof value !== 'string') return null;
   const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:Z|([+-]\d\d):?(\d\d))$/i.exec(value.trim());
@@ -161,7 +164,9 @@ export function secondsFrom(value: JsonValue | undefined): number | null {
   return Number.isFinite(ms) ? ms / 1000 : null;
 }
 
-/** The fields of `message` that are kept: those in `names` with a value. Others may name networks, people or tokens. */
+/**
+ * The fields of `message` in `names` that have a value. Other fields may contain names of networks, people or tokens.
+ */
 export function keptOf(message: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => names.has(name) && !isEmpty(value)));
 }
@@ -180,7 +185,7 @@ function withoutUndefined(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** A name from a message as the last part of a key: letters, digits, `_` and `-`; null for anything else. */
+/** A name from a message for use in a key; null if it has other characters than letters, digits, `_` and `-`. */
 export function keyPart(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && /^[\w-]{1,40}$/.test(value) ? value : null;
 }

@@ -1,4 +1,4 @@
-// Overland: one batch of GeoJSON features -> entries.
+// Converts a batch of Overland's GeoJSON features to entries.
 import type { Entry, Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
@@ -19,13 +19,13 @@ import { oneMotion } from './owntracks.ts';
 
 const origin: Origin = { program: 'overland' };
 
-/** Fields of a fix that are kept beside it. */
+/** Fields that are stored beside the location. */
 const reportedNames = new Set(
   'device_id speed_accuracy course_accuracy pauses activity desired_accuracy deferred significant_change tracking_mode'.split(
     ' ',
   ),
 );
-/** Fields of events and trips that are kept. */
+/** Fields of events and trips that are stored. */
 const keptNames = new Set([
   ...reportedNames,
   ...'action type mode start end start_location end_location duration distance steps stopped_automatically'.split(' '),
@@ -33,7 +33,7 @@ const keptNames = new Set([
   ...'motion battery_level battery_state'.split(' '),
 ]);
 
-/** Fields of a feature that cannot be an entry. */
+/** Fields that are stored of a feature that cannot become an entry. */
 const shownNames = new Set([...keptNames, 'timestamp']);
 
 const motions: Readonly<Record<string, MotionType>> = {
@@ -51,9 +51,9 @@ const batteryStates: Readonly<Record<string, BatteryStatus>> = {
 };
 
 /**
- * The features of one batch, each on its own: fixes become locations with their motion and battery readings, events and
- * trips are kept as they are, under `overland/<name>`. What is beside the batch (`current`, `trip`) comes again in
- * a batch of its own and is passed over. Never throws.
+ * Converts the features of a batch. Locations become locations with motion and battery readings. Events and trips are
+ * stored as they are, under `overland/<name>`. `current` and `trip` beside the batch are skipped, since the app sends
+ * them again in a batch. Never throws.
  */
 export function fromOverland(features: readonly JsonValue[]): Mapped {
   const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
@@ -87,7 +87,7 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
   return mapped;
 }
 
-/** A feature without what names networks or people. */
+/** A feature without fields that may name networks or people. */
 const shown = ({ type = null, geometry = null, properties }: JsonObject): JsonObject => ({
   type,
   geometry,
@@ -102,7 +102,7 @@ function badTime(feature: JsonObject, ts: number | null, found: JsonValue | unde
   return unusable(feature, 'format_bad_time', 'expected properties.timestamp of the years 2010 to 5138, found another');
 }
 
-/** Negative numbers mean "unknown" in all fields but the altitude. */
+/** Converts a location. Negative numbers mean "unknown" in all fields except the altitude. */
 function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[] {
   const geometry = isJsonObject(feature.geometry) ? feature.geometry : {};
   const [longitude, latitude] = Array.isArray(geometry.coordinates) ? geometry.coordinates : [];
@@ -126,7 +126,9 @@ function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[]
   return entries;
 }
 
-/** The battery; null if the phone does not know its level. It changes seldom, so a batch contains each change once. */
+/**
+ * The battery reading; null if the level is unknown. The battery changes seldom, so a batch contains each change once.
+ */
 function batteryOf({ battery_level, battery_state: state }: JsonObject, ts: number): Entry | null {
   const level = numberFrom(battery_level, 0);
   if (level === undefined) return null;

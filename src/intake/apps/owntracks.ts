@@ -1,4 +1,4 @@
-// OwnTracks (HTTP mode, and the files its recorder keeps): one message -> entries.
+// Converts one message of OwnTracks to entries. It comes from HTTP mode or from the files of OwnTracks Recorder.
 import type { Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, iosMotions, type MotionType, motionTypes } from '../../model/payloads.ts';
@@ -17,18 +17,18 @@ import {
 
 const origin: Origin = { program: 'owntracks' };
 
-/** Fields of a location that are kept beside the fix. */
+/** Fields that are stored beside the location. */
 const reportedNames = new Set('t tid m conn p poi tag created_at inregions inrids'.split(' '));
-/** Fields of other messages that are kept. */
+/** Fields of other messages that are stored. */
 const keptNames = new Set(
   '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
 );
 
-/** Fields of a message that cannot be an entry. */
+/** Fields that are stored of a message that cannot become an entry. */
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
 /**
- * Messages about the app itself, its regions or friends: they say nothing about the user's travel, and some contain
+ * Messages about the app, its regions or friends. They contain nothing about the user's travel, and some contain
  * passwords.
  */
 const passedOver = new Set([
@@ -44,8 +44,8 @@ const passedOver = new Set([
 ]);
 
 /**
- * One message of OwnTracks. A location becomes a location, and a motion and a battery reading where it has them; other
- * messages with a time are kept as they are, under `owntracks/<type>`. Never throws.
+ * Converts one message. A location becomes a location entry, with a motion and a battery reading if it has them. Other
+ * messages with a time are stored as they are, under `owntracks/<type>`. Never throws.
  */
 export function fromOwnTracks(message: JsonValue): Mapped {
   if (!isJsonObject(message)) {
@@ -89,7 +89,10 @@ function aside(one: Mapped['unusable'][number]): Mapped {
   return { entries: [], unusable: [one], passedOver: 0 };
 }
 
-/** Zeros are left out by the app in some fields and mean "unknown" in others: a speed of 0 is left out either way. */
+/**
+ * Converts a location. In some fields the app leaves zeros out, in others a zero means "unknown". A speed of 0 is
+ * always left out.
+ */
 function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
   const isColota = message._type === undefined || message.bear !== undefined; // its speeds are in m/s
   const speed = numberFrom(message.vel, 0);
@@ -119,13 +122,13 @@ function positive(value: JsonValue | undefined): number | undefined {
   return number === 0 ? undefined : number;
 }
 
-/** One motion; several at the same time are used only if they mean "stationary" in a vehicle. */
+/** The motion in a message. Two motions at the same time are used only if they mean standing still in a vehicle. */
 function motionOf(words: JsonValue | undefined): MotionType | null {
   if (!Array.isArray(words)) return null;
   return oneMotion(words, iosMotions);
 }
 
-/** The motion that a list of words means, by `names`; null for no motion, or several that do not go together. */
+/** The motion that a list of words describes, by `names`. null: no motion, or several that contradict each other. */
 export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
   const found = new Set(
     words.map((word) => (typeof word === 'string' && Object.hasOwn(names, word) ? names[word]! : null)),

@@ -1,4 +1,5 @@
-// Traccar Client: its JSON since version 9, and OsmAnd's protocol, which it and many small trackers speak -> entries.
+// Converts messages of Traccar Client to entries: its JSON since version 9, and OsmAnd's protocol, which many small
+// trackers use too.
 import type { Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
@@ -18,7 +19,7 @@ import {
 
 const origin: Origin = { program: 'traccar' };
 
-/** Fields of a location that are kept beside the fix. */
+/** Fields that are stored beside the location. */
 const reportedNames = new Set(['is_moving', 'odometer', 'event', 'mock', 'manual', 'age']);
 const shownNames = new Set([...reportedNames, 'timestamp', 'coords', 'activity', 'battery']);
 
@@ -32,7 +33,7 @@ const motions: Readonly<Record<string, MotionType>> = {
   unknown: motionTypes.UNKNOWN,
 };
 
-/** The locations of one message, each with its motion and battery reading, if any. Never throws. */
+/** Converts the locations of a message, each with its motion and battery reading if it has them. Never throws. */
 export function fromTraccar(locations: readonly JsonValue[]): Mapped {
   const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
   for (const location of locations) {
@@ -58,7 +59,7 @@ export function fromTraccar(locations: readonly JsonValue[]): Mapped {
   return mapped;
 }
 
-/** Parameters of OsmAnd's protocol that are kept beside the fix. */
+/** Parameters of OsmAnd's protocol that are stored beside the location. */
 const reportedParameters = new Set(
   'valid hdop pdop vdop sat alarm event motion is_moving odometer steps mock power source'.split(' '),
 );
@@ -102,16 +103,16 @@ function fixOf({ lat, lon, ...query }: Readonly<Record<string, string | undefine
   };
 }
 
-/** Seconds since the epoch; an ISO time without an offset is UTC. */
+/** Seconds since the epoch. An ISO time without an offset is in UTC. */
 function timeOf(text = ''): number | null {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) >= firstMilliseconds ? Number(text) / 1000 : Number(text);
   return secondsFrom(text) ?? secondsFrom(`${text}Z`);
 }
 
-/** A location that cannot be an entry, without the field in which the app repeats the token. */
+/** A location that cannot become an entry, without the field in which the app repeats the token. */
 const shown = (location: JsonObject): JsonObject => keptOf(location, shownNames);
 
-/** Negative numbers mean "unknown" in all fields but the altitude. */
+/** Converts a location. Negative numbers mean "unknown" in all fields except the altitude. */
 function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped['entries'] {
   const fix = {
     ts,

@@ -1,4 +1,4 @@
-// Battery readings of Android phones.
+// Converts battery readings of Android phones.
 import type { Entry } from '../../model/entry.ts';
 import { batteryStatuses } from '../../model/payloads.ts';
 import { type Conversion, codeOf, isConverted, numberOf, timeOf, withTime } from './common.ts';
@@ -11,11 +11,12 @@ const statuses = new Map<number, number>([
   [5, batteryStatuses.FULL],
 ]);
 
-/** The status of an entry that was converted before stays what it is. */
+/** An entry that was converted before has these codes already. */
 const keptStatuses = new Map<number, number>(Object.values(batteryStatuses).map((code) => [code, code]));
 
 /**
- * Payload `Battery`, the other fields as pushed. The time is `write_ts`. A negative level: the phone did not know it.
+ * To payload `Battery`; other fields stay as pushed. The time is `write_ts`. A negative level means that the phone did
+ * not know it.
  */
 export function convertAndroidBattery(entry: Entry): Conversion {
   const level = numberOf(entry.data.battery_level_pct, 'data.battery_level_pct', { max: 100 });

@@ -1,4 +1,4 @@
-// Motion activity of Android phones, with the shapes of 2015 and 2016 that carry the names of an obfuscated library.
+// Converts motion activity of Android phones, including entries of 2015 and 2016 with names from an obfuscated library.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { motionTypes } from '../../model/payloads.ts';
@@ -12,7 +12,7 @@ type Names = readonly [type: string, confidence: string];
 
 const currentNames: Names = ['type', 'confidence'];
 
-/** What `type` and `confidence` were called: a new pair with each release of the library. */
+/** Former names of `type` and `confidence`. Each release of the library had another pair. */
 const legacyNames: readonly Names[] = [
   ['agb', 'agc'],
   ['zzaEg', 'zzaEh'],
@@ -22,7 +22,7 @@ const legacyNames: readonly Names[] = [
   ['zzbhB', 'zzbhC'],
 ];
 
-/** Payload `MotionActivity`. The time is `data.ts`, or `write_ts` for entries without it. */
+/** To payload `MotionActivity`. The time is `data.ts`, or `write_ts` if that is missing. */
 export const convertAndroidMotionActivity: Converter = Object.assign(convert, { asPushed });
 
 function convert(entry: Entry): Conversion {
@@ -31,7 +31,7 @@ function convert(entry: Entry): Conversion {
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  // Without a time it is the library's own object: its other fields are internals of the library.
+  // Without a time, the data are the library's own object: its other fields are internals of the library.
   const gone = names === currentNames || hasTime(data) ? names : Object.keys(data);
   return withTime(entry, timeIn(entry), { type, confidence }, gone);
 }

@@ -1,8 +1,8 @@
-// What Android phones call the states and transitions of their state machine.
+// Converts states and transitions of Android phones.
 import { states, transitions } from '../../model/payloads.ts';
 import { transitionConverter } from './transition.ts';
 
-/** Payload `Transition`. */
+/** To payload `Transition`. */
 export const convertAndroidTransition = transitionConverter({
   states: {
     'local.state.start': states.START,

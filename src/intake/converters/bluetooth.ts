@@ -1,11 +1,11 @@
-// Bluetooth beacons, alike on both platforms.
+// Converts readings of Bluetooth beacons, which are the same on both platforms.
 import type { Entry } from '../../model/entry.ts';
 import { beaconEvents } from '../../model/payloads.ts';
 import { type Conversion, checkNumber, checkText, nameOrCode, timeOf, withTime } from './common.ts';
 
 const events = new Map<string, number>(Object.entries(beaconEvents));
 
-/** Payload `BluetoothBeacon`. -1 is a usual `accuracy` here: the distance to the beacon is not known. */
+/** To payload `BluetoothBeacon`. An `accuracy` of -1 is common: the distance to the beacon is unknown. */
 export function convertBluetooth(entry: Entry): Conversion {
   const { data } = entry;
   const eventType = nameOrCode(events, data.eventType, 'data.eventType');

@@ -1,44 +1,46 @@
-// Local times and field checks that converters share.
+// Local times, and checks of fields that converters share.
 import { dataTime, type Entry, type Metadata } from '../../model/entry.ts';
 import { type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { formatTime, isTimeZone, localDateTime, maxTime, minTime } from '../../model/time.ts';
 import { ConversionError } from './conversion-error.ts';
 
 /**
- * Checks an entry as pushed and returns its payload as in `payloads.ts`, without local times. Pure; never changes its
+ * Checks a pushed entry and returns its payload as in `payloads.ts`, without local times. Pure; never changes its
  * input. Throws a `ConversionError`.
  */
 export interface Converter {
   (entry: Entry): Conversion;
   /**
-   * Fields of the payload that mean what they say, whether or not the converter takes the entry: who wants no others
-   * need not convert it. null: none for certain.
+   * Fields of the pushed payload that have the same meaning as in the converted one, even if the converter rejects the
+   * entry. If only these are needed, the entry need not be converted. null: unknown.
    */
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
 
-/** What an entry that passed its checks means. Most are only kept: their payload is not made before it is asked for. */
+/**
+ * The result of a successful check. The payload is made only when it is requested, since most entries are only stored.
+ */
 export interface Conversion {
-  /** The `dataTime` of the payload. */
+  /** The `dataTime` of the converted payload. */
   ts: number | null;
-  /** The payload; may share parts with the entry. */
+  /** Makes the payload. It may share parts with the entry. */
   data(): JsonObject;
 }
 
-/** A payload that stays as pushed, such as a configuration or consent; checks the `write_ts` of the metadata. */
+/** Leaves the payload as pushed, such as a configuration or consent. Checks the `write_ts` of the metadata. */
 export function unchanged(entry: Entry): Conversion {
   return converted(entry, () => entry.data);
 }
 
-/** A payload with the data time of the one that was pushed; checks the `write_ts` of the metadata. */
+/** Replaces the payload and keeps the data time of the pushed one. Checks the `write_ts` of the metadata. */
 export function converted(entry: Entry, data: () => JsonObject): Conversion {
   checkWriteTime(entry);
   return { ts: dataTime(entry.data), data };
 }
 
 /**
- * A copy of the payload without the fields `gone`, with the fields of `added` and `ts`; checks `ts` and the `write_ts`
- * of the metadata. Drops local times of the phone: `withLocalTimes` adds them again.
+ * Copies the payload without the fields `gone`, and sets `ts` and the fields of `added`. Checks `ts` and the `write_ts`
+ * of the metadata. Drops local times of the phone, which `withLocalTimes` adds again.
  */
 export function withTime(entry: Entry, ts: number, added: JsonObject = {}, gone: readonly string[] = []): Conversion {
   checkLocalTime(entry, ts, 'data.ts');
@@ -52,10 +54,13 @@ function checkWriteTime(entry: Entry): void {
   checkLocalTime(entry, timeOf(entry.metadata.write_ts, 'metadata.write_ts'), 'metadata.write_ts');
 }
 
-/** s; no zone is farther from UTC. */
+/** s. No zone differs more from UTC. */
 const mostOffset = 86_400;
 
-/** Refuses a time outside the calendar of the entry's own zone: at the edges of the years 1 and 9999. */
+/**
+ * Refuses a time that is outside the calendar in the entry's own zone. This concerns only the edges of the years 1 and
+ * 9999.
+ */
 export function checkLocalTime({ metadata }: Entry, ts: number, field: string): void {
   if (ts > minTime + mostOffset && ts < maxTime - mostOffset) return;
   const zone = metadata.time_zone;
@@ -68,7 +73,7 @@ export function checkLocalTime({ metadata }: Entry, ts: number, field: string): 
   }
 }
 
-/** A time of the payload, and its fields in local time. */
+/** The name of a time and the names of its fields in local time. */
 type LocalFields = readonly [time: string, localName: string, textName: string];
 
 const metadataTime: LocalFields = ['write_ts', 'write_local_dt', 'write_fmt_time'];
@@ -78,13 +83,13 @@ const timeRange: readonly LocalFields[] = [
   ['end_ts', 'end_local_dt', 'end_fmt_time'],
 ];
 
-/** Payloads by their times: over a range, at one time, or neither. */
+/** Payloads have a range of times, one time, or no time that gets local fields. */
 export type LocalTimes = 'range' | 'one' | 'none';
 
 /**
- * The converted entry with local times in its own zone: `write_local_dt` and `write_fmt_time` in the metadata, and in
- * the payload the fields that `times` names. Without a known zone it has none: a zone is never guessed here, since the
- * best guess depends on entries that may come later.
+ * Adds local times in the entry's own zone: `write_local_dt` and `write_fmt_time` in the metadata, and fields of the
+ * payload for the times that `times` names. An entry without a known zone gets none: guessing the zone here would be
+ * wrong, since the best guess depends on entries that may arrive later.
  */
 export function withLocalTimes({ metadata, data }: Entry, times: LocalTimes): Entry {
   const zone = metadata.time_zone;
@@ -110,12 +115,12 @@ function setLocalTimes(target: JsonObject, zone: string | undefined, fields: rea
       target[textName] = formatTime(ts, zone);
       target[localName] = local;
     } catch {
-      // Only for what an earlier version took: see `checkLocalTime`.
+      // Happens only for entries that an earlier version accepted: see `checkLocalTime`.
     }
   }
 }
 
-/** A copy without some fields. A loop: several times faster than rest and spread, with a dozen fields. */
+/** A copy without some fields. A loop is several times faster than rest and spread for a dozen fields. */
 export function copyWithout(fields: JsonObject, gone: readonly string[], alsoGone: readonly string[] = []): JsonObject {
   const copy: JsonObject = {};
   for (const name of Object.keys(fields)) {
@@ -128,22 +133,22 @@ export function copyWithout(fields: JsonObject, gone: readonly string[], alsoGon
 
 const plainField = { enumerable: true, configurable: true, writable: true };
 
-/** A time that must be there: seconds since the epoch, in the years 1 to 9999. */
+/** A required time: seconds since the epoch, in the years 1 to 9999. */
 export function timeOf(value: JsonValue | undefined, field: string): number {
   if (typeof value === 'number' && value >= minTime && value < maxTime + 1) return value;
   const ts = typed(value, 'number', field, 'seconds since the epoch');
   throw new ConversionError('bad_time', `${field}: expected seconds of the years 1 to 9999, found ${ts}`);
 }
 
-/** Bounds of a number, both included; a missing one is open. */
+/** Bounds of a number, both included. A missing bound is open. */
 export interface NumberBounds {
   min?: number;
   max?: number;
 }
 
-const unbounded: NumberBounds = {}; // one for all: fields of every entry are checked with it
+const unbounded: NumberBounds = {}; // shared, because it is used for fields of every entry
 
-/** A number that must be there. */
+/** A required number. */
 export function numberOf(value: JsonValue | undefined, field: string, bounds = unbounded): number {
   if (typeof value === 'number' && Number.isFinite(value) && isWithin(value, bounds)) return value;
   const expected = `a number${boundsText(bounds)}`;
@@ -170,10 +175,10 @@ export function checkText(value: JsonValue | undefined, field: string, most = Nu
   if (value !== undefined && value !== null) checkLength(typed(value, 'string', field, 'a text'), field, most);
 }
 
-/** Characters of JSON of what a person stated: no app writes a tenth of it. */
+/** The most characters of JSON in a statement. No app writes a tenth of it. */
 const longestStatement = 64 * 1024;
 
-/** Refuses a payload of a person's own words that no reader could hold many of. */
+/** Refuses a payload with texts of a user that is too large, since readers hold many of them in memory. */
 export const checkStatement = ({ data }: Entry): void =>
   checkLength(JSON.stringify(data), 'data as JSON', longestStatement);
 
@@ -183,7 +188,7 @@ export function checkLength({ length }: string, field: string, most: number): vo
   throw new ConversionError('out_of_range', `${field}: expected at most ${most} characters, found ${length}`);
 }
 
-/** The code for a name or number of the phone. The names of `codes` are of one type. */
+/** The code for a name or number of the phone. All names in `codes` have the same type. */
 export function codeOf(
   codes: ReadonlyMap<string | number, number>,
   value: JsonValue | undefined,
@@ -200,8 +205,8 @@ export function codeOf(
 }
 
 /**
- * The code for a name of the phone, or a code itself: scripts that push what they once read back send
- * entries in the form in which they are kept.
+ * The code for a name of the phone. Also accepts a code itself, since scripts push entries again in the form in which
+ * they read them.
  */
 export function nameOrCode(
   codes: ReadonlyMap<string, number>,
@@ -219,8 +224,8 @@ export function nameOrCode(
 }
 
 /**
- * True for an entry in the form in which the timeseries keeps it: converters add local times to metadata and data, and
- * no phone sends them. Needed only where a value alone does not tell: the codes of a battery's status.
+ * True if the entry was converted before: converters add local times, which no phone sends. Needed only if the value
+ * itself is ambiguous, such as the code of a battery's status.
  */
 export function isConverted({ metadata, data }: Entry): boolean {
   return [metadata.write_fmt_time, metadata.write_local_dt, data.local_dt].some(
@@ -234,7 +239,7 @@ interface Types {
   boolean: boolean;
 }
 
-/** A value that must be there, of one type. */
+/** A required value of one type. */
 export function typed<Type extends keyof Types>(
   value: JsonValue | undefined,
   type: Type,
@@ -248,7 +253,7 @@ export function typed<Type extends keyof Types>(
   );
 }
 
-/** A code or name as found, fit for a message. */
+/** A code or name, shortened for a message. */
 export function shortText(raw: string | number): string {
   return JSON.stringify(typeof raw === 'string' && raw.length > 60 ? `${raw.slice(0, 60)}…` : raw);
 }

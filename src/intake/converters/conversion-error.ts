@@ -1,7 +1,10 @@
-// The error of an entry that cannot be converted, and the closed list of reasons.
+// The error for an entry that cannot be converted, and the reasons that it can have.
 import { MobilityError } from '../../model/mobility-error.ts';
 
-/** Why an entry cannot be converted: every code with a sentence. Codes stay: operators and recovery select by them. */
+/**
+ * Reasons why an entry cannot be converted: code and explanation. Codes never change, since operators and recovery
+ * select entries by them.
+ */
 export const conversionReasons = {
   no_converter: 'The key is known, but no phone of that platform pushes it.',
   missing_field: 'A field is missing without which the entry means nothing.',
@@ -12,12 +15,12 @@ export const conversionReasons = {
   bad_time: 'A time lies outside the years 1 to 9999.',
 } as const;
 
-/** Why an entry could not be converted: the reason in the error timeseries. */
+/** The reason that the error timeseries stores for an entry that cannot be converted. */
 export type ConversionReason = keyof typeof conversionReasons;
 
 /**
  * Thrown for an entry that cannot be converted. The message names the field, what was expected and what was found; it
- * never holds a coordinate. Its code is `MOBILITY_NO_CONVERTER` for the reason `no_converter`, else
+ * never contains a coordinate. The code is `MOBILITY_NO_CONVERTER` for the reason `no_converter`, otherwise
  * `MOBILITY_CONVERSION`.
  */
 export class ConversionError extends MobilityError {

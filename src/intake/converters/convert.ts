@@ -1,4 +1,4 @@
-// Looks up the converter of an entry: what the entry means on the way in, and how people see it on the way out.
+// Looks up the converter of an entry. Pushed entries are checked with it, and stored entries are converted for readers.
 import { dataTime, type Entry } from '../../model/entry.ts';
 import { kindOf } from '../../model/json.ts';
 import { keyRow } from '../../model/keys.ts';
@@ -9,16 +9,16 @@ import { converterFor, localTimesOf, platforms } from './registry.ts';
 export { ConversionError, type ConversionReason, conversionReasons } from './conversion-error.ts';
 
 /**
- * What an entry means: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under a key that
- * the service does not know stays as it came: studies and newer apps have keys of their own. Identity stays. Pure;
- * never changes its input but may share parts with it. Throws a `ConversionError`: an entry that throws is rejected.
+ * The converted entry: metadata as pushed, payload as in `payloads.ts`, without local times. An entry under an unknown
+ * key is returned unchanged, since studies and newer apps have their own keys. The identity stays. Pure; never changes
+ * its input but may share parts with it. Throws a `ConversionError` if the entry must be rejected.
  */
 export function convert(entry: Entry): Entry {
   const found = conversionOf(entry);
   return found === null ? entry : { metadata: entry.metadata, data: found.data() };
 }
 
-/** The `dataTime` of `convert(entry)`, found without making the converted entry. Throws as `convert` does. */
+/** The `dataTime` of `convert(entry)`, without making the converted entry. Throws as `convert` does. */
 export function timeMeant(entry: Entry): number | null {
   const found = conversionOf(entry);
   return found === null ? dataTime(entry.data) : found.ts;
@@ -36,8 +36,8 @@ function conversionOf(entry: Entry): Conversion | null {
 }
 
 /**
- * What a kept entry means; an entry that its converter refuses, such as one that an earlier version took, as it is
- * kept. `wanted`: the fields of the payload that are read; others may be as pushed.
+ * The converted form of a stored entry. If its converter refuses it, for example because an earlier version accepted
+ * it, returns the entry as stored. `wanted`: the fields of the payload that are needed; others may stay as pushed.
  */
 export function meaningOf(entry: Entry, wanted?: readonly string[]): Entry {
   try {
@@ -50,10 +50,10 @@ export function meaningOf(entry: Entry, wanted?: readonly string[]): Entry {
   }
 }
 
-/** The lists asked about last: lists of wanted fields are few and constant. */
+/** The last question and answer. The lists of wanted fields are few and constant. */
 let asked: { wanted: readonly string[]; fields: ReadonlySet<string>; answer: boolean } | null = null;
 
-/** True where all wanted fields are among these. */
+/** True if all wanted fields are among `fields`. */
 function isWithin(wanted: readonly string[], fields: ReadonlySet<string>): boolean {
   if (asked?.wanted !== wanted || asked.fields !== fields) {
     asked = { wanted, fields, answer: wanted.every((name) => fields.has(name)) };
@@ -62,8 +62,8 @@ function isWithin(wanted: readonly string[], fields: ReadonlySet<string>): boole
 }
 
 /**
- * The entry as people and programs read it: what it means, with local times where it names a known zone. One under
- * an unknown key is as it came. Never throws.
+ * The entry for readers: converted, with local times if it names a known zone. An entry under an unknown key is
+ * returned unchanged. Never throws.
  */
 export function present(entry: Entry): Entry {
   const { key } = entry.metadata;

@@ -1,4 +1,4 @@
-// What a person states about a day, alike on all platforms.
+// Converts statements of users about a day, which are the same on all platforms.
 import { correctionKinds } from '../../model/correction.ts';
 import type { Entry } from '../../model/entry.ts';
 import { kindOf } from '../../model/json.ts';
@@ -11,10 +11,10 @@ const kinds = new Map(Object.keys(correctionKinds).map((kind, i) => [kind, i]));
 const modes = new Map(statedModes.map((mode, i) => [mode, i]));
 const longest = { name: 100, reason: 1000, author: 200, source: 100, token_id: 100 };
 
-/** s; a day that is stated while it lasts may end so much later */
+/** s. A correction about the current day may end this long after its `write_ts`. */
 const ahead = 86_400;
 
-/** Payload `Correction`, with `reason`, `author` and `seen`. */
+/** To payload `Correction`, with `reason`, `author` and `seen`. */
 export function convertCorrection(entry: Entry): Conversion {
   const { data } = entry;
   codeOf(kinds, data.kind, 'data.kind');
@@ -38,7 +38,7 @@ export function convertCorrection(entry: Entry): Conversion {
   for (const [field, most] of Object.entries(longest)) {
     checkText(data[field], `data.${field}`, most);
   }
-  // No time is excluded by chance: an empty source would mean every one.
+  // Empty texts are refused, since an empty source would exclude the data of every source.
   for (const field of ['name', 'source', 'token_id']) {
     if (data[field] === '')
       throw new ConversionError('out_of_range', `data.${field}: expected a text, found an empty one`);

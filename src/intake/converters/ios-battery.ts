@@ -1,4 +1,4 @@
-// Battery readings of iPhones.
+// Converts battery readings of iPhones.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { batteryStatuses } from '../../model/payloads.ts';
@@ -12,8 +12,8 @@ const statuses = new Map<number, number>([
 ]);
 
 /**
- * Payload `Battery`, percent instead of the ratio. The time is `write_ts`. -1 (-100 %): the phone did not know the
- * level. An entry that was converted before has the percentage already, and the same codes of the status.
+ * To payload `Battery`, with percent instead of the ratio. The time is `write_ts`. -1 (-100 %) means that the phone did
+ * not know the level. An entry that was converted before has percent and the same codes of the status already.
  */
 export function convertIosBattery(entry: Entry): Conversion {
   const level = levelOf(entry.data);

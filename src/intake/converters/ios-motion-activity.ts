@@ -1,4 +1,4 @@
-// Motion activity of iPhones: six flags instead of a type.
+// Converts motion activity of iPhones, which send six flags instead of a type.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { iosMotions, motionTypes } from '../../model/payloads.ts';
@@ -7,7 +7,7 @@ import { ConversionError } from './conversion-error.ts';
 
 const percent = { min: 0, max: 100 };
 
-/** Percent for the phone's word. */
+/** Percent for the word that the phone sends. */
 const confidences = new Map([
   ['high', 100],
   ['medium', 75],
@@ -15,7 +15,7 @@ const confidences = new Map([
 ]);
 
 /**
- * Payload `MotionActivity`, the flags beside it. The time is `write_ts`: on iPhones the start of the activity.
+ * To payload `MotionActivity`; the flags stay beside it. The time is `write_ts`, on iPhones the start of the activity.
  */
 export function convertIosMotionActivity(entry: Entry): Conversion {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
@@ -24,7 +24,7 @@ export function convertIosMotionActivity(entry: Entry): Conversion {
   return withTime(entry, ts, added);
 }
 
-/** Each flag by its name: a loop over their names takes several times longer. */
+/** The type that the flags describe. Each flag is read by name, because a loop takes several times longer. */
 function typeOf(data: JsonObject): number {
   const stationary = isSet(data.stationary, 'data.stationary');
   const walking = isSet(data.walking, 'data.walking');
@@ -56,7 +56,7 @@ function conflicting(data: JsonObject): ConversionError {
   );
 }
 
-/** An entry that was converted before has the number in `confidence`, and the word beside it. */
+/** An entry that was converted before has a number in `confidence` and the word in `confidence_level`. */
 function addConfidence(added: JsonObject, { confidence, confidence_level: level }: JsonObject): void {
   if (typeof level === 'string' && typeof confidence !== 'string') {
     checkNumber(confidence, 'data.confidence', percent);

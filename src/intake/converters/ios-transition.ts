@@ -1,9 +1,9 @@
-// What iPhones call the states and transitions of their state machine.
+// Converts states and transitions of iPhones.
 import { states, transitions } from '../../model/payloads.ts';
 import { transitionConverter } from './transition.ts';
 
 /**
- * Payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code: such entries are rejected.
+ * To payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code: such entries are rejected.
  */
 export const convertIosTransition = transitionConverter({
   states: {

@@ -1,4 +1,4 @@
-// Locations, raw and filtered: alike on both platforms but for fields that only one of them sends.
+// Converts raw and filtered locations. Both platforms send the same fields, except for a few of one platform.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { type Conversion, type Converter, checkNumber, checkText, numberOf, timeOf, withTime } from './common.ts';
@@ -8,7 +8,8 @@ const latitudes = { min: -90, max: 90 };
 const longitudes = { min: -180, max: 180 };
 
 /**
- * Payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, takes `filter` from the metadata of 2015.
+ * To payload `Location`: adds the GeoJSON point, renames `bearing` to `heading`, and reads `filter` from the metadata
+ * of entries from 2015.
  */
 export const convertLocation: Converter = Object.assign(convert, { asPushed });
 
@@ -17,7 +18,7 @@ function convert(entry: Entry): Conversion {
   const ts = timeOf(data.ts, 'data.ts');
   checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
   checkNumber(data.accuracy, 'data.accuracy', notNegative);
-  // -1 for "unknown" is normal in each field. A loop over their names takes several times longer.
+  // -1 for "unknown" is normal in each of these fields. A loop over their names takes several times longer.
   checkNumber(data.altitude, 'data.altitude');
   checkNumber(data.sensed_speed, 'data.sensed_speed');
   checkNumber(data.bearing, 'data.bearing');
@@ -44,7 +45,7 @@ function filterOf({ metadata, data }: Entry): JsonValue | undefined {
   return filter;
 }
 
-/** Checks a point in degrees WGS84. */
+/** Checks a position in degrees WGS84. */
 export function checkPosition(
   longitude: JsonValue | undefined,
   latitude: JsonValue | undefined,

@@ -1,4 +1,5 @@
-// What users enter themselves, alike on both platforms: labels and surveys over a time, surveys once, incidents.
+// Converts user inputs, which are the same on both platforms: labels and surveys about a time range, surveys at one
+// time, incidents.
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import {
@@ -17,7 +18,7 @@ import {
 import { ConversionError } from './conversion-error.ts';
 import { checkPosition } from './location.ts';
 
-const longestText = 1024; // characters that people read
+const longestText = 1024; // characters of a text that people read
 
 function checkLengths(entry: Entry): void {
   const { label, name } = entry.data;
@@ -26,7 +27,7 @@ function checkLengths(entry: Entry): void {
   checkStatement(entry);
 }
 
-/** Payload `UserInput`: labels over the time of a trip. */
+/** To payload `UserInput`: labels for the time range of a trip. */
 export function convertUserInput(entry: Entry): Conversion {
   timeOf(entry.data.start_ts, 'data.start_ts');
   timeOf(entry.data.end_ts, 'data.end_ts');
@@ -34,8 +35,8 @@ export function convertUserInput(entry: Entry): Conversion {
 }
 
 /**
- * Payload `UserInput`: surveys and notes about a trip or a place. The first place of all has no start and the one where
- * the user is has no end: one of the two times may be missing.
+ * To payload `UserInput`: surveys and notes about a trip or a place. One of the two times may be missing, since the
+ * first place has no start and the current place has no end.
  */
 export function convertOpenUserInput(entry: Entry): Conversion {
   const { data } = entry;
@@ -53,14 +54,14 @@ export function convertOpenUserInput(entry: Entry): Conversion {
   );
 }
 
-/** Payload `Survey`: answers at one time. */
+/** To payload `Survey`: answers at one time. */
 export function convertSurvey(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkLengths(entry);
   return withTime(entry, ts);
 }
 
-/** Payload `Incident`. */
+/** To payload `Incident`. */
 export function convertIncident(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkPoint(entry.data.loc);

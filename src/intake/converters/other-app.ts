@@ -1,4 +1,4 @@
-// Payloads of other apps and of imported recordings: they have the codes of `payloads.ts` already.
+// Converts payloads of other apps and imported recordings, which have the codes of `payloads.ts` already.
 import type { Entry } from '../../model/entry.ts';
 import { batteryStatuses, motionTypes } from '../../model/payloads.ts';
 import { type Conversion, codeOf, numberOf, timeOf, withTime } from './common.ts';
@@ -7,7 +7,7 @@ import { transitionConverter } from './transition.ts';
 const statuses = new Map<number, number>(Object.values(batteryStatuses).map((code) => [code, code]));
 const motions = new Map<number, number>(Object.values(motionTypes).map((code) => [code, code]));
 
-/** Payload `Battery`, percent. */
+/** To payload `Battery`, percent. */
 export function convertOtherBattery(entry: Entry): Conversion {
   const { data } = entry;
   const level = numberOf(data.battery_level_pct, 'data.battery_level_pct', { min: -100, max: 100 });
@@ -15,10 +15,10 @@ export function convertOtherBattery(entry: Entry): Conversion {
   return withTime(entry, timeOf(data.ts, 'data.ts'), { battery_level_pct: level, battery_status: status });
 }
 
-/** Percent for readings of apps that tell no confidence: as an iPhone's `medium`. */
+/** Percent for readings without a confidence: the same as `medium` of an iPhone. */
 const usualConfidence = 75;
 
-/** Payload `MotionActivity`. */
+/** To payload `MotionActivity`. */
 export function convertOtherMotionActivity(entry: Entry): Conversion {
   const { data } = entry;
   const type = codeOf(motions, data.type, 'data.type');
@@ -26,5 +26,5 @@ export function convertOtherMotionActivity(entry: Entry): Conversion {
   return withTime(entry, timeOf(data.ts, 'data.ts'), { type, confidence });
 }
 
-/** Payload `Transition`. */
+/** To payload `Transition`. */
 export const convertOtherTransition = transitionConverter({ states: {}, transitions: {} });

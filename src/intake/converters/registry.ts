@@ -14,26 +14,23 @@ import { convertIncident, convertOpenUserInput, convertSurvey, convertUserInput 
 import { convertOtherBattery, convertOtherMotionActivity, convertOtherTransition } from './other-app.ts';
 import { convertStats } from './stats.ts';
 
-/**
- * The platforms, as `metadata.platform` names them in any case of letters. `other`: apps beside e-mission, trackers,
- * imports.
- */
+/** The platforms in `metadata.platform`, which may have any case. `other`: other apps, trackers, imports. */
 export const platforms = ['android', 'ios', 'other'] as const;
 
-/** A key and its converters; `generic` fills the platforms that have none of their own. */
+/** A key and its converters. `generic` is used for platforms without their own converter. */
 export interface ConverterRow {
   key: string;
   android?: Converter;
   ios?: Converter;
   other?: Converter;
   generic?: Converter;
-  /** The times of the payload that also get local fields; default: `data.ts`. */
+  /** The times of the payload that also get local fields. Default: only `data.ts`. */
   localTimes?: LocalTimes;
 }
 
 /**
- * Every key that phones push, sorted. Keys are compared whole. `common-trips` and `diary/trips-<day>` are documents
- * that the server writes for phones to pull: no phone pushes them, so they have no converter.
+ * Every key that phones push, sorted. Keys are compared as a whole. `common-trips` and `diary/trips-<day>` are
+ * documents that the server writes for phones, so they have no converter.
  */
 export const converterTable: readonly ConverterRow[] = [
   { key: keys.activity, android: convertAndroidMotionActivity },
@@ -81,7 +78,7 @@ export function localTimesOf(key: string): LocalTimes {
   return rows.get(key)?.localTimes ?? 'one';
 }
 
-/** The columns of the table: of each platform, converters by key. */
+/** The converters of each platform by key. */
 const columns = new Map<string, ReadonlyMap<string, Converter | undefined>>(
   platforms.map((platform) => [
     platform,
@@ -89,10 +86,10 @@ const columns = new Map<string, ReadonlyMap<string, Converter | undefined>>(
   ]),
 );
 
-/** The last cell that was looked up: entries come key by key. */
+/** The last cell that was looked up, since successive entries often have the same key. */
 let last: { platform: string; key: string; converter: Converter | null } = { platform: '', key: '', converter: null };
 
-/** The converter of one cell of the table; null for an unknown platform, an unknown key, and an empty cell. */
+/** The converter of a cell of the table. null: the platform or key is unknown, or the cell is empty. */
 export function converterFor(platform: string, key: string): Converter | null {
   if (last.key === key && last.platform === platform) return last.converter;
   const column = columns.get(platform) ?? columns.get(platform.toLowerCase());

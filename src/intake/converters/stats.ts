@@ -1,9 +1,9 @@
-// Statistics of the app, alike on both platforms.
+// Converts statistics of the app, which are the same on both platforms.
 import type { Entry } from '../../model/entry.ts';
 import { type Conversion, checkText, timeOf, unchanged } from './common.ts';
 
 /**
- * Payload `StatsEvent`: the data stay as pushed, without local times. An event without `ts` has its `write_ts` only.
+ * To payload `StatsEvent`: the data stay as pushed, without local times. An event without `ts` has only its `write_ts`.
  */
 export function convertStats(entry: Entry): Conversion {
   const { name, ts } = entry.data;

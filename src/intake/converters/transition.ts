@@ -1,16 +1,16 @@
-// Transitions of the phone's state machine: one converter, made for the texts of a platform.
+// Makes converters for transitions of the phone's state machine from the texts of a platform.
 import { states as stateCodes, transitions as transitionCodes } from '../../model/payloads.ts';
 import { type Converter, nameOrCode, timeOf, withTime } from './common.ts';
 
-/** What a platform calls states and transitions. */
+/** The texts of a platform for states and transitions, with their codes. */
 export interface TransitionTexts {
   states: Record<string, number>;
   transitions: Record<string, number>;
 }
 
 /**
- * Makes the converter to payload `Transition`. The time is `write_ts`. The state is read from `currState` or from
- * `curr_state`, as the app's own "force sync" spells it; both may be codes already.
+ * Makes a converter to payload `Transition`. The time is `write_ts`. The state is in `currState`, or in `curr_state`
+ * after a "force sync" of the app. Both fields may contain codes already.
  */
 export function transitionConverter(texts: TransitionTexts): Converter {
   const states = new Map(Object.entries(texts.states));
