@@ -1,4 +1,4 @@
-// Stage "analyse trips": what changed in the timeseries -> the links of the chain of trips that follow from it.
+// Stage "analyse trips": derives the links of the chain of trips that follow from changed entries.
 
 import { type AnalyseOutput, analyse } from '../analysis/analyse.ts';
 import { sourceReach } from '../analysis/clean/observations.ts';
@@ -20,23 +20,26 @@ import { readStretch, type StretchStore } from './read-stretch.ts';
 import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage.ts';
 import { feedsDiffer } from './transit-feeds.ts';
 
-/** Locations analysed at a time unless the run says otherwise; a trip that is longer is read with more. */
+/** Locations per stretch, unless the run sets another number. A stretch with a longer trip is read with more. */
 const defaultStretchSize = 5000;
 
-/** The first stretch is small: most runs end in it. Each after it is twice as large, up to the size above. */
+/**
+ * The first stretch is small, since most runs need no other. Each further one is twice as large, up to the stretch
+ * size.
+ */
 const firstStretchSize = 500;
 
-/** Entries read at a time in search of one that is not excluded. */
+/** Entries per read in search of one that is not excluded. */
 const entriesAtOnce = 500;
 
-/** Stored links read at a time: they are compared with the new ones, so all of a stretch are held anyway. */
+/** Stored links per read. All links of a stretch are held in memory anyway, to compare them with the new ones. */
 const linksAtOnce = 500;
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
 
 /**
- * Analyses again from the last link that followed only from older data, until a new link equals a stored one after all
- * that changed: later links cannot differ then. Each stretch is stored with its state in one transaction.
+ * Analyses again from the last link that no changed data can affect. Stops when a new link after all changes equals a
+ * stored one, since later links cannot differ then. Each stretch is stored with its state in one transaction.
  *
  *     stored   A---B---C---D---E---F
  *     changed            ^^             new locations after C
@@ -69,8 +72,8 @@ export const analyseTrips: Stage = {
 };
 
 /**
- * The phone's filtered locations; all of its locations where it never sent a filtered one (always-on tracking). What
- * was removed because it was old is remembered.
+ * The key of the locations to analyse: the phone's filtered ones, or all if it never sent a filtered one (always-on
+ * tracking). If old entries were removed, the state remembers the key.
  */
 async function locationKey(
   { timeseries }: Pick<StretchStore, 'timeseries'>,
@@ -78,13 +81,13 @@ async function locationKey(
   { retained, locations_from }: PipelineState,
   limit: number,
 ): Promise<NonNullable<PipelineState['locations_from']>> {
-  // Descending: the last day is in the cache.
+  // Descending, because the last day is cached.
   const query = { keys: [keys.filteredLocation], time: 'ts', limit, descending: true } as const;
   for await (const _ of everyEntry(timeseries, userId, query)) return keys.filteredLocation;
   return (retained && locations_from) ?? keys.location;
 }
 
-/** Data time to analyse again; all of it after a change of the analysis, or of what it reads. */
+/** The data time to analyse again. It is all time if the analysis, the key of the locations or the feeds changed. */
 function changedRange(
   { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,
@@ -96,7 +99,7 @@ function changedRange(
     feedsDiffer(state, feeds);
   if (anew) return everything;
   const changed = unionOf(state.changed, exclusionChange(state.set_aside, setAside));
-  // A location decides which locations of other sources near it count, see `chooseLocations`.
+  // A location decides which locations of other sources near it are used, see `chooseLocations`.
   const near = changed && {
     from: changed.from - sourceReach,
     to: Math.min(changed.to + sourceReach, Number.MAX_VALUE),
@@ -105,28 +108,28 @@ function changedRange(
   return { from: Math.min(reanalyseFrom, near?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
 }
 
-/** What a run works on. */
+/** The input of a run. */
 interface Work {
   context: RunContext;
   changed: TimeRange;
   source: NonNullable<PipelineState['locations_from']>;
   completeBefore: number | null;
-  /** Where it reads entries: without the excluded ones. */
+  /** The store without excluded entries. */
   read: StretchStore;
   setAside: readonly Exclusion[];
 }
 
-/** One run over one user's changed time, stretch by stretch. */
+/** Analyses the changed time of one user, stretch by stretch. */
 class Analysis {
   private readonly work: Work;
   private readonly changes: TripChange[] = [];
   private pending: TripRecord[] = [];
-  /** The first location of all. */
+  /** The time of the user's first location. */
   private firstTs: number | null;
   private readonly problems: string[] = [];
-  /** Null where older trips were derived before cells were kept, and are not derived again now. */
+  /** Null if older trips were derived before cells were stored, and this run does not derive them again. */
   private readonly cells: Set<string> | null;
-  /** Links are compared more than once. */
+  /** The links as texts. Each is compared several times. */
   private readonly texts = new WeakMap<TripRecord, string>();
   private readonly counts = { locations: 0, links: 0, trips: 0, added: 0, removed: 0, changed: 0 };
 
@@ -163,13 +166,14 @@ class Analysis {
       this.counts.locations += stretch.locations.length;
       if ((last || atEnd) && (await this.write(from, derived, atEnd, carry))) return;
       if (last) from = justAfter(last.chain_ts);
-      const stuck = !last && derived.nextState?.resume_ts === carry?.resume_ts; // one long trip: it has to be read whole
+      // the stretch is inside one long trip, which must be read as a whole
+      const stuck = !last && derived.nextState?.resume_ts === carry?.resume_ts;
       size = stuck ? size * 2 : Math.min(size * 2, stretchSize);
       carry = derived.nextState;
     }
   }
 
-  /** Stores the links from `from` on; true if no later link can differ. */
+  /** Stores the links from `from` on. Returns true if no later link can differ. */
   private async write(
     from: number,
     { records, latest, drafts }: Pick<AnalyseOutput, 'records' | 'latest' | 'drafts'>,
@@ -210,15 +214,15 @@ class Analysis {
     return done;
   }
 
-  /** Where the user was, and the feeds there. */
+  /** The cells where the user was, and the feeds there. */
   private visited(): Pick<PipelineState, 'cells' | 'feeds'> {
     const cells = this.cells && [...this.cells].sort();
     return { cells, feeds: this.work.context.feeds?.touching(cells) ?? [] };
   }
 
   /**
-   * Up to when the diary is complete, by the `carry` of the last link. If it was complete before and is not now,
-   * documents are left over.
+   * The time up to which the diary is complete, from the `carry` of the last link. If the diary was complete before and
+   * is not now, some documents are obsolete.
    */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
@@ -226,7 +230,7 @@ class Analysis {
     return { complete_until, ...(lost && { complete_lost: true }) };
   }
 
-  /** Index of the first link that is the same as a stored one and needs nothing of what changed; null if none. */
+  /** The index of the first link that equals a stored one and does not depend on changed data; null: there is none. */
   private firstConverging(records: readonly TripRecord[], stored: readonly TripRecord[]): number | null {
     const byStart = new Map(stored.map((link) => [link.chain_ts, link]));
     const index = records.findIndex((link) => {
@@ -239,7 +243,7 @@ class Analysis {
     return index < 0 ? null : index;
   }
 
-  /** What to put and remove so that the stored links become the new ones. */
+  /** The links to put and to remove so that the stored links become the new ones. */
   private differences(stored: readonly TripRecord[], links: readonly TripRecord[]): Parameters<Trips['apply']>[1] {
     const before = new Map(stored.map((link) => [link.chain_ts, link]));
     const put = links.filter((link) => {
@@ -251,8 +255,8 @@ class Analysis {
   }
 
   /**
-   * Counts what is different. The next stretch may bring back links that this one removed after its last link: they are
-   * compared then.
+   * Counts the differences. Removed links after the last link of this stretch are compared with the next stretch, which
+   * may add them again.
    */
   private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
     const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;
@@ -288,7 +292,7 @@ class Analysis {
     this.changes.push(...changes);
     if (changes.length === 0) return;
     for (const link of [before, after]) {
-      // Not the link itself: years of a user would be held with it.
+      // Not the link itself, which would hold years of a user in memory.
       if (link?.trip) this.work.context.changedTrips?.push({ day: link.day, chain_ts: link.chain_ts });
     }
   }
@@ -302,7 +306,7 @@ class Analysis {
   }
 }
 
-/** What became of the trip of one link. */
+/** The change of the trip of one link. */
 function tripChange(before: TripRecord | undefined, after: TripRecord | undefined): TripChange[] {
   const [was, is] = [before?.trip ?? null, after?.trip ?? null];
   if (JSON.stringify(was) === JSON.stringify(is)) return [];

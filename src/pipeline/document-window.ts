@@ -1,26 +1,29 @@
-// The last trip of a user -> the local days that have documents on the phone.
+// Finds the local days whose documents the phone gets.
 import { addDays, localDay } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 
-/** Days before the end of the last trip that phones keep documents of. */
+/** Days before the end of the last trip. Phones keep documents of these days. */
 const windowDays = 7;
 
-/** The local days that have documents, both ends included. */
+/** The local days with documents, both included. */
 export interface DocumentWindow {
   from: string;
   to: string;
 }
 
-/** The days that have documents: the days of the last trip and of the week before it; null without trips. */
+/** The days with documents: the days of the last trip and of the week before it. null: the user has no trips. */
 export function documentWindow(last: TripRecord | null): DocumentWindow | null {
   if (!last?.trip) return null;
   const { start_ts, end_ts, end_zone } = last.trip;
-  // Whole days before the trip's end; where it lasted so long that it began before these, before its start.
+  // The week before the end of the trip. If the trip began earlier than that, the week before its start.
   const window = windowUntil(end_ts, end_zone);
   return last.day >= window.from ? window : windowUntil(start_ts, end_zone);
 }
 
-/** Ends a day later: a user who came west over the date line has begun trips on a day that has not come there yet. */
+/**
+ * The window ends a day later: after travelling west over the date line, a user may have trips that start on a local
+ * day that has not begun at their present place.
+ */
 function windowUntil(ts: number, zone: string): DocumentWindow {
   const day = localDay(ts, zone);
   return { from: addDays(day, -windowDays), to: addDays(day, 1) };

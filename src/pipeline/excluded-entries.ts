@@ -1,4 +1,4 @@
-// Entries that a correction excludes: the analysis reads the timeseries as if they were not there.
+// Excludes entries by corrections: the analysis reads the timeseries as if these entries did not exist.
 
 import { holding } from '../diary/corrections/read-corrections.ts';
 import { timeMeant } from '../intake/converters/convert.ts';
@@ -10,7 +10,7 @@ import { sourceNames } from '../model/sources.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { Timeseries } from '../store/store.ts';
 
-/** The exclusions among corrections, by time. */
+/** The exclusions among the corrections, by time. */
 export function exclusionsIn(corrections: readonly Stated[]): Exclusion[] {
   const setAside = holding(corrections).flatMap((one): Exclusion[] => {
     if (one.kind !== 'set_aside') return [];
@@ -23,7 +23,7 @@ export function exclusionsIn(corrections: readonly Stated[]): Exclusion[] {
 
 const textOf = (one: Exclusion): string => JSON.stringify(one);
 
-/** The time in which other entries are excluded than before. */
+/** The range of times in which the excluded entries have changed. */
 export function exclusionChange(before: readonly Exclusion[], after: readonly Exclusion[]): TimeRange | null {
   const [old, fresh] = [new Set(before.map(textOf)), new Set(after.map(textOf))];
   const changed = [...before.filter((one) => !fresh.has(textOf(one))), ...after.filter((one) => !old.has(textOf(one)))];
@@ -33,7 +33,7 @@ export function exclusionChange(before: readonly Exclusion[], after: readonly Ex
   );
 }
 
-/** The timeseries without excluded entries; a page of it may be shorter than its limit, and empty. */
+/** The timeseries without excluded entries. A page may have fewer entries than its limit, or none. */
 export function withoutExcluded<T extends Pick<Timeseries, 'find'>>(timeseries: T, setAside: readonly Exclusion[]): T {
   if (setAside.length === 0) return timeseries;
   const find: Timeseries['find'] = async (userId, query) => {
@@ -53,7 +53,7 @@ export function isExcluded({ start_ts, end_ts, source, token_id }: Exclusion, en
   return source === undefined || sourceNames(entry).includes(source);
 }
 
-/** null also for an entry that its converter refuses: the analysis does not read it either. */
+/** The data time of an entry. null also if its converter rejects the entry: the analysis does not read it either. */
 function timeIn(entry: Entry): number | null {
   try {
     return timeMeant(entry);

@@ -1,25 +1,22 @@
-// Work under a lease: takes it before, renews it meanwhile, releases it afterwards. Each lease has a higher fence.
-//
-//     s           0       20      40            100             120
-//     process A   fence 1, renewed to 80, 100   (suspended)     writes: MOBILITY_LEASE_LOST
-//     process B   busy    busy    busy          fence 2, works
+// Runs work under a lease: acquires it before, renews it meanwhile and releases it afterwards. Each lease has a higher
+// fence.
 import { randomUUID } from 'node:crypto';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 
-/** A lease that renews itself until it is ended. */
+/** A lease that is renewed until `end` is called. */
 export interface HeldLease {
-  /** The state of the pipeline when the lease was taken. */
+  /** The pipeline state when the lease was acquired. */
   readonly state: PipelineState;
-  /** The present lease. */
+  /** The lease as last renewed. */
   current(): Lease;
-  /** Stops renewing and releases the lease, unless a write has released it already (`released`). */
+  /** Stops renewing and releases the lease. `released`: a write has released it already. */
   end(how?: 'released'): Promise<void>;
 }
 
 /**
- * Takes the lease on a user and renews it three times per term until `end`. A renewal that finds the lease lost stops:
- * the store then refuses the next write. `heldBy`: the lease of another process.
+ * Acquires the lease on a user and renews it three times per term until `end`. If the lease is lost, renewing stops and
+ * the store refuses the next write. `heldBy`: the lease of another process.
  */
 export async function holdLease(
   store: Store,
@@ -53,15 +50,15 @@ export async function holdLease(
   };
 }
 
-/** The owner of the lease, and how long it lasts without renewal. */
+/** The owner and the term of a lease. */
 export interface LeaseOptions {
-  /** The owner of the lease, shown to others; default: a random name. */
+  /** The owner of the lease, which other processes see. Default: a random name. */
   owner?: string;
-  /** Seconds; default 60. */
+  /** s until the lease expires without renewal. Default 60. */
   leaseSeconds?: number;
 }
 
-/** Does `work` under the lease on a user. Throws `MOBILITY_LEASE_HELD` if another process has it. */
+/** Runs `work` under the lease on a user. Throws `MOBILITY_LEASE_HELD` if another process has it. */
 export async function withLease<T>(
   store: Store,
   userId: string,

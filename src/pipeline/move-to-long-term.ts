@@ -1,4 +1,5 @@
-// Stage "move to long term": usercache -> timeseries where the converters accept an entry, or error timeseries.
+// Stage "move to long term": moves pending entries to the timeseries, or to the error timeseries if a converter rejects
+// them.
 import { ConversionError, timeMeant } from '../intake/converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';
@@ -9,13 +10,12 @@ import type { Dirty, FailedEntry, Judge } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
 /**
- * Entries moved in one transaction: bounds memory, how long a put waits, and what a crash makes the next run repeat.
+ * Entries per transaction. It bounds the memory, the time that a put waits, and the work that is repeated after a
+ * crash.
  */
 const entriesAtOnce = 1_000;
 
-/**
- * Accepts an entry unchanged, with the data time that its converter reads; a rejection has a reason and a message.
- */
+/** Accepts an entry with the data time that its converter reads, or rejects it with a reason and a message. */
 const judge: Judge = (entry) => {
   try {
     return { ts: timeMeant(entry) };
@@ -25,14 +25,14 @@ const judge: Judge = (entry) => {
   }
 };
 
-/** What failed in a converter and where, in one line: `TypeError: … at convertAndroidBattery`. */
+/** The error of a converter and its place in one line: `TypeError: … at convertAndroidBattery`. */
 function faultText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [, place] = /^ +at (?:async )?([\w.]+) \(/m.exec(error.stack ?? '') ?? [];
   return `${error.name}: ${error.message}${place === undefined ? '' : ` at ${place}`}`;
 }
 
-/** Moves pending entries, oldest pushes first, page by page. */
+/** Moves pending entries, oldest pushes first, `entriesAtOnce` at a time. */
 export const moveToLongTerm: Stage = {
   name: 'move to long term',
   async run(context) {
@@ -56,7 +56,7 @@ export const moveToLongTerm: Stage = {
   },
 };
 
-/** Adds the dirty range to the state of the run. Documents are due after incidents, too, although no trip changes. */
+/** Adds the changed data time to the state of the run. Incidents change documents although they change no trip. */
 function noteDirty(context: RunContext, { changed, documents }: Dirty): void {
   const { state } = context;
   state.changed = unionOf(state.changed, changed);
@@ -71,7 +71,7 @@ function logFailures({ log, userId }: RunContext, failed: readonly FailedEntry[]
     'WARNING',
     failed.map((f) => line.entryFailed(userId, f.message, f.key, f.write_ts, f.reason)),
   );
-  // Once for each thing that failed: the entries have their own lines.
+  // One line per fault: each entry has its own line above.
   const faults = failed.filter(({ reason }) => reason === faultReason);
   for (const text of new Set(faults.map(({ key, message }) => `a converter of ${quoted(key)} failed: ${message}`)))
     log.write('ERROR', line.aboutUser(userId, text));

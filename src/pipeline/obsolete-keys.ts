@@ -1,21 +1,18 @@
-// Document keys present and days with trips -> the documents that are obsolete. One rule for the pipeline and for
-// `purge-keys`.
+// Decides which documents of a user are obsolete, from their keys and the days with trips. The pipeline and
+// `purge-keys` both use this rule.
 import { type ChainStore, correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { PipelineState, Store } from '../store/store.ts';
 import type { DocumentWindow } from './document-window.ts';
 
-/** A document key that is no longer valid, with the reason. */
+/** The key of a document that must be removed, with the reason. */
 export interface ObsoleteKey {
   key: string;
   why: string;
 }
 
-/**
- * The rule, pure: valid are the days with trips in the window and the three configuration keys; every other document is
- * obsolete.
- */
+/** The obsolete keys. Valid are the days of the window that have trips, and the three configuration keys. Pure. */
 export function obsoleteKeys(present: readonly string[], daysWithTrips: readonly string[]): ObsoleteKey[] {
   const valid = new Set([...configKeys, ...daysWithTrips.map(dayKey)]);
   return present.filter((key) => !valid.has(key)).map((key) => ({ key, why: whyObsolete(key) }));
@@ -25,11 +22,11 @@ function whyObsolete(key: string): string {
   return key.startsWith(dayKey('')) ? 'the day is out of the window or has no trips' : 'not in the list of valid keys';
 }
 
-/** The documents of a user as things stand. */
+/** The documents that a user has, and those that are valid. */
 export interface DocumentKeys {
   /** The trips of the window, by `chain_ts`. */
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
-  /** Their days, ascending: they have documents, or will have. */
+  /** The days of these trips, ascending. They have documents, or will get them. */
   days: string[];
   present: string[];
   valid: string[];
@@ -37,8 +34,9 @@ export interface DocumentKeys {
 }
 
 /**
- * Which document keys of one user are valid and which are obsolete, by the moved entries of `store`. None is obsolete
- * without complete data: nothing is known of the user then; unless there was some, and all of it went.
+ * Which documents of a user are valid and which are obsolete, judged by the moved entries of `store`. Without complete
+ * data none is obsolete, since nothing is known about the user; except if there were complete data before and all of
+ * them are gone.
  */
 export async function findObsoleteKeys(
   store: ChainStore & Pick<Store, 'documents'>,

@@ -1,4 +1,4 @@
-// Reads the locations that trips are derived from, stretch by stretch: the phone's, and locations of other sources
+// Reads the locations that trips are derived from, stretch by stretch: those of the phone, and those of other sources
 // where the phone has none.
 import {
   type BySource,
@@ -20,31 +20,31 @@ import type { TimeRange } from '../model/time.ts';
 import { entryPages } from '../store/paging.ts';
 import type { Timeseries } from '../store/store.ts';
 
-/** Entries read at a time. */
+/** Entries per read. */
 const pageSize = 5000;
 
-/** What locations are read with. */
+/** The parts that reading needs. */
 export interface LocationReader {
   timeseries: Pick<Timeseries, 'find'>;
   userId: string;
-  /** The key of the phones' locations. Others are always raw. */
+  /** The key of the phone's locations. Locations of other sources are always raw. */
   key: string;
-  /** Guesses the zones of locations that were written without one. */
+  /** Guesses the zones of locations that name none. */
   zonesOf(locations: readonly ObservedLocation[]): Promise<(location: ObservedLocation) => string>;
   /** Takes the pings among them. */
   onPing(ping: Ping): void;
 }
 
-/** Locations in order, complete below `loadedUntil`; infinite at the end of data. */
+/** Locations in order. They are complete before `loadedUntil`, which is Infinity at the end of the data. */
 export interface ReadLocations {
   locations: Location[];
   loadedUntil: number;
 }
 
 /**
- * Locations from `from` on, until there are `size` from `countFrom` on, up to about twice as many, or all there are.
- * What is unusable takes no memory, and one time is never cut in two. What a location is chosen by lies within
- * `sourceReach` of it and is read too.
+ * The locations from `from` on. Reads until `size` to about twice as many lie after `countFrom`, or to the end of the
+ * data. Unusable entries take no memory, and locations of the same time are never separated. Also reads locations
+ * within `sourceReach`, which decide the choice between sources.
  */
 export async function readLocations(
   reader: LocationReader,
@@ -65,8 +65,8 @@ const isAny: IsWanted = () => true;
 const isOther: IsWanted = (source) => !isPhone(source);
 
 /**
- * Other apps beside the phone's filtered locations, where these leave gaps: up to about twice `size`. Returns until
- * when all is read.
+ * Reads locations of other apps in the gaps between the phone's filtered locations, up to about twice `size`. Returns
+ * the time before which all are read.
  */
 async function readOthers(
   reader: LocationReader,
@@ -83,7 +83,7 @@ async function readOthers(
   return end;
 }
 
-/** The stretches of `[from, to)` that are farther than `sourceReach` from every location found. */
+/** The parts of `[from, to)` that are farther than `sourceReach` s from every location found. */
 function gapsOf(found: BySource, from: number, to: number): TimeRange[] {
   const gaps: TimeRange[] = [];
   let start = from;
@@ -111,12 +111,15 @@ interface Part {
   to?: number;
   /** See `EntryQuery`. */
   within?: readonly TimeRange[];
-  /** Enough when so many are found from `countFrom` on. */
+  /** Reading ends when `size` locations after `countFrom` are found. */
   countFrom?: number;
   size?: number;
 }
 
-/** Reads one key into `found`, cleaned page by page and source by source. Returns until when it is complete. */
+/**
+ * Reads the entries of one key, cleans them page by page and source by source, and adds them to `found`. Returns the
+ * time before which they are complete.
+ */
 async function readPart(
   { timeseries, userId, zonesOf, onPing }: LocationReader,
   found: Map<string, Location[]>,
@@ -127,7 +130,7 @@ async function readPart(
   if (from === Number.POSITIVE_INFINITY) return from;
   const end = to === undefined || to > Number.MAX_VALUE ? Number.POSITIVE_INFINITY : to;
   const bound = end === Number.POSITIVE_INFINITY ? {} : { to: end };
-  let held: ObservedLocation[] = []; // of the last time seen, of which the next page may have more
+  let held: ObservedLocation[] = []; // locations of the last time of a page; the next page may have more of this time
   const some = within === undefined ? {} : { within };
   const query = { keys: [key], time: 'ts', from, ...bound, ...some, limit: Math.min(pageSize, size) } as const;
   const read = (entry: Entry): ObservedLocation | null => {

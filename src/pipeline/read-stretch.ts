@@ -1,4 +1,4 @@
-// Reads one stretch of a user's data, bounded in size, in the form that the analysis takes.
+// Reads a stretch of a user's data, limited in size, and converts it for the analysis.
 import {
   cleanEvents,
   cleanMotions,
@@ -26,28 +26,28 @@ import { entryPages } from '../store/paging.ts';
 import type { EntryQuery, Timeseries } from '../store/store.ts';
 import { readLocations } from './read-locations.ts';
 
-/** Entries read at a time. */
+/** Entries per read. */
 const pageSize = 5000;
 
 const motionKeys = [keys.activity, keys.motionActivity];
 
-/** The observations of a stretch of time, each list ascending by `ts`. */
+/** The observations of a stretch. Each list is in ascending order of `ts`. */
 export interface ReadStretch {
   locations: Location[];
   motions: Motion[];
   events: PhoneEvent[];
-  /** Complete for data times below this; infinite at the end of data. */
+  /** The lists are complete before this data time; Infinity at the end of the data. */
   loadedUntil: number;
 }
 
-/** The part of the store that a stretch is read from. */
+/** The part of the store that is read. */
 export interface StretchStore {
   timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
 }
 
 /**
- * Data from `carry` on, with `size` usable locations, up to twice as many, or all there are; before them what the
- * analysis looks back at.
+ * Data from `carry` on, with `size` to about twice as many usable locations, or up to the end of the data. Also
+ * includes the earlier data that the analysis looks back at.
  */
 export async function readStretch(
   store: StretchStore,
@@ -85,7 +85,7 @@ export async function readStretch(
 const readMotion = (entry: Entry): Motion | null => toMotion(meaningOf(entry, motionFields));
 const readEvent = (entry: Entry): PhoneEvent | null => toEvent(meaningOf(entry, eventFields));
 
-/** What `read` makes of the entries of a range. */
+/** The entries of a range, converted by `read`. */
 async function readAll<T>(
   { timeseries }: StretchStore,
   userId: string,
@@ -104,9 +104,10 @@ async function readAll<T>(
 }
 
 /**
- * Zones of locations that were written without one. A location of a phone gets the zone of the user's entry nearest in
- * `write_ts`, the earlier of two equally near ones; without such an entry, the zone at the coordinate. Other apps and
- * imports name no zone, and may report another time and place than the phone.
+ * Guesses the zones of locations that name none. A phone's location gets the zone of the user's nearest entry by
+ * `write_ts`, and the earlier of two equally near ones. Without such an entry it gets the zone at its coordinates.
+ * Locations of other apps and imports always get the latter, since they may be of another time and place than the
+ * phone.
  */
 async function zonesOf(
   store: StretchStore,

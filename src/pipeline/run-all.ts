@@ -1,4 +1,5 @@
-// Every user through the pipeline, also beside other runs on this or other hosts, which are known only by their leases.
+// Runs the pipeline for every user, also while other runs work on this or other hosts. Runs know of each other only
+// through leases.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { line } from '../log/messages.ts';
 import { isMobilityError } from '../model/mobility-error.ts';
@@ -10,9 +11,12 @@ import { type PipelineOptions, runPipeline, type UserReport } from './run-pipeli
 import type { StageReport } from './stage.ts';
 import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
 
-/** How a run over all users is done. */
+/** Options of a run over all users. */
 export interface AllOptions extends PipelineOptions {
-  /** Users in work at the same time; more than 1 pays with a store across a network, or with `run`. Default 1. */
+  /**
+   * The number of users processed in parallel. More than 1 helps only with a store across a network, or with `run`.
+   * Default 1.
+   */
   lanes?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
@@ -23,15 +27,19 @@ export interface AllOptions extends PipelineOptions {
   olderFor?: number;
   /** Once aborted, the run finishes the users in work and begins no others. */
   signal?: AbortSignal;
-  /** Called after each user that had work. */
+  /** Called after each user who had work. */
   onUser?: (report: UserReport, done: number) => void;
-  /** Called when the run waits for a lease for more than a second: whose lease, and how many s it takes at most. */
+  /**
+   * Called when the run has waited for a lease for more than a second. `seconds`: the longest that it may still wait.
+   */
   onWait?: (report: UserReport, seconds: number) => void;
-  /** Waits; injected for tests. s */
+  /** Waits for so many seconds. Tests pass their own function. */
   wait?: (seconds: number) => Promise<void>;
 }
 
-/** How many users there were, and how their runs ended. Its size does not depend on the number of users. */
+/**
+ * How many users there were, and how their runs ended. The size of the report does not depend on the number of users.
+ */
 export interface AllReport {
   users: number;
   done: number;
@@ -39,19 +47,19 @@ export interface AllReport {
   busy: number;
   failed: number;
   seconds: number;
-  /** What the stages did for all users together. */
+  /** The reports of the stages, added up over all users. */
   stages: StageReport[];
-  /** The first users that failed. */
+  /** The first users whose run failed. */
   failures: UserReport[];
   /** The longest run; null: no user had work. */
   longest: { user_id: string; seconds: number } | null;
 }
 
-/** Failed users, and problems of a stage, that a report lists. */
+/** The most failed users, and problems of a stage, in a report. */
 const listed = 20;
-/** Users asked for at a time: few, so that work begins soon and the answer is not long out of date. */
+/** Users per query: few, so that work begins soon and the answer is not outdated for long. */
 const pageSize = 100;
-/** s between two looks at a lease: the first ones follow soon, since most runs end within a moment. */
+/** s between two checks of a lease. The first checks follow quickly, since most runs end soon. */
 const firstStep = 1 / 16;
 const longestStep = 1;
 /** s of waiting before `onWait` is called. */
@@ -59,9 +67,9 @@ const silence = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 /**
- * Removes expired accounts, then runs the pipeline for every user who has work. It skips a user whom another run holds,
- * and tries again at the end: if the lease has expired by then, its owner died, and this run processes the user. Throws
- * if the store becomes unreachable; users who are done stay done.
+ * Removes expired accounts, then runs the pipeline for every user who has work. Skips users whom another run holds, and
+ * tries them again at the end: if the lease has expired by then, its owner died and this run processes the user. Throws
+ * if the store becomes unreachable; finished users stay finished.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
@@ -93,10 +101,12 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
   return report;
 }
 
-/** Accounts removed in one transaction. */
+/** Accounts removed per transaction. */
 const expiredAtOnce = 100;
 
-/** Removes accounts of people who joined a study by its link and sent nothing since: a full study has room again. */
+/**
+ * Removes accounts of people who joined a study by its link and never sent data, so that a full study has room again.
+ */
 async function removeExpired({ studies }: Store, { now, log }: AllOptions): Promise<void> {
   const to = now() - idleLife;
   for (const { name } of await studies.list()) {
@@ -108,7 +118,7 @@ async function removeExpired({ studies }: Store, { now, log }: AllOptions): Prom
   }
 }
 
-/** Tries users again whom another run held. */
+/** Processes the users whom another run held at the first try. */
 async function retry(
   store: Store,
   report: AllReport,
@@ -116,7 +126,7 @@ async function retry(
   run: (userId: string) => Promise<UserReport>,
   options: AllOptions,
 ): Promise<void> {
-  const over = new AbortController(); // takes the listener off a signal that outlives many runs
+  const over = new AbortController(); // removes the listener from a signal that outlives many runs
   const ended = aborted(options.signal, over.signal);
   try {
     for (const one of busy) {
@@ -158,7 +168,7 @@ export function withoutChanges({ changes: _, ...rest }: StageReport): StageRepor
   return rest;
 }
 
-/** Throws if the store is unreachable or must not be written: every user would fail, each after all retries. */
+/** Throws if the store is unreachable or read-only: every further user would fail after all retries. */
 async function expectStore(store: Store): Promise<void> {
   await store.ping().catch((error) => {
     if (isMobilityError(error, 'MOBILITY_STORE_UNAVAILABLE', 'MOBILITY_STORE_READONLY')) throw error;
@@ -216,9 +226,9 @@ async function* userPages(store: Store): AsyncGenerator<string[]> {
 }
 
 /**
- * Waits until the lease of the other run, as it stood at the first try, has ended or been renewed. A renewed lease
- * shows that its owner lives and does the work. The store decides by its clock whether the lease has ended; the wait
- * takes the length of the lease at most, whatever the clocks say, and ends at the signal.
+ * Waits until the other run's lease of the first try has ended or was renewed. A renewed lease shows that its owner is
+ * alive and does the work. The store's clock decides whether the lease has ended. The wait never takes longer than the
+ * lease's term, even if the clocks differ, and ends when the signal is aborted.
  */
 async function secondTry(
   store: Store,
@@ -247,7 +257,7 @@ async function secondTry(
   return again.status === 'busy' ? first : again;
 }
 
-/** Resolves when the signal is given; never without one. Stops listening when `over` is given. */
+/** Resolves when `signal` is aborted; never without a signal. Stops listening when `over` is aborted. */
 function aborted(signal: AbortSignal | undefined, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) resolve();

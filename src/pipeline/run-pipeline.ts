@@ -1,4 +1,4 @@
-// One user through every stage: the main flow of the pipeline.
+// The main flow of the pipeline: takes one user through every stage.
 
 import { randomUUID } from 'node:crypto';
 import { shippedSegmenter } from '../analysis/segment.ts';
@@ -12,43 +12,48 @@ import { endOfRun, type RunContext, runStage, type Stage, type StageReport } fro
 import { stages } from './stages.ts';
 import { feedsDiffer, loadFeeds, type TransitFeeds } from './transit-feeds.ts';
 
-/** What a run of the pipeline gets from outside. */
+/** Options of a run. */
 export interface PipelineOptions {
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
-  /** The owner of the lease, shown to others; default: a random name. */
+  /** The owner of the lease, which other processes see. Default: a random name. */
   owner?: string;
-  /** s; how long a killed run keeps the user. */
+  /** s until the lease of a killed run expires. */
   leaseSeconds?: number;
   /** Called before each stage. */
   onStage?: (stage: string) => void;
-  /** Analyse again from this data time on. */
+  /** Analyses again from this data time on. */
   reanalyseFrom?: number;
-  /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. Default 5000. */
+  /** Locations per stretch, at least 2. It bounds the memory; the result does not depend on it. Default 5000. */
   stretchSize?: number;
-  /** The segmenter; default: the shipped one. A user whose trips come from another one is analysed again. */
+  /**
+   * The segmenter; default: the shipped one. If the trips of a user come from another version, they are derived again.
+   */
   segmenter?: Segmenter;
-  /** The transit feeds of the store; default: read from it. */
+  /** The transit feeds of the store. Default: the run reads them from the store. */
   feeds?: TransitFeeds | null;
 }
 
 /** How the run of a user ended. */
 export interface UserReport {
   user_id: string;
-  /** `nothing_new`: nothing was written. `busy`: another run holds the user, or took the user over. */
+  /** `nothing_new`: nothing was written. `busy`: another run holds the lease, or acquired it during this run. */
   status: 'done' | 'nothing_new' | 'busy' | 'failed';
   stages: StageReport[];
   seconds: number;
-  /** The reason of a failure, or the holder of the lease. */
+  /** The reason of a failure, or the owner of the lease. */
   message?: string;
-  /** With `busy`: when the lease of the other run ends unless renewed; absent if the user was taken over. */
+  /**
+   * With `busy`: when the other run's lease expires unless it is renewed; missing if the other run acquired the lease
+   * during this run.
+   */
   busy_until?: number;
 }
 
 const defaultLeaseSeconds = 60;
 
-/** Runs the pipeline for one user. Reports failures that concern this user only, and does not throw them. */
+/** Runs the pipeline for one user. A failure that concerns only this user is reported, not thrown. */
 export async function runPipeline(store: Store, userId: string, options: PipelineOptions): Promise<UserReport> {
   const started = options.now();
   const report: UserReport = { user_id: userId, status: 'nothing_new', stages: [], seconds: 0 };
@@ -62,7 +67,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       report.status = 'busy';
       report.busy_until = taken.heldBy.expires_ts;
       report.message = `${taken.heldBy.owner} works on this user; its lease ends in ${secondsLeft(taken.heldBy, options.now()).toFixed(0)} s unless renewed`;
-      // No warning: this is how runs side by side divide the users among them.
+      // No warning: this is how parallel runs share the users.
       options.log.write('INFO', line.aboutUser(userId, report.message));
       return report;
     }
@@ -75,10 +80,10 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
       await taken.held.end(done ? 'released' : undefined);
     }
   } catch (error) {
-    // The user was erased meanwhile, or an erasure or a copy of the user has not ended.
+    // The user was erased meanwhile, or an erasure or a copy of the user is incomplete.
     if (isMobilityError(error, 'MOBILITY_USER_UNKNOWN')) return report;
     report.message = errorText(error);
-    // Another run took the user over from this one, which was too slow, and does the work.
+    // This run was too slow: another run acquired the lease and does the work.
     const lost = isMobilityError(error, 'MOBILITY_LEASE_LOST');
     report.status = lost ? 'busy' : 'failed';
     if (lost) options.log.write('WARNING', line.aboutUser(userId, report.message));
@@ -89,7 +94,7 @@ export async function runPipeline(store: Store, userId: string, options: Pipelin
   return report;
 }
 
-/** s to the end of a lease: its length at most, whatever the clock of this host says. */
+/** s until a lease ends. At most its term, even if the clock of this host is wrong. */
 function secondsLeft({ expires_ts, seconds }: Lease, now: number): number {
   return Math.min(Math.max(0, expires_ts - now), seconds);
 }
@@ -120,8 +125,8 @@ function contextOf(
 }
 
 /**
- * Message and place of an error. The message of a `SyntaxError` is left out: it quotes the text, which is people's
- * data.
+ * The message and the stack of an error in one line. The message of a `SyntaxError` is left out, since it quotes the
+ * text, which contains data of users.
  */
 function failureText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -131,8 +136,8 @@ function failureText(error: unknown): string {
 }
 
 /**
- * Runs the stages in order. A failing stage ends the run, and the next run does what it did not store. The last stage
- * also notes the end of the run.
+ * Runs the stages in order. A failing stage ends the run; the next run repeats what was not stored. The last stage also
+ * records the end of the run.
  */
 async function runStages(
   list: readonly Stage[],
@@ -154,7 +159,9 @@ async function runStages(
   }
 }
 
-/** True when a run would have something to do: new entries, changed data time, documents due, or a newer analysis. */
+/**
+ * True if a run would have work: new entries, changed data time, documents to derive, a newer analysis or other feeds.
+ */
 export async function hasWork(
   store: Store,
   userId: string,

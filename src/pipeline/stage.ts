@@ -1,4 +1,4 @@
-// What a stage of a user's run is, and the runner that times, logs and reports it.
+// Defines a stage of a user's run, and runs it: measures its time, logs it and reports it.
 import type { Segmenter } from '../analysis/segmenter.ts';
 import type { Log } from '../log/log.ts';
 import { type Counts, line } from '../log/messages.ts';
@@ -7,53 +7,53 @@ import type { TripRecord } from '../model/trip.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 import type { TransitFeeds } from './transit-feeds.ts';
 
-/** What every stage of one user's run works with. */
+/** The data of one user's run that every stage can use. */
 export interface RunContext {
   store: Store;
   userId: string;
-  /** The present lease; the store refuses a write under a lost one. */
+  /** The lease as last renewed. The store refuses a write under a lost lease. */
   lease: () => Lease;
-  /** The pipeline's state for the user: read once per run, and updated by each stage that writes it. */
+  /** The pipeline state of the user. It is read once per run; each stage that writes the state also updates this. */
   state: PipelineState;
-  /** Trips that came, went or changed in this run; null where that is not all that documents may have missed. */
+  /** Trips that this run added, removed or changed. null: documents may have missed other changes too. */
   changedTrips: { day: string; chain_ts: number }[] | null;
-  /** The last trip of the chain; absent where this run did not come to its end. */
+  /** The last trip of the chain; missing if this run did not analyse up to the end of the data. */
   lastTrip?: TripRecord;
-  /** The moved corrections of the user, once a stage has read them. */
+  /** The moved corrections of the user; missing until a stage has read them. */
   corrections?: readonly Stated[];
-  /** What finds the trips. */
+  /** The segmenter that derives the trips. */
   segmenter: Segmenter;
-  /** Transit feeds around people; null: the store never had one. */
+  /** The transit feeds of the store; null: it never had one. */
   feeds: TransitFeeds | null;
   log: Log;
   /** Seconds since the epoch. */
   now: () => number;
   /** When the run began, seconds since the epoch. */
   started: number;
-  /** Analyse again from this data time on, regardless of the state; null: only changed data. */
+  /** Analyses again from this data time on, regardless of the state; null: only changed data. */
   reanalyseFrom: number | null;
-  /** Locations analysed at a time, at least 2: bounds memory; the outcome does not depend on it. */
+  /** Locations per stretch, at least 2. It bounds the memory; the result does not depend on it. */
   stretchSize?: number;
 }
 
-/** What the state notes when a run ends now. */
+/** The fields of the state that record the end of a run. */
 export function endOfRun({ now, started }: RunContext): Pick<PipelineState, 'last_run_ts' | 'last_run_seconds'> {
   const ended = now();
   return { last_run_ts: ended, last_run_seconds: Math.max(0, ended - started) };
 }
 
-/** One stage: it reads what it needs, computes through pure functions, and writes results and state together. */
+/** A stage. It reads its input, computes with pure functions, and writes results and state together. */
 export interface Stage {
   name: string;
   run(context: RunContext): Promise<StageResult>;
 }
 
-/** What a stage did. */
+/** The result of a stage. */
 export interface StageResult {
   counts: Counts;
-  /** Trips that came, went or changed. */
+  /** Trips that were added, removed or changed. */
   changes?: TripChange[];
-  /** What was left out so that the run could finish. */
+  /** What the stage left out so that the run could finish. */
   problems?: string[];
 }
 
@@ -63,21 +63,21 @@ export interface TripChange {
   day: string;
   start_ts: number;
   end_ts: number;
-  /** Its sections by mode before and after; null: there was, or is, no such trip. */
+  /** The sections of the trip by mode, before and after. null: there was, or is, no such trip. */
   before: ByMode | null;
   after: ByMode | null;
 }
 
-/** m and s of the sections of each mode. */
+/** Metres and seconds of the sections of each mode. */
 export type ByMode = Record<string, { distance_m: number; duration_s: number }>;
 
-/** What a stage did and how long it took. */
+/** The result of a stage, with its duration. */
 export interface StageReport extends StageResult {
   stage: string;
   seconds: number;
 }
 
-/** Runs one stage; its log lines name the user, so that one user's story can be followed. */
+/** Runs one stage. Its log lines contain the user, so that the log can be searched for one user. */
 export async function runStage(stage: Stage, context: RunContext): Promise<StageReport> {
   const { log, userId, now } = context;
   log.write('INFO', line.stage(userId, stage.name));

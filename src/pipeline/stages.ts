@@ -1,8 +1,7 @@
-// The pipeline at a glance: every stage of a user's run, in order.
+// Lists every stage of a user's run, in order.
 import { analyseTrips } from './analyse-trips.ts';
 import { moveToLongTerm } from './move-to-long-term.ts';
 import type { Stage } from './stage.ts';
 import { writeDocuments } from './write-documents.ts';
 
-/** The stages of a run, in order. */
 export const stages: readonly Stage[] = [moveToLongTerm, analyseTrips, writeDocuments];

@@ -5,18 +5,19 @@ import type { Store } from '../store/store.ts';
 import { parseIndex } from '../transit/feed-index.ts';
 import { cellsOfFeed, TransitNetwork } from '../transit/network.ts';
 
-/** The transit feeds of a store, as its pipeline uses them. */
+/** The transit feeds of a store, in the form that the pipeline uses. */
 export interface TransitFeeds {
   segmenter: Segmenter;
-  /** Ids of the feeds with stops in any of the cells, in order; null: cells are not known yet. */
+  /** The ids of the feeds with stops in any of the cells, in order. null: the cells are unknown yet. */
   touching(cells: readonly string[] | null): string[];
 }
 
-/** The network of the last set of feeds: making it takes 40 ms for five agencies. */
+/** The network of the last set of feeds of a store. Making it takes 40 ms for five agencies. */
 const made = new WeakMap<Store, { ids: string; feeds: TransitFeeds }>();
 
 /**
- * Reads the feeds of a store; null if it never had one. Indexes are read again only if the set of feeds has changed.
+ * Reads the feeds of a store; null if it never had one. Their indexes are read again only after the set of feeds
+ * changed.
  */
 export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   const listed = await store.feeds.list();
@@ -37,7 +38,7 @@ export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   return feeds;
 }
 
-/** True if the trips of a user were derived with other feeds than those around them now. */
+/** True if the trips of a user were derived with other feeds than those now around the user. */
 export function feedsDiffer(
   { analysis_version, cells, feeds: used }: Pick<PipelineState, 'analysis_version' | 'cells' | 'feeds'>,
   feeds: TransitFeeds | null,

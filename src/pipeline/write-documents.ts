@@ -14,9 +14,9 @@ import { type DocumentKeys, findObsoleteKeys } from './obsolete-keys.ts';
 import { endOfRun, type RunContext, type Stage, type StageResult } from './stage.ts';
 
 /**
- * Writes the documents of the window and removes those that are obsolete, in one transaction with the state. Only days
- * whose trips changed are built again. A document that would stay the same is not written, so that its `write_ts` is
- * the time of its last change. Only documents are removed: entries that phones pushed under the same key stay.
+ * Writes the documents of the window and removes obsolete ones, in one transaction with the state. Builds only days
+ * whose trips changed. A document with unchanged data is not written, so its `write_ts` is the time of its last change.
+ * Removes only documents: entries that phones pushed under the same key stay.
  */
 export const writeDocuments: Stage = {
   name: 'documents',
@@ -30,7 +30,8 @@ export const writeDocuments: Stage = {
     const last = known ?? (await correctedTrips(moved).previous(userId, Number.POSITIVE_INFINITY));
     await keepPlaces(context, moved, last);
     const window = documentWindow(last);
-    if (isCorrected) state.complete_lost ||= state.complete_until === null; // an added trip may be gone
+    // the last trip, added by a correction, may have been removed
+    if (isCorrected) state.complete_lost ||= state.complete_until === null;
     const found = await findObsoleteKeys(moved, userId, state, window);
     const { days, present, valid, obsolete } = found;
     const changedTrips = isCorrected ? null : context.changedTrips;
@@ -76,9 +77,9 @@ export const writeDocuments: Stage = {
 };
 
 /**
- * The days to build: all of the window, unless the run knows which trips changed. Then from the first to the last of:
- * the days of the changed trips, the day of the trip before them, whose document has the start of the next trip, and
- * days without a document. null: none.
+ * The days to build: the whole window, unless the run knows which trips changed. Then all days between the first and
+ * the last of: the days of the changed trips; the day of the trip before them, whose document contains the start of the
+ * next trip; the days without a document. null: none.
  */
 function daysToBuild(
   changedTrips: RunContext['changedTrips'],

@@ -1,4 +1,4 @@
-// A copy of an embedded store, compared by its checksums, while others write to it.
+// Copies an embedded store while others write to it, and compares the checksums of the copy.
 import { randomUUID } from 'node:crypto';
 import { readdir, realpath, rename, rm } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -7,18 +7,18 @@ import { onEngine } from '../store/open.ts';
 import { makeFolders } from '../util/make-folders.ts';
 import { checkRows } from './check-store.ts';
 
-/** What a backup wrote. */
+/** The result of a backup. */
 export interface BackupReport {
   bytes: number;
-  /** Rows whose checksums were compared in the copy. */
+  /** Rows of the copy whose checksums were compared. */
   rows: number;
 }
 
 /**
- * Copies the store in `folder` to `target`, a folder that is new or empty, as it is at one moment, and compares the
- * checksums of all rows of the copy. The copy opens as a store. Throws `MOBILITY_STORE_ADDRESS` when there is no store,
- * or the target has something in it or lies in the store, `_DAMAGED` when the store is, `_FULL` when the copy does not
- * fit, and the reason of `signal` once it is aborted; then nothing is left behind.
+ * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`. Compares the checksums of
+ * all rows of the copy, which can be opened as a store. Throws `MOBILITY_STORE_ADDRESS` if there is no store, or if the
+ * target is not empty or lies in the store; `_DAMAGED` if the store is damaged; `_FULL` if the copy does not fit; the
+ * reason of `signal` once it is aborted. Then it leaves nothing behind.
  */
 export async function backupStore(folder: string, target: string, signal?: AbortSignal): Promise<BackupReport> {
   const { copyDatabase } = await import('../store/sqlite/copy-database.ts');
@@ -57,7 +57,7 @@ async function compareSums(copy: string, folder: string, signal?: AbortSignal): 
   });
 }
 
-/** Throws `MOBILITY_STORE_ADDRESS` for a target in a store: it would be lost together with the store. */
+/** Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store, since it would be lost together with the store. */
 export async function checkOutside(target: string, folder: string, what: string): Promise<void> {
   const [copy, store] = [await realPlace(target), await realPlace(folder)];
   const way = relative(store, copy);
@@ -69,7 +69,7 @@ export async function checkOutside(target: string, folder: string, what: string)
   );
 }
 
-/** The path without links; it need not exist. */
+/** The path with its links resolved. The path need not exist. */
 async function realPlace(path: string): Promise<string> {
   const whole = resolve(path);
   const above = dirname(whole);

@@ -1,11 +1,12 @@
-// Corrections that an earlier version stored with times beyond the bounds: readers move their times within.
+// Counts corrections that an earlier version stored with times beyond the bounds. Readers move these times into the
+// bounds.
 import { beyondBounds } from '../intake/stated-times.ts';
 import { keys } from '../model/keys.ts';
 import { entryPages } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import type { Check } from './check-installation.ts';
 
-/** How many corrections of a user have a time beyond the bounds. */
+/** The number of a user's corrections with a time beyond the bounds. */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
   for await (const { entries, received_ts } of entryPages(timeseries, userId, {
@@ -16,7 +17,7 @@ export async function countBeyondBounds({ timeseries }: Store, userId: string): 
   return count;
 }
 
-/** What `doctor` says of them. `found`: counts by name. */
+/** The result that `doctor` shows. `found`: counts by user name. */
 export function checkCorrections(found: ReadonlyMap<string, number>): Check {
   const name = 'stated';
   if (found.size === 0) return { name, ok: true, text: 'the times of all corrections are within the bounds' };

@@ -1,4 +1,4 @@
-// What an installation needs, checked one by one: rights, disk, clock, zones, leases, proxy, backup, log.
+// Checks the requirements of an installation one by one: rights, disk, clock, zones, leases, proxy, backup, log.
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -19,7 +19,7 @@ export interface Host {
   zone: string;
 }
 
-/** One thing that was checked; `next` mends it. */
+/** The result of one check. `next`: a command or an action that corrects it. */
 export interface Check {
   name: string;
   ok: boolean;
@@ -27,12 +27,12 @@ export interface Check {
   next?: string;
 }
 
-/** s that clocks of servers may be apart. */
+/** s by which the clocks of servers may differ. */
 const clockSlack = 30;
-/** Days after which a backup is missing. */
+/** A backup that is older than this many days is reported as missing. */
 const backupDays = 7;
 
-/** Checks the installation. `url`: the address of the server for phones, through its proxy. */
+/** Checks the installation. `url`: the address that phones use, through the proxy. */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
   const config = host.config();
   const checks = [
@@ -61,7 +61,7 @@ function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
   for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {
     const stat = statSync(folder, { throwIfNoEntry: false });
-    if (stat === undefined) continue; // made when something is written
+    if (stat === undefined) continue; // it is created with the first write
     try {
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     } catch {
@@ -115,7 +115,7 @@ function checkZones({ env, zone, now }: Host): Check {
   };
 }
 
-/** What the audit log says of the last backup and the last check of all rows. */
+/** Checks the last backup and the last check of all rows in the audit log. */
 async function checkActs(host: Host): Promise<Check[]> {
   const { store, logDir } = host.config();
   const now = host.now();
@@ -173,7 +173,7 @@ export function checkRuns(dead: readonly Lease[], newest: number | null, host: H
 const patience = 10_000; // ms
 const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes some MiB
 
-/** What phones meet at an address: the server itself, its clock, and a body of some MiB. */
+/** Checks the address that phones use: whether the server answers, its clock, and a body of some MiB. */
 async function checkServer(url: string, now: number): Promise<Check[]> {
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(new URL(path, url), { ...init, redirect: 'manual', signal: AbortSignal.timeout(patience) });
@@ -198,7 +198,7 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
         : [];
     const body = JSON.stringify({ user: '', phone_to_server: ['x'.repeat(largeBody)] });
     const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-    // Without a token the server refuses it in any case: what matters is who answers.
+    // Without a token the server refuses the body in any case. The answer shows whether it came from this server.
     if (!isOurs(put)) {
       const text = `a body of ${largeBody / 2 ** 20} MiB is answered with ${put.status} before it comes to the server`;
       return [

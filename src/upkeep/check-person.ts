@@ -1,4 +1,5 @@
-// What `mobility doctor` finds about one person beside their status: refused tokens, killed runs, and gaps of a day.
+// Finds problems of one person beyond their status, for `mobility doctor`: refused tokens, killed runs, and gaps in a
+// day.
 import { clockText, durationText } from '../diary/number-text.ts';
 import { readObservedDays, type TimeSpan } from '../diary/observed-time.ts';
 import type { StepName } from '../diary/status/breakages.ts';
@@ -28,7 +29,7 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
   return { why, next: `mobility study show ${study.name}` };
 }
 
-/** A run that was killed, by its lease, before the lease ends; null: none, or an earlier step is broken. */
+/** Finds a killed run whose lease has not ended. null: there is none, or an earlier step is broken. */
 export function findKilledRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
   const { lease } = figures;
   if (lease === null || lease.expires_ts <= now || !isDead(lease)) return null;
@@ -37,19 +38,19 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
   return { link: 'moved', code: 'run_stopped', since: chain.moved.ts };
 }
 
-/** s of the waking hours of a day that may be unobserved; and when these are, s from its start. */
+/** s without observation in the waking hours that count as a long gap. `waking`: s from the start of the day. */
 const longGap = 2 * 3600;
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
-/** Time before the first location or after the last one is no gap. */
+/** Time before the first location and after the last one is not a gap. */
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
-/** The long gaps of a day, and what else the phone sent of that time; null: none. */
+/** The long gaps of a day, with the entries that the phone sent for that time; null: there are none. */
 export async function findGap(store: Store, user: UserRecord, day: string, hostZone: string): Promise<Remedy | null> {
   const {
     days: [observed],
   } = await readObservedDays(store, user.uuid, { from: day, to: day, zone: hostZone });
-  // At night a phone at rest is silent for hours, and nothing is wrong with it.
+  // Gaps at night do not count: a phone at rest normally records nothing for hours.
   const [from, to] = [observed!.from + waking.from, observed!.from + waking.to];
   const isGap = (span: TimeSpan): boolean =>
     span.reason !== null && !outside.has(span.reason) && Math.min(span.to, to) - Math.max(span.from, from) >= longGap;

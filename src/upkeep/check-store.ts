@@ -1,4 +1,4 @@
-// Reads everything in a store once and names what is damaged, by user and row: the same for every engine.
+// Reads all rows of a store and reports the damaged ones by user and row. It works for every engine.
 import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { entriesIn, readHeader } from '../store/chunks/batch.ts';
 import { entriesOf } from '../store/chunks/chunk.ts';
@@ -10,14 +10,14 @@ import { accounts, allTables, type BatchRow, people } from '../store/rows/tables
 import { startSlices } from '../util/slices.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 
-/** One thing that is not as it was written. Never quotes people's data. */
+/** A damaged row or structure. Never contains data of users. */
 export interface Finding {
-  /** The UUID of the user whose row it is; null: it concerns everybody. */
+  /** The UUID of the user of the row; null: it concerns no single user. */
   user_id: string | null;
   table: string;
   row: string;
   problem: string;
-  /** What to do. */
+  /** The action that corrects it. */
   cure: string;
 }
 
@@ -30,13 +30,13 @@ export interface CheckReport {
   complete: boolean;
 }
 
-/** How a store is checked. */
+/** Options of a check. */
 export interface CheckOptions {
-  /** Only the rows of this user, and nothing about the file. */
+  /** Checks only the rows of this user, and not the file. */
   userId?: string;
-  /** Compare checksums only: what rows contain is not decoded, and the engine does not look at its own structures. */
+  /** Compares only checksums: does not unpack the contents of rows, and does not check the engine's own structures. */
   sumsOnly?: boolean;
-  /** Once aborted, the check ends with what it has found. */
+  /** When aborted, the check ends with the findings so far. */
   signal?: AbortSignal;
   /** Called with the number of rows that were read. */
   onProgress?: (rows: number) => void;
@@ -46,7 +46,7 @@ const restore = 'keep the store as it is and restore a backup beside it';
 
 const tables = allTables as unknown as readonly AnyTable[];
 
-/** Checks the store at `address` and changes nothing. Throws what `openStore` throws, but for damage. */
+/** Checks the store at `address` and changes nothing. Damage is reported; other errors of `openStore` are thrown. */
 export async function checkStore(address: string, options: CheckOptions = {}): Promise<CheckReport> {
   return onEngine(address, { make: false }, (engine) => checkRows(engine, options)).catch((error) => {
     if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
@@ -75,7 +75,8 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
 
   async function checkTable(table: AnyTable): Promise<string[]> {
     for await (const key of everyKey(engine, table, userId)) {
-      if (slices.isOver()) await slices.next(); // an embedded store answers at once, and no signal would arrive
+      // an embedded store answers at once, so without a pause no signal would arrive
+      if (slices.isOver()) await slices.next();
       if (signal?.aborted === true) return [];
       const problem = await problemOf(engine, table, key, sumsOnly);
       if (problem !== null) report.findings.push(findingOf(table, key, problem));
@@ -87,13 +88,13 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}): Pro
   }
 }
 
-/** The text of an error about damage, which ends a part of the check and not all of it. */
+/** The text of an error about damage. It ends one part of the check; other errors are thrown. */
 function damageOf(error: unknown): string[] {
   if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return [error.message];
   throw error;
 }
 
-/** Removes the damaged rows of a user; returns what was removed. The others of the user's rows stay as they are. */
+/** Removes the damaged rows of a user and returns them. The user's other rows stay unchanged. */
 export async function leaveOut(address: string, userId: string): Promise<Finding[]> {
   return onEngine(address, { make: false }, async (engine) => {
     const removed: Finding[] = [];
@@ -109,7 +110,7 @@ export async function leaveOut(address: string, userId: string): Promise<Finding
   });
 }
 
-/** True for tables of one user's rows, but for the account. */
+/** True for tables with rows of users, except the accounts. */
 const canBeLeftOut = ({ user, name }: AnyTable): boolean => user !== null && name !== accounts.name;
 
 function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
@@ -119,7 +120,7 @@ function findingOf(table: AnyTable, key: AnyRow, problem: string): Finding {
   return { user_id, table: table.name, row: rowName(table, key), problem, cure };
 }
 
-/** The keys of all rows of a table, or of one user's. */
+/** The keys of all rows of a table, or of one user's rows. */
 async function* everyKey(engine: Engine, table: AnyTable, userId?: string): AsyncGenerator<AnyRow> {
   const { user: column } = table;
   if (column === null) {
@@ -131,7 +132,7 @@ async function* everyKey(engine: Engine, table: AnyTable, userId?: string): Asyn
     yield* await engine.read((rows) => rows.find(table, { where: { [column]: user } }, table.key));
 }
 
-/** What is wrong with a row; null: nothing, or it was removed meanwhile. */
+/** The damage of a row; null: it has none, or it was removed meanwhile. */
 async function problemOf(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
   try {
     const [row] = await engine.read((rows) => rows.find(table, { where: key }));
@@ -144,7 +145,7 @@ async function problemOf(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly:
   }
 }
 
-/** Reads what a row contains; throws if it cannot be read. */
+/** Unpacks the content of a row. Throws if that fails. */
 function decode(table: string, row: AnyRow): void {
   for (const [column, value] of Object.entries(row)) {
     if (table === 'chunks' && column === 'entries') entriesOf({ entries: value as Uint8Array });
@@ -156,11 +157,11 @@ function decode(table: string, row: AnyRow): void {
   }
 }
 
-/** Reports users who have rows without an account, and accounts of users who are not registered. */
+/** Reports users whose rows have no account, and accounts of users who are not registered. */
 async function checkOwners(engine: Engine, table: AnyTable, column: string, report: CheckReport): Promise<void> {
   for (let after: string | undefined = ''; after !== undefined; ) {
     const query = { where: { [column]: { gt: after } }, order: [column], limit: 1 };
-    // Both are read together: meanwhile others register, push and erase.
+    // Both are read in one snapshot, since other processes register, push and erase meanwhile.
     const [user, owners] = await engine.read(async (rows) => {
       const found = (await rows.find(table, query, [column]))[0]?.[column] as string | undefined;
       if (found === undefined) return [undefined, 1];

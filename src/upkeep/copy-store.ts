@@ -1,4 +1,5 @@
-// Copies people from one store to another, row by row as they are: engines keep the same bytes under the same keys.
+// Copies people from one store to another. Rows are copied unchanged, since all engines store the same bytes under the
+// same keys.
 import { withoutCredentials } from '../model/address.ts';
 import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import { NoStore } from '../model/store-errors.ts';
@@ -22,59 +23,59 @@ import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 import { settleMissing } from './missing-people.ts';
 
-/** How people are copied. */
+/** Options of a copy. */
 export interface CopyOptions {
   /** Seconds since the epoch. */
   now: () => number;
-  /** Compare and count only. */
+  /** Only compares and counts. */
   dryRun?: boolean;
-  /** Replace people whose data at the target differs. */
+  /** Replaces people whose data in the target differ. */
   overwrite?: boolean;
-  /** Allow people at the target whom the source does not have. */
+  /** Allows people in the target who are not in the source. */
   merge?: boolean;
-  /** Erase these people, unless one of them sent data to the target itself. */
+  /** Erases people who are not in the source, unless one of them sent data to the target itself. */
   eraseMissing?: boolean;
-  /** Once aborted, the copy ends with its reason after the person in work. */
+  /** When aborted, the copy finishes the current person and throws the reason. */
   signal?: AbortSignal;
   /** Called after each person. */
   onUser?: (copied: CopiedUser) => void;
 }
 
-/** What became of a person. */
+/** The result for one person. */
 export interface CopiedUser {
   user_id: string;
   user_email: string;
   /**
-   * `same`: both were equal. `differs`: the target has other data, and may not lose them. `busy`: another process holds
-   * the lease at the source. `failed`: see `message`.
+   * `same`: source and target were equal. `differs`: the target has other data, which must not be replaced. `busy`:
+   * another process holds the lease in the source. `failed`: see `message`.
    */
   status: 'copied' | 'same' | 'differs' | 'busy' | 'failed';
   message?: string;
-  /** Rows that were written and removed at the target, or that would be. */
+  /** Rows that were written and removed in the target; in a dry run: would be. */
   written: number;
   removed: number;
 }
 
-/** What a copy came to. */
+/** The result of a copy. */
 export interface CopyReport {
   users: number;
   copied: number;
   same: number;
   written: number;
   removed: number;
-  /** People whom only the target has, or had before they were erased. */
+  /** People who are only in the target, also if they were erased now. */
   others: number;
-  /** People who are not the same at the target now, with the reason. */
+  /** People who are not equal in source and target now, with the reason. */
   reports: CopiedUser[];
   /** True if everybody of the source is the same at the target. */
   equal: boolean;
   seconds: number;
 }
 
-/** Tables of one person's rows, besides the account and the registry. */
+/** Tables with rows of one person, except the account and the registry. */
 const copiedTables = [...userTables, tokens] as unknown as AnyTable[];
 
-/** Copies everybody from the store at one address to that at another, see `copyStore`. */
+/** Copies all people between the stores at two addresses, see `copyStore`. */
 export async function copyBetween(
   from: string,
   to: string,
@@ -91,7 +92,8 @@ export async function copyBetween(
 }
 
 /**
- * Copies one user to a store that does not have them, and may not exist. Throws if a run has the user, and if it fails.
+ * Copies one user to a store that does not have them; the store is created if it does not exist. Throws if a run holds
+ * the user, or if the copy fails.
  */
 export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
   const now = (): number => 0;
@@ -104,7 +106,7 @@ export async function copyPerson(from: string, to: string, userId: string): Prom
   );
 }
 
-/** An engine without rows, for a store that does not exist. */
+/** An engine without rows, in place of a store that does not exist. */
 const withoutRows = (address: string): Engine =>
   ({ address, read: (work) => work({ find: async () => [], total: async () => 0 }) }) as Pick<
     Engine,
@@ -112,9 +114,8 @@ const withoutRows = (address: string): Engine =>
   > as Engine;
 
 /**
- * Copies everybody. Interrupted at any moment, a repetition continues: rows that are there already are not written
- * again. The source is not changed. Throws `MOBILITY_USER_EXISTS` when the target has other people and may not have
- * them.
+ * Copies all people. After an interruption, a repetition continues: rows that were copied are not written again. Does
+ * not change the source. Throws `MOBILITY_USER_EXISTS` if the target has other people and `merge` does not allow them.
  */
 export async function copyStore(from: Engine, to: Engine, options: CopyOptions): Promise<CopyReport> {
   const started = options.now();
@@ -151,7 +152,7 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
   return report;
 }
 
-/** Copies transit feeds, part by part; the row that makes a feed visible comes last. */
+/** Copies transit feeds part by part. The row that makes a feed visible is copied last. */
 async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   for (const table of [feedParts, feeds] as unknown as AnyTable[]) {
     for await (const key of everyRow(from, table, table.key[0]!, table.key)) {
@@ -161,7 +162,7 @@ async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   }
 }
 
-/** The result for a person of whom a row is damaged; the others are copied. Throws any other error. */
+/** The result for a person with a damaged row; the copy of other people continues. Throws other errors. */
 function damaged({ uuid, user_email }: PersonRow, error: unknown): CopiedUser {
   if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
   return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };
@@ -210,7 +211,7 @@ async function copyUser(from: Engine, to: Engine, person: PersonRow, options: Co
   return result;
 }
 
-/** Registers the person at the target as one whose rows are still arriving: no other process writes them. */
+/** Registers the person in the target with the stage `arriving`, so that no other process writes their rows. */
 async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | null): Promise<void> {
   await to.write(there === null ? null : person.uuid, async (rows) => {
     await rows.put(people, [person]);
@@ -224,7 +225,9 @@ async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | n
 
 interface Difference {
   table: AnyTable;
-  /** Keys of rows that the target lacks or has with other content, and of rows that only the target has. */
+  /**
+   * Keys of rows to write: the target lacks them or has other content. `remove`: keys of rows that only the target has.
+   */
   write: AnyRow[];
   remove: AnyRow[];
 }
@@ -250,7 +253,7 @@ async function sumsOf(engine: Engine, table: AnyTable, user: string): Promise<Ma
   return new Map(heads.map((head) => [JSON.stringify(head, table.key as string[]), (head as Summed).sum]));
 }
 
-const rowsAtOnce = 100; // rows of one transaction
+const rowsAtOnce = 100; // rows per transaction
 
 function slicesOf(keys: readonly AnyRow[]): AnyRow[][] {
   const count = Math.ceil(keys.length / rowsAtOnce);

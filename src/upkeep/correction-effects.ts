@@ -1,4 +1,4 @@
-// The corrections of a user with their effects, as `mobility correct list` shows them.
+// Lists the corrections of a user with their effects, for `mobility correct list`.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { concernedTime } from '../diary/corrections/read-corrections.ts';
 import type { CorrectionStanding, Stated } from '../model/correction.ts';
@@ -9,14 +9,14 @@ import { isExcluded } from '../pipeline/excluded-entries.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 
-/** The id under which a correction can be undone. */
+/** The id that `mobility correct undo` takes. */
 export const correctionId = (userId: string, { write_ts }: Pick<Stated, 'write_ts'>): string =>
   entryId(userId, { key: keys.correction, write_ts });
 
-/** A correction, its effect, and the local day that it is about. */
+/** A correction, its effect, and the local day that it concerns. */
 export type DatedCorrection = CorrectionStanding & { day: string };
 
-/** Reads the corrections of a user, oldest first. An exclusion that excludes no entry is without effect. */
+/** Reads the corrections of a user, oldest first. An exclusion that matches no entry is `without effect`. */
 export async function readCorrectionEffects(store: Store, userId: string): Promise<DatedCorrection[]> {
   const days = new Map<number, string>();
   const complete = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
@@ -32,7 +32,7 @@ export async function readCorrectionEffects(store: Store, userId: string): Promi
   return effects;
 }
 
-/** True if it excludes an entry. */
+/** True if the correction excludes at least one entry. */
 async function excludesAny(
   { timeseries }: Store,
   userId: string,
@@ -44,7 +44,7 @@ async function excludesAny(
   return false;
 }
 
-/** The zone in which the user ended the day, by their trips; UTC without trips. */
+/** The zone in which the user ended the day, by their trips; UTC if there are none. */
 export async function readZoneOn(store: Store, userId: string, day: string): Promise<string> {
   const midnight = startOfDay(addDays(day, 1), 'UTC');
   const trips = correctedTrips(store);

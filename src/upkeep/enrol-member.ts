@@ -1,4 +1,4 @@
-// Accounts of a study that an operator makes, with random names and tokens.
+// Creates accounts of a study for an operator, with random names and tokens.
 import { randomInt } from 'node:crypto';
 import type { AppId } from '../model/apps.ts';
 import { newToken } from '../model/new-token.ts';
@@ -6,14 +6,14 @@ import { joinNameOf, type StudyRecord } from '../model/study.ts';
 import { tokenHash } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** Letters and digits of names that people type. */
+/** Letters and digits for names that people type. */
 export const lowerCase = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /** A random text of the given letters. */
 export const randomText = (length: number, letters = `${lowerCase}ABCDEFGHIJKLMNOPQRSTUVWXYZ`): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-/** Makes an account of the study with a token for an app. `clock`: seconds since the epoch. */
+/** Creates an account of the study with a token for an app. `clock`: seconds since the epoch. */
 export async function enrolMember(
   { studies }: Pick<Store, 'studies'>,
   study: StudyRecord,

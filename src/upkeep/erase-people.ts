@@ -1,4 +1,4 @@
-// Erases people from the store and from log files, and counts what is left: the receipt proves it.
+// Erases people from the store and from log files, and makes a receipt that counts the remaining rows.
 import type { Log } from '../log/log.ts';
 import { type ScrubReceipt, scrubLogs } from '../log/scrub.ts';
 import { counted } from '../log/text.ts';
@@ -6,49 +6,50 @@ import { errorText, isMobilityError } from '../model/mobility-error.ts';
 import { type Collection, collections, type Store } from '../store/store.ts';
 import { eraseUser, totalOf, wipeTraces } from './erase-user.ts';
 
-/** A person to erase. Null: not in the store, as the UUID of a name that is not registered. */
+/** A person to erase. Null: not in the store; for example, an unregistered name has no UUID. */
 export interface PersonToErase {
   user_email: string | null;
   uuid: string | null;
 }
 
-/** Rows by collection. `remaining`: all 0, but for the user's record while a log file names them. */
+/** Rows by collection. `remaining` is 0 everywhere, except for the user's record while a log file names them. */
 export interface ErasedUser extends PersonToErase {
   removed: Record<Collection, number>;
   remaining: Record<Collection, number>;
 }
 
-/** The proof of an erasure, for the operator's files. */
+/** The proof of an erasure, for the operator's records. */
 export interface Receipt {
   store: string;
   /** Seconds since the epoch. */
   erased_ts: number;
   users: ErasedUser[];
-  /** Users who are not erased, or of whom rows are left, with the reason. */
+  /** Users who are not erased, or who have remaining rows, with the reason. */
   failed: (PersonToErase & { message: string })[];
   /** Log files in which names and UUIDs were replaced. */
   logs: ScrubReceipt;
-  /** Where the users may still be named: no command reaches it. */
+  /** Places that no command reaches and that may still contain names of the users. */
   not_reached: readonly string[];
-  /** What the store keeps, so that the phone does not join again. */
+  /** The data that the store keeps, so that the phone cannot join again. */
   kept: string;
 }
 
-/** What an erasure needs. */
+/** The parts that an erasure needs. */
 interface ErasePeopleOptions {
   /** Seconds since the epoch. */
   now: () => number;
   signal: AbortSignal;
   openLog: () => Promise<Log>;
-  /** The folder of the log files, in which names are replaced. */
+  /** The folder with the log files in which names are replaced. */
   logDir: string;
   onProgress: (text: string) => void;
 }
 
 /**
- * Erases one user after the other until the signal, then removes their names from log files, and their records last:
- * an erasure that was killed still finds the name. Skips a user whose lease another process holds; another error ends
- * the work. Throws only for a single user: the receipt has to list who is erased.
+ * Erases the users one after another until `signal` is aborted. Then removes their names from log files. Removes their
+ * records last, so that a repeated erasure after a kill still finds the name. Skips a user whose lease another process
+ * holds; another error ends the work. Throws only if there is a single user: otherwise the receipt must list who was
+ * erased.
  */
 export async function erasePeople(
   store: Store,
@@ -85,14 +86,14 @@ export async function erasePeople(
   };
 }
 
-/** Removes all rows of a user but their record. */
+/** Removes all rows of a user except their record. */
 async function eraseRows(store: Store, person: PersonToErase): Promise<ErasedUser> {
   if (person.uuid === null) return { ...person, removed: noRows(), remaining: noRows() };
   const removed = await eraseUser(store, person.uuid, { keepRecord: true });
   return { ...person, removed, remaining: await store.counts(person.uuid) };
 }
 
-/** Removes the record of a user, and counts what is left of them. */
+/** Removes the record of a user, and counts the remaining rows. */
 async function eraseRecord(store: Store, user: ErasedUser): Promise<void> {
   if (user.uuid === null) return;
   await eraseUser(store, user.uuid, { keepTraces: true });
@@ -107,7 +108,9 @@ const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as
 const kept =
   'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
 
-/** What no command reaches, and what the engine keeps: MongoDB overwrites its free pages, journal and oplog in time. */
+/**
+ * Places that no command reaches. MongoDB also overwrites its free pages, journal and oplog only in the course of time.
+ */
 function notReached({ address }: Store): readonly string[] {
   const isMongo = address.startsWith('mongodb');
   return [

@@ -1,14 +1,14 @@
-// Erasing everything of one user, until nothing is left.
+// Erases all data of one user.
 import { isMobilityError } from '../model/mobility-error.ts';
 import { withLease } from '../pipeline/lease.ts';
 import type { Collection, Erasure, Store } from '../store/store.ts';
 
-/** All erasures have the same owner, so that the next one continues an erasure that was killed. */
+/** All erasures have the same owner, so that the next one can continue a killed one at once. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /**
- * Removes everything of a user; returns the rows removed from each collection. It continues an interrupted erasure at
- * once. Throws `MOBILITY_LEASE_HELD` if a run has the user. `how`: as in `Store.erase`.
+ * Removes all data of a user. Returns how many rows were removed from each collection. Continues an interrupted erasure
+ * at once. Throws `MOBILITY_LEASE_HELD` if a run holds the user. `how`: as in `Store.erase`.
  */
 export async function eraseUser(store: Store, uuid: string, how: Erasure = {}): Promise<Record<Collection, number>> {
   try {
@@ -25,7 +25,7 @@ export function totalOf(counts: Record<Collection, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Overwrites what removed rows leave in the files of the store, also after an erasure that was killed. */
+/** Overwrites traces of removed rows in the files of the store, including those of a killed erasure. */
 export async function wipeTraces(store: Store): Promise<void> {
-  await store.erase('00000000-0000-0000-0000-000000000000'); // no user has it
+  await store.erase('00000000-0000-0000-0000-000000000000'); // no user has this UUID
 }

@@ -1,11 +1,11 @@
-// Sums up the rejected entries of people by reason, key, platform and version of the app.
+// Groups the rejected entries of people by reason, key, platform and app version.
 import { faultReason } from '../model/error-summary.ts';
 import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
 import { everyError } from '../store/paging.ts';
 import type { ErrorRow, PersonFigures, Store } from '../store/store.ts';
 import { platformOf } from './recover-user.ts';
 
-/** Chooses errors; a field that is left out chooses all. */
+/** Selects errors. A missing field selects all. */
 export interface ErrorFilter {
   key?: string;
   reason?: string;
@@ -13,26 +13,26 @@ export interface ErrorFilter {
   appVersion?: string;
 }
 
-/** Errors with the same reason, key, platform and version. */
+/** Errors with the same reason, key, platform and app version. */
 export interface ErrorGroup {
-  /** True: a converter failed; the program is at fault, not what was pushed. */
+  /** True: a converter failed. The program is wrong, not the pushed entry. */
   fault: boolean;
   reason: string;
   key: string | null;
   platform: string | null;
-  /** The version of the app, by the profile. */
+  /** The app version, from the profile. */
   version: string | null;
   entries: number;
   people: number;
-  /** When the first and the last of them failed, seconds since the epoch. */
+  /** When the first and the last of these entries failed, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
-  /** The text and the id of one of them. */
+  /** The message and the id of one of the errors. */
   message: string;
   id: string;
 }
 
-/** Adds up the errors of one person after the other. */
+/** Adds up the errors of several people. */
 export class ErrorGroups {
   readonly #groups = new Map<string, ErrorGroup>();
 
@@ -48,7 +48,7 @@ export class ErrorGroups {
     for (const group of own) group.people += 1;
   }
 
-  /** Faults of the program first, then the largest groups. */
+  /** The groups: first the faults of the program, then the others; each from large to small. */
   sorted(): ErrorGroup[] {
     return [...this.#groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
   }
@@ -71,13 +71,13 @@ function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string 
   return group;
 }
 
-/** The version of a person's app, by their profile; null: none. */
+/** The version of a person's app, from their profile; null: it has none. */
 function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | null {
   const { client_app_version: version } = profile;
   return typeof version === 'string' ? version : null;
 }
 
-/** The figures of a person with errors, whose app has the version asked for; else null. */
+/** The figures of a person who has errors and, if requested, the app version; else null. */
 export async function figuresWithErrors(
   store: Store,
   uuid: string,
@@ -88,7 +88,7 @@ export async function figuresWithErrors(
   return appVersion === undefined || appVersionOf(figures) === appVersion ? figures : null;
 }
 
-/** The parts of an entry that do not tell where a person was: names and kinds of fields, and some metadata. */
+/** The parts of an entry that reveal no location: names and kinds of fields, and some metadata. */
 export function withoutValues(entry: JsonValue): JsonValue {
   if (!isJsonObject(entry)) return kindOf(entry);
   const { metadata, data, ...others } = entry;

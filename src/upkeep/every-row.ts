@@ -1,4 +1,4 @@
-// Rows of any table, read page by page.
+// Reads the rows of any table, `pageSize` at a time.
 import type { ColumnValue, Engine, Table, Where } from '../store/rows/rows.ts';
 
 /** A row of any table. */
@@ -9,7 +9,10 @@ export type AnyTable = Table<AnyRow>;
 
 const pageSize = 500;
 
-/** Every row, by a column of texts that no two rows share. With `columns` only these are read, without a checksum. */
+/**
+ * Every row, in the order of a text column with unique values. `columns`: reads only these, without comparing
+ * checksums.
+ */
 export async function* everyRow<Row>(
   engine: Engine,
   table: Table<Row>,

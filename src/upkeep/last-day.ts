@@ -1,4 +1,4 @@
-// The last day of a user with trips, and why a day may have none.
+// Finds the last day of a user with trips, and explains why a day may have none.
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { counted } from '../log/text.ts';
 import { keys } from '../model/keys.ts';
@@ -6,7 +6,7 @@ import { addDays, localDay } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** Local days, both included. */
+/** A range of local days, both included. */
 export interface DayRange {
   from: string;
   to: string;
@@ -14,7 +14,7 @@ export interface DayRange {
 
 const daysBack = 31;
 
-/** Finds the last local day on which a trip begins; today, in UTC, if there is none. */
+/** The last local day on which a trip begins. If there is no trip: today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {
   const draft = (await correctedTrips(store).drafts(userId)).at(-1);
   if (draft !== undefined) return { from: draft.day, to: draft.day };
@@ -25,7 +25,7 @@ export async function findLastDay(store: Store, userId: string, now: number): Pr
   return { from: day, to: day };
 }
 
-/** Says why a day may be empty, and what to do. */
+/** Explains why a day may be empty, and what to do. */
 export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
   const waiting = await store.usercache.count(uuid);
   if (waiting > 0) {

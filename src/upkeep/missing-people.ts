@@ -1,4 +1,5 @@
-// People whom only the target of a copy has: erased at the source between two copies, or of another store altogether.
+// Handles people who are only in the target of a copy: they were erased in the source between two copies, or come from
+// another store.
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Engine } from '../store/rows/rows.ts';
 import { arrivals, type PersonRow, people, profiles } from '../store/rows/tables.ts';
@@ -7,10 +8,10 @@ import { ChunkCache } from '../store/rules/chunk-cache.ts';
 import { erase } from '../store/rules/erase-rows.ts';
 import { everyRow } from './every-row.ts';
 
-/** Names that a message lists. */
+/** The most names in a message. */
 const mostListed = 20;
 
-/** What happens to them: they stay, or are erased; absent: the copy is refused. */
+/** Whether these people stay or are erased. Without an option, the copy is refused. */
 export interface MissingOptions {
   merge?: boolean;
   overwrite?: boolean;
@@ -19,8 +20,8 @@ export interface MissingOptions {
 }
 
 /**
- * Finds and, as the options say, erases them. Returns how many there are. Throws `MOBILITY_USER_EXISTS`, and changes
- * nothing, where they may neither stay nor go.
+ * Finds these people and, if the options say so, erases them. Returns their number. Throws `MOBILITY_USER_EXISTS`, and
+ * changes nothing, if the options allow neither.
  */
 export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
   const found: PersonRow[] = [];
@@ -56,7 +57,7 @@ function namesOf(found: readonly PersonRow[]): string {
   return [...names, ...(found.length > mostListed ? [`and ${found.length - mostListed} more`] : [])].join(', ');
 }
 
-/** True for a person who sent data to this store itself, and not only to one from which they were copied. */
+/** True for a person who sent data to this store itself, not only to a store from which they were copied. */
 async function hasSent(store: Engine, user: string): Promise<boolean> {
   return store.read(async (rows) => {
     const [arrival] = await rows.find(arrivals, { where: { user } });

@@ -1,25 +1,25 @@
-// Removes obsolete document keys outside a pipeline run, by the rule that the pipeline uses.
+// Removes obsolete documents outside of a pipeline run, by the same rule as the pipeline.
 import { correctedTrips, movedOnly } from '../diary/corrections/corrected-trips.ts';
 import { documentWindow } from '../pipeline/document-window.ts';
 import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
 import { findObsoleteKeys, type ObsoleteKey } from '../pipeline/obsolete-keys.ts';
 import type { Store } from '../store/store.ts';
 
-/** What `purge-keys` did for a user. */
+/** The result of `purge-keys` for a user. */
 export interface PurgeReport {
   user_id: string;
-  /** Removed, or in a dry run: would be. */
+  /** Documents that were removed; in a dry run: would be. */
   obsolete: ObsoleteKey[];
 }
 
-/** How obsolete keys are purged. */
+/** Options of a purge. */
 export interface PurgeOptions extends LeaseOptions {
   /** Remove nothing. */
   dryRun?: boolean;
 }
 
 /**
- * Removes the user's obsolete documents, and only documents. Throws `MOBILITY_LEASE_HELD` if another process has
+ * Removes the obsolete documents of the user, and nothing else. Throws `MOBILITY_LEASE_HELD` if another process holds
  * the user.
  */
 export async function purgeKeys(store: Store, userId: string, options: PurgeOptions = {}): Promise<PurgeReport> {

@@ -1,4 +1,4 @@
-// The licences of this package and of all packages that it needs at run time, from their installed package.json files.
+// Lists the licences of this package and its runtime dependencies, from their installed package.json files.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export interface Licensed {
   name: string;
   version: string;
-  /** As its package.json says, usually an SPDX expression; null if it says nothing. */
+  /** The licence in package.json, usually an SPDX expression; null if there is none. */
   licence: string | null;
 }
 
@@ -19,11 +19,11 @@ interface Manifest {
   optionalDependencies?: Record<string, string>;
 }
 
-/** Every package by name and version, this one included. Optional packages that are not installed are left out. */
+/** All packages by name and version, including this one. Optional packages that are not installed are left out. */
 export function installedLicences(): Licensed[] {
   const found = new Map<string, Licensed>();
   const folders = [fileURLToPath(new URL('../..', import.meta.url))];
-  // The list grows while it is read.
+  // The loop appends to the list.
   for (const folder of folders) {
     const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
     const { name, version, license, dependencies, optionalDependencies } = manifest;
@@ -38,7 +38,7 @@ export function installedLicences(): Licensed[] {
   return [...found.keys()].sort().map((id) => found.get(id)!);
 }
 
-/** The folder of a package that another one needs: in its own `node_modules`, or in one above it. */
+/** The folder of a package's dependency: in its own `node_modules` or in one of a parent folder. */
 function installedAt(folder: string, name: string): string | null {
   for (let from = folder; ; from = dirname(from)) {
     const candidate = join(from, 'node_modules', name);

@@ -1,7 +1,7 @@
-// What the rebuilds of many users change, by day and in sum.
+// Adds up the changes of many users' rebuilds, by day and in total.
 import type { ByMode, TripChange } from '../pipeline/stage.ts';
 
-/** What changed on one local day of one user. */
+/** The changes of one local day of one user. */
 export interface DayChange {
   user_id: string;
   day: string;
@@ -13,7 +13,7 @@ export interface DayChange {
   after: ByMode;
 }
 
-/** What changed for everybody. Its size does not depend on the number of users. */
+/** The changes of all users. The size of the summary does not depend on the number of users. */
 export interface RebuildSummary {
   users: number;
   users_changed: number;
@@ -23,11 +23,11 @@ export interface RebuildSummary {
   changed: number;
   before: ByMode;
   after: ByMode;
-  /** The days of which most metres changed or have another mode, the first the most. */
+  /** The days with the most metres that were added, removed or got another mode; the largest change first. */
   worst: DayChange[];
 }
 
-/** The summary of no user. */
+/** A summary without users. */
 export function emptySummary(): RebuildSummary {
   const none = { users: 0, users_changed: 0, days_changed: 0, added: 0, removed: 0, changed: 0 };
   return { ...none, before: {}, after: {}, worst: [] };
@@ -35,7 +35,7 @@ export function emptySummary(): RebuildSummary {
 
 const longestList = 10;
 
-/** Adds the changed days of one more user. */
+/** Adds the changed days of another user. */
 export function addUser(summary: RebuildSummary, days: readonly DayChange[]): void {
   summary.users += 1;
   summary.users_changed += days.length > 0 ? 1 : 0;
@@ -48,7 +48,7 @@ export function addUser(summary: RebuildSummary, days: readonly DayChange[]): vo
   summary.worst = [...summary.worst, ...days].sort((a, b) => metresMoved(b) - metresMoved(a)).slice(0, longestList);
 }
 
-/** A user's changes by local day, ascending. */
+/** The changes of a user by local day, ascending. */
 export function dayChanges(userId: string, changes: readonly TripChange[]): DayChange[] {
   const days = new Map<string, DayChange>();
   for (const { day, what, before, after } of changes) {
@@ -61,7 +61,7 @@ export function dayChanges(userId: string, changes: readonly TripChange[]): DayC
   return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** Modes before or after, the one with most metres first. */
+/** All modes before and after, the mode with the most metres first. */
 export function modesOf({ before, after }: Pick<DayChange, 'before' | 'after'>): string[] {
   const most = (mode: string): number => Math.max(before[mode]?.distance_m ?? 0, after[mode]?.distance_m ?? 0);
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort((a, b) => most(b) - most(a));

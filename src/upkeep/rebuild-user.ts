@@ -1,4 +1,4 @@
-// Derives a user's trips again, or says what that would change.
+// Derives a user's trips again, or shows what that would change.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { silentLog } from '../log/log.ts';
 import { analyseTrips } from '../pipeline/analyse-trips.ts';
@@ -7,13 +7,13 @@ import type { TripChange } from '../pipeline/stage.ts';
 import { loadFeeds } from '../pipeline/transit-feeds.ts';
 import type { Store } from '../store/store.ts';
 
-/** What a rebuild did for a user, with the trips that changed. */
+/** The result of a rebuild for a user, with the changed trips. */
 export interface RebuildReport extends UserReport {
   changes: TripChange[];
 }
 
 /**
- * Runs the pipeline with every trip from data time `from` on (without it, every trip) derived again. Stretches are
+ * Runs the pipeline, which derives again every trip from data time `from` on; default: all trips. Stretches are
  * replaced one by one, so an interrupted rebuild leaves a complete diary, and the next run continues it.
  */
 export async function rebuild(
@@ -27,8 +27,8 @@ export async function rebuild(
 }
 
 /**
- * The changes that `rebuild` with the same options would report if it ran now and no entry were waiting. Writes
- * nothing and takes no lease.
+ * The changes that `rebuild` with the same options would report now if no entry were pending. Writes nothing and needs
+ * no lease.
  */
 export async function previewRebuild(
   store: Store,

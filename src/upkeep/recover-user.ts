@@ -1,4 +1,4 @@
-// Recovery: moves errors back to the usercache and through the move, until a round changes nothing.
+// Recovers errors: puts them back into the usercache and moves them, until a round changes nothing.
 import { shippedSegmenter } from '../analysis/segment.ts';
 import { isEntry, takeEntry, tooManyKeys } from '../intake/check-entry.ts';
 import { convert } from '../intake/converters/convert.ts';
@@ -12,40 +12,40 @@ import { runStage } from '../pipeline/stage.ts';
 import { errorPages } from '../store/paging.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 
-/** Which errors are tried again. */
+/** The errors to recover. */
 export interface RecoverOptions extends PipelineOptions {
-  /** Only errors with this key, or this reason, or of this platform. */
+  /** Only errors with this key. */
   key?: string;
   reason?: string;
   platform?: string;
-  /** Change nothing. */
+  /** Changes nothing. */
   dryRun?: boolean;
 }
 
-/** Which errors are removed. */
+/** The errors to remove. */
 export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> {
-  /** Only errors that failed last before this time, seconds since the epoch. */
+  /** Only errors whose last failure was before this time, seconds since the epoch. */
   before: number;
 }
 
-/** What a recovery did for a user. */
+/** The result of a recovery for a user. */
 export interface RecoverReport {
   user_id: string;
-  /** Errors that were checked. */
+  /** The number of errors that were checked. */
   tried: number;
-  /** Errors that the converters accept now (and that went back, unless it was a dry run). */
+  /** The number of errors that the converters accept now. Unless it was a dry run, these were moved. */
   recovered: number;
   rounds: number;
-  /** What stays, by key and reason. */
+  /** The errors that remain, by key and reason. */
   remaining: { key: string | null; reason: string; count: number }[];
 }
 
 const pageSize = 1000;
 
 /**
- * Recovers every error of the user that intake and converters accept now, and moves it to the timeseries. An error
- * that would fail again stays where it is. Interrupted at any moment an entry is in one place at least, and the next
- * run continues. Throws `MOBILITY_LEASE_HELD` when a pipeline run has the user.
+ * Recovers every error of the user that intake and converters accept now, and moves it to the timeseries. Errors that
+ * would fail again stay. After an interruption, each entry is in at least one place, and the next call continues.
+ * Throws `MOBILITY_LEASE_HELD` if a pipeline run holds the user.
  */
 export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
   const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };
@@ -53,7 +53,8 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
     const { log, now } = options;
     for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
       const state = await store.pipeline.get(userId);
-      const rest = { changedTrips: null, segmenter: shippedSegmenter, feeds: null, reanalyseFrom: null }; // the move finds no trips
+      // the move does not use these
+      const rest = { changedTrips: null, segmenter: shippedSegmenter, feeds: null, reanalyseFrom: null };
       await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
     }
   };
@@ -63,7 +64,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
   return report;
 }
 
-/** Removes errors for good; returns how many (in a dry run: would). */
+/** Removes errors permanently. Returns how many were removed; in a dry run: would be. */
 export async function removeErrors(
   store: Store,
   userId: string,
@@ -77,7 +78,7 @@ export async function removeErrors(
   return removed;
 }
 
-/** One pass over the errors; returns how many went back to the usercache (in a dry run: could). */
+/** One round over the errors. Returns how many were put back into the usercache; in a dry run: could be. */
 async function takeRound(
   store: Store,
   userId: string,
@@ -89,7 +90,7 @@ async function takeRound(
   let recovered = 0;
   for await (const page of errorPages(store, userId, which)) {
     const rows = page.filter((row) => isOf(row, options.platform));
-    // Of several contents of one identity the store takes the first.
+    // If several errors have one identity, the store takes the first.
     const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
     const usable = newestFirst.flatMap((row) => {
       const entry = acceptedEntry(row);
@@ -102,7 +103,7 @@ async function takeRound(
   return recovered;
 }
 
-/** The entry, when intake and the converters accept it now; else null. */
+/** The entry if intake and converters accept it now; else null. */
 function acceptedEntry(row: ErrorRow): Entry | null {
   const entry = usableEntry(row);
   if (entry === null) return null;
@@ -114,7 +115,10 @@ function acceptedEntry(row: ErrorRow): Entry | null {
   }
 }
 
-/** What passed the intake before is not changed by it again: times that are seconds by now would become others. */
+/**
+ * The entry of an error if the intake accepts it. An entry that passed the intake before is returned unchanged: its
+ * times are seconds already and must not be converted again.
+ */
 function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (identity !== null) return entry as unknown as Entry;
   const taken = takeEntry(entry);
@@ -122,7 +126,7 @@ function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   return reason === tooManyKeys ? (entry as unknown as Entry) : taken;
 }
 
-/** The platform that an entry names; null: none. */
+/** The platform in the metadata of an entry; null: none. */
 export function platformOf({ entry }: Pick<ErrorRow, 'entry'>): string | null {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   return typeof metadata.platform === 'string' ? metadata.platform : null;

@@ -12,32 +12,33 @@ import { everyLink } from '../store/paging.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { removeErrors } from './recover-user.ts';
 
-/** Which old data go: what phones sensed, the trips with their labels, or both. */
+/** Which old data are removed: `raw`, what phones sensed; `days`, the trips with their labels; or both. */
 export const retentions = ['raw', 'days', 'both'] as const;
 
-/** What goes, and how the pipeline runs before. */
+/** What is removed, and the options of the pipeline run before it. */
 export interface RetainOptions extends PipelineOptions {
-  /** What was sensed before goes, as far as later days do not need it; s since the epoch. */
+  /** Sensed data before this time are removed, unless later days need them; seconds since the epoch. */
   before: number;
   what: (typeof retentions)[number];
 }
 
-/** What was removed of a user. */
+/** The result for one user. */
 export interface RetainReport {
-  /** Rows removed. */
+  /** Rows that were removed. */
   entries: number;
   errors: number;
   links: number;
   /**
-   * Data times below which no data that had to be removed are left, s since the epoch; null: the user has no old trips.
+   * Before these data times, no data of the kind are left; seconds since the epoch. null: none of the kind were
+   * removed.
    */
   raw_before: number | null;
   days_before: number | null;
 }
 
-/** Keys of what phones sense and report. */
+/** True for keys of sensed data and of reports of the app. */
 const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\//.test(key);
-/** Keys of what people say about their days. Names of places are among them, and stay as corrections: see `retain`. */
+/** True for keys of user inputs about days. Corrections, such as names of places, are not among them: see `retain`. */
 const isSaid = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
 
 /**
@@ -59,7 +60,7 @@ export async function retain(
   if (run.status === 'failed') throw new Error(run.message);
   return withLease(store, userId, options, async (held) => {
     const { observed } = held.state;
-    const isOver = observed !== null && observed.seen.ts < before; // nothing came since
+    const isOver = observed !== null && observed.seen.ts < before; // no data arrived since `before`
     const last = isOver ? await lastLink(store, userId) : await store.trips.lastSettledBefore(userId, before);
     const retained = retainedAt(held.state, last, what, isOver ? before : null);
     const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, { before }) };
@@ -79,7 +80,7 @@ export async function retain(
   });
 }
 
-/** The last link of all, final or not. */
+/** The last link of the chain, settled or not. */
 async function lastLink(store: Store, userId: string): Promise<TripRecord | null> {
   let last: TripRecord | null = null;
   for await (const link of everyLink(store, userId)) last = link;
@@ -87,7 +88,8 @@ async function lastLink(store: Store, userId: string): Promise<TripRecord | null
 }
 
 /**
- * What is noted: what was removed before, and what goes now. null: nothing does. `end`: all data lie before this time.
+ * The record of what has been removed and what will be removed now; null: nothing. `end`: all data of the user lie
+ * before this time.
  */
 function retainedAt(
   { retained: earlier, analysis_version: version, observed }: PipelineState,
@@ -100,7 +102,7 @@ function retainedAt(
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
   const later = (a: number | null, b: number, isMeant: boolean): number | null =>
     isMeant ? Math.max(a ?? -Infinity, b) : a;
-  // Where nothing is left that came after the link, what followed from it continues from the state of today.
+  // If no data after the link remain, later data continue from the current state.
   const atEnd = end === null || observed === null ? null : { seen: observed.seen, silences: observed.silences };
   const isEarlier = earlier !== null && earlier.chain_ts >= last.chain_ts && atEnd === null;
   const { chain_ts, carry } = isEarlier ? earlier : { ...last, carry: { ...last.carry, ...atEnd } };
@@ -115,7 +117,7 @@ function retainedAt(
   };
 }
 
-/** Removes the links that end before the removed days do. */
+/** Removes the links that end before `days_before`. */
 async function removeLinks(
   store: Store,
   userId: string,

@@ -1,4 +1,4 @@
-// What `mobility status` shows of a whole store: people by state, rejected entries, arrivals, runs, and backups.
+// Reads the status of a whole store for `mobility status`: people by state, rejected entries, arrivals, runs, backups.
 import { shippedVersion } from '../analysis/segmenter.ts';
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import type { PersonState } from '../diary/status/breakages.ts';
@@ -11,17 +11,17 @@ import { derivedDays } from '../model/pipeline-state.ts';
 import { day } from '../model/time.ts';
 import type { Store, Unfinished } from '../store/store.ts';
 
-/** The rejected entries of one reason. */
+/** The rejected entries with one reason. */
 export interface RejectedSum {
   reason: string;
-  /** True: a converter failed; the program is at fault, not what was pushed. */
+  /** True: a converter failed. The program is wrong, not the pushed entries. */
   fault: boolean;
   entries: number;
   people: number;
   last_ts: number;
 }
 
-/** A person who is not in order. */
+/** A person whose status needs attention. */
 export interface TroubledPerson {
   user_email: string;
   uuid: string;
@@ -30,13 +30,13 @@ export interface TroubledPerson {
   next: string;
 }
 
-/** Times are seconds since the epoch, lags s. */
+/** The status of a store. Times are seconds since the epoch, lags are s. */
 export interface StoreStatus {
   store: string;
-  /** Such as `SQLite 3.51.1`. */
+  /** The engine and its version, such as `SQLite 3.51.1`. */
   engine: string;
   people: Record<'all' | PersonState, number>;
-  /** People who asked on their page to be erased. */
+  /** The number of people who requested their erasure on their page. */
   erasure_asked: number;
   /** The people of each state that needs attention, the longest first. */
   troubled: Record<(typeof troubles)[number], TroubledPerson[]>;
@@ -45,22 +45,25 @@ export interface StoreStatus {
   arrivals: { last_ts: number | null; people_last_day: number; lag_median_s: number | null; lag_most_s: number | null };
   run: {
     last_ts: number | null;
-    /** People with work for a run, and the pending entries. */
+    /** The number of people with work for a run. `waiting`: pending entries. */
     with_work: number;
     waiting: number;
-    /** People whose trips are of another version of the analysis; the next run derives them again. */
+    /** The number of people whose trips have another analysis version. The next run derives these trips again. */
     outdated: number;
-    /** Days that it derives again for them. */
+    /** The days of these trips. */
     outdated_days: number;
     at_work: { user_email: string; owner: string; expires_ts: number }[];
   };
   disk: { bytes: number; free: number | null };
-  /** By the audit log; null: it shows none. */
+  /** From the audit log; null: it contains none. */
   backup_ts: number | null;
   check_ts: number | null;
 }
 
-/** The clock, the zone of texts, the folder of the audit log, and where its failure is noted. */
+/**
+ * The surroundings of the command: clock, zone for texts, folder of the audit log. `note` gets a text if that cannot be
+ * read.
+ */
 export interface StatusHost {
   /** Seconds since the epoch. */
   now: number;
@@ -70,7 +73,7 @@ export interface StatusHost {
   note: (text: string) => void;
 }
 
-/** Reads the status of every person once, and adds it up. */
+/** Reads the status of every person and adds them up. */
 export async function readStoreStatus(store: Store, host: StatusHost): Promise<StoreStatus> {
   const status: StoreStatus = {
     store: store.address,

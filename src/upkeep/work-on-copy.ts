@@ -1,4 +1,4 @@
-// Work on a copy of one user, for what only shows what would happen.
+// Runs work on a copy of one user, for commands that show what would happen.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { copyPerson } from './copy-store.ts';
 
-/** Runs `work` on a store in a folder of its own, which has this user only and is removed afterwards. */
+/** Runs `work` on a temporary store that contains only this user, and removes the store afterwards. */
 export async function onCopyOf<T>(address: string, userId: string, work: (store: Store) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-')); // readable by this account only
   try {
