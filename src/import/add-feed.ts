@@ -9,33 +9,33 @@ import { type FeedIndex, formatIndex, type TransitKind } from '../transit/feed-i
 import { cellsOfFeed } from '../transit/network.ts';
 import { openGtfs } from './gtfs.ts';
 
-/** What `mobility transit` shows of a feed. */
+/** The facts about a feed that `mobility transit` shows. */
 export type FeedFacts = {
-  /** Name of the file. */
+  /** Name of the zip file. */
   name: string;
   agencies: string[];
   zone: string;
   first_day: string;
   last_day: string;
-  /** Number of routes of each kind, of patterns and stops. */
+  /** The numbers of routes by kind, of patterns, and of stops. */
   routes: Partial<Record<TransitKind, number>>;
   patterns: number;
   stops: number;
-  /** South, west, north, east, degrees. */
+  /** South, west, north, east; degrees. */
   box: [number, number, number, number];
-  /** Cells of 0.5 degrees with stops, see `cellsOfFeed`. */
+  /** The cells of 0.5 degrees that contain stops, see `cellsOfFeed`. */
   cells: string[];
   notes: { [Note in keyof FeedNotes]: number };
-  /** Bytes of the zip. */
+  /** The size of the zip. */
   bytes: number;
   /** Seconds since the epoch. */
   added_ts: number;
 };
 
-/** Bytes of a zip: it is kept whole in the store. */
+/** The largest zip, which is stored as a whole. */
 const maxZipBytes = 64 * 1024 * 1024;
 
-/** Reads a GTFS zip. Throws `MOBILITY_USAGE` with what is wrong with it. Nothing is stored. */
+/** Reads a GTFS zip and stores nothing. Throws `MOBILITY_USAGE` with the reason if it is not usable. */
 export async function readFeed(path: string, now: number): Promise<Omit<FeedRecord, 'facts'> & { facts: FeedFacts }> {
   const tables = await openGtfs(path);
   const { size } = await stat(path);

@@ -1,5 +1,5 @@
-// Google's location history: as phones export it since 2024 (segments, and raw signals from Android), and as Takeout
-// had it before: `Records.json`, the monthly files `Semantic Location History`, and `Timeline Edits`.
+// Reads Google's location history: exports of phones since 2024 (segments, and raw signals from Android), and of
+// Takeout before: `Records.json`, the monthly files `Semantic Location History`, and `Timeline Edits`.
 import { locationEntry, motionEntry, numberFrom, type OtherFix } from '../intake/apps/other-entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
 import { type MotionType, motionTypes } from '../model/payloads.ts';
@@ -14,7 +14,7 @@ export const google: FileFormat = {
   name: 'google',
   recognises: (file, reading) => {
     const text = file.head.toString('utf8');
-    // A list has no name: calendars have lists of things with a startTime, too.
+    // A list has no name to recognise it by, and calendars also have lists of objects with a startTime.
     if (isJsonList(file)) return /"startTime"\s*:/.test(text) && readsHead(readGoogle, file, reading);
     const [, list = ''] = new RegExp(`"(${Object.keys(readers).join('|')})"\\s*:\\s*\\[`).exec(text) ?? [];
     return /^\ufeff?\s*\{/.test(text) && list !== '' && (list !== 'locations' || text.includes('"latitudeE7"'));
@@ -24,7 +24,7 @@ export const google: FileFormat = {
 
 const origin = { program: 'google-timeline' };
 
-/** The lists of its files, and what is in an element of each. */
+/** The lists in the files, with the function that reads an element of each. */
 const readers: Record<string, (value: JsonObject, where: string) => Generator<Found>> = {
   semanticSegments: segmentFound,
   rawSignals: signalFound,
@@ -36,7 +36,7 @@ const readers: Record<string, (value: JsonObject, where: string) => Generator<Fo
 async function* readGoogle(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const record of jsonRecords(file, onBytes)) {
     const reader = 'unread' in record || record.of === null ? segmentFound : readers[record.of];
-    if (reader === undefined) continue; // such as what Google makes of it all
+    if (reader === undefined) continue; // such as lists that Google derived from the others
     if ('unread' in record) yield record;
     else if (isJsonObject(record.value)) yield* reader(record.value, record.where);
     else yield { unread: `expected a JSON object at ${record.where}, found something else` };
@@ -48,7 +48,9 @@ const within = (value: JsonObject, name: string): JsonObject => {
   return isJsonObject(inner) ? inner : {};
 };
 
-/** A visit or a movement of a monthly file: times are texts or numbers, and either end of a movement may be missing. */
+/**
+ * Reads a visit or a movement of a monthly file. Times are texts or numbers. Either end of a movement may be missing.
+ */
 function* monthFound(value: JsonObject, where: string): Generator<Found> {
   const [visit, movement] = [within(value, 'placeVisit'), within(value, 'activitySegment')];
   const isVisit = value.placeVisit !== undefined;
@@ -75,7 +77,9 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
     yield { of: null, entry: motionEntry(start, type, origin) };
 }
 
-/** Every fix of every phone, with what it believed to be doing. Times are texts of milliseconds until 2022. */
+/**
+ * Reads a location of any of the user's phones, with its motion readings. Times are texts of milliseconds until 2022.
+ */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
   yield fixFound(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
@@ -108,7 +112,7 @@ function* segmentFound(segment: JsonObject, where: string): Generator<Found> {
   }
 }
 
-/** Android gives the time of each point, iPhones the minutes since the segment began. */
+/** A point of a path. Android gives its time, iPhones the minutes since the start of the segment. */
 function pathPoint(
   { point, time, durationMinutesOffsetFromStartTime: minutes }: JsonObject,
   start: number,
@@ -118,9 +122,7 @@ function pathPoint(
   return fixFound(point, ts, where);
 }
 
-/**
- * A visit: at the place from the beginning to the end, without movement. A visit within a visit adds nothing.
- */
+/** A visit: locations at the place at its start and end, without movement. A visit within a visit is skipped. */
 function* visitFound(
   { hierarchyLevel, topCandidate }: JsonObject,
   start: number,
@@ -174,8 +176,8 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
 }
 
 /**
- * The surest of several activities, `confidence` as a share or in percent; the first of equals. Null where none is
- * known.
+ * The most probable of several activities, the first of equal ones. `confidence` may be a fraction or percent. null:
+ * none is known.
  */
 function surest(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof surest> = null;
@@ -218,10 +220,7 @@ const motions: Readonly<Record<string, MotionType>> = {
   WALKING: motionTypes.WALKING,
 };
 
-/**
- * The code of a way of moving; null for a word that is not known. Buses, trains and ferries are vehicles here, as with
- * phones.
- */
+/** The code of an activity; null: unknown. Buses, trains and ferries are vehicles here, as on phones. */
 function motionOf(word: unknown): MotionType | null {
   if (typeof word !== 'string') return null;
   const name = word.trim().toUpperCase().replaceAll(' ', '_');
@@ -229,14 +228,18 @@ function motionOf(word: unknown): MotionType | null {
   return name.startsWith('IN_') ? motionTypes.IN_VEHICLE : null;
 }
 
-/** Some exports have numbers that ran over 32 bits: no coordinate lies beyond 180 degrees. */
+/**
+ * Some exports have numbers that overflowed 32 bits. They are recognised because coordinates are at most 180 degrees.
+ */
 function degreesFrom(value: JsonValue | undefined): number | undefined {
   const number = numberFrom(value);
   if (number === undefined) return undefined;
   return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
 }
 
-/** `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with one of them as `latLng`, or with ten-millionths of degrees. */
+/**
+ * Reads `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with such a text as `latLng`, or one with degrees times 10^7.
+ */
 function spotOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
   const {
     latE7,

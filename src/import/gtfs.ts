@@ -1,4 +1,4 @@
-// GTFS zips: a stranger's archive -> the tables of a feed. Nothing is unpacked to disk.
+// Reads the tables of a GTFS zip from an unknown author. Unpacks nothing to disk.
 import { parse } from 'csv-parse';
 import type { Entry } from 'yauzl';
 import { MobilityError } from '../model/mobility-error.ts';
@@ -7,7 +7,7 @@ import { openSourceFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { zipEntries } from './zip.ts';
 
-/** Bytes that a feed may have unpacked, in all tables that are read. */
+/** The most unpacked bytes of all tables that are read. */
 const maxUnpacked = 200 * 1024 * 1024;
 const tables = [
   'agency',
@@ -22,7 +22,7 @@ const tables = [
   'trips',
 ];
 
-/** The tables in a zip. Throws `MOBILITY_USAGE` if it is no archive of a feed. */
+/** The tables in a zip. Throws `MOBILITY_USAGE` if it is not a feed. */
 export async function openGtfs(path: string): Promise<GtfsTables> {
   await openSourceFile(path);
   const found = new Map((await gtfsFiles(path)).map((entry) => [tableOf(entry.fileName)!, entry]));
@@ -65,7 +65,7 @@ const trimmed = (names: string[]): string[] => names.map((name) => name.trim().r
 async function gtfsFiles(path: string): Promise<Entry[]> {
   try {
     const entries = (await zipEntries(path)).files.filter(({ fileName }) => tableOf(fileName) !== null);
-    // Some feeds lie in a folder inside the zip; of two copies, that nearest to the root is the feed.
+    // Some feeds are in a folder inside the zip. Of several copies, the one nearest to the root counts.
     const depth = (name: string): number => name.split('/').length;
     entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));
     const size = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);

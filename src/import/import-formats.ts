@@ -1,4 +1,4 @@
-// The table of formats, and how a path or an address becomes parts to import.
+// Lists all formats, and finds the parts to import at a path or an address.
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MobilityError } from '../model/mobility-error.ts';
@@ -23,10 +23,10 @@ import { kml } from './tracks/kml.ts';
 import { gpx, tcx } from './tracks/xml-points.ts';
 import { isZip, type ZipPlace, zipEntries } from './zip.ts';
 
-/** Formats of folders that are one whole; of two that fit, the first. */
+/** Formats of folders. If two match, the first counts. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
 
-/** Formats of other programs, whose files end without saying so. */
+/** Formats of other programs. Their files do not say that the recording ended. */
 const recordings: readonly FileFormat[] = [
   gpx,
   tcx,
@@ -35,7 +35,7 @@ const recordings: readonly FileFormat[] = [
   ownTracks,
   overland,
   geolife,
-  // Families of formats: the files that no other format recognises.
+  // General formats, for files that no other format recognises.
   geojson,
   csv,
 ];
@@ -46,22 +46,22 @@ export async function recordingFormat(file: SourceFile): Promise<FileFormat | un
   return undefined;
 }
 
-/** Formats of files; of two that fit, the first. */
+/** Formats of files. If two match, the first counts. */
 const fileFormats: readonly FileFormat[] = [entryFile, bsonFile, ...recordings];
 
-/** What `--format` takes. */
+/** The values of `--format`. */
 export const formatNames: readonly string[] = [...folderFormats, ...fileFormats].map(({ name }) => name);
 
-/** What was found at the sources of one import. */
+/** What the sources of an import contain. */
 export interface FoundParts {
   parts: Part[];
-  /** Files in folders and archives that are skipped, and what they seem to be. */
+  /** Files in folders and archives that are skipped, with a description. */
   passedOver: { path: string; found: string }[];
 }
 
 /**
- * The parts at each of `sources`, sorted by path within a folder or archive. `format`: take every file as of that
- * format. Throws `MOBILITY_USAGE` for a source that is not there, and if the only one holds nothing to import.
+ * The parts at each of `sources`, sorted by path within a folder or archive. `format`: reads every file in this format.
+ * Throws `MOBILITY_USAGE` if a source does not exist, or if the only source contains nothing to import.
  */
 export async function findParts(
   sources: readonly string[],
@@ -82,12 +82,12 @@ export async function findParts(
       `expected a file or folder in a known format (${formatNames.join(', ')}), found ${await foundAt(source)}; ` +
       'see docs/import.md, or name the format with --format';
     if (sources.length === 1) throw new MobilityError('MOBILITY_USAGE', `${source}: ${text}`);
-    found.parts.push(brokenPart(source, new SourceBroken(text))); // the other sources are read
+    found.parts.push(brokenPart(source, new SourceBroken(text))); // the other sources are still read
   }
   return found;
 }
 
-/** The data set of GeoLife has a folder for each person, and nothing in its files says whose they are. */
+/** Refuses several people: the GeoLife data set has one folder per person, and its files do not name the person. */
 function checkOnePerson(parts: readonly Part[]): void {
   const folders = new Set(
     parts
@@ -107,7 +107,7 @@ interface Look {
   format: string | undefined;
   reading: FileReading;
   found: FoundParts;
-  /** Folders looked into: links may lead in a circle. */
+  /** Folders that were searched, because links may form a cycle. */
   folders: Set<string>;
   spool: Spool;
 }
@@ -134,16 +134,16 @@ async function lookInto(path: string, look: Look): Promise<void> {
   for (const name of source.names) if (!name.startsWith('.')) await lookInto(join(path, name), look);
 }
 
-/** Copies of macOS and hidden files of archives. */
+/** Hidden files, and the copies that macOS adds to archives. */
 const isHidden = (name: string): boolean => /(^|\/)(\.|__MACOSX\/)/.test(name);
-/** Pictures, films and pages of a whole account, which are many: they are not unpacked. */
+/** Images, films and web pages, of which the export of an account has many. They are not unpacked. */
 const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mov|avi|html|pdf)$/i.test(name);
 
-/** The files of the archive with this path. An archive in it is read too, but none in that. */
+/** Searches the files of an archive. An archive in it is searched too, but none inside that. */
 async function lookIntoZip(path: string, place: ZipPlace, look: Look): Promise<void> {
   const { files, rejected } = await zipEntries(place).catch((error: unknown) => {
     if (!(error instanceof SourceBroken)) throw error;
-    return { files: [], rejected: [error.message] }; // the other sources are read
+    return { files: [], rejected: [error.message] }; // the other sources are still read
   });
   for (const reason of rejected) look.found.parts.push(brokenPart(path, new SourceBroken(reason)));
   for (const entry of files) {
@@ -197,7 +197,7 @@ async function lookAt(file: SourceFile, again: () => Promise<SourceFile>, look: 
       format: one.name,
       size,
       names: typeof names === 'function' ? names(file) : names,
-      // Opens the file again: the bytes read to recognise thousands of files are not kept until the last file is read.
+      // The file is opened again, so that the bytes read to recognise thousands of files do not stay in memory.
       read: async function* read(options) {
         const things = one.read(await again(), { ...options, ...reading });
         yield* recordings.includes(one) ? withSpeedCheck(withEnd(things)) : things;
@@ -227,7 +227,7 @@ async function foundAt(path: string): Promise<string> {
   return descriptionOf(source);
 }
 
-/** What a file in no known format looks like, and what to do with it. */
+/** Describes a file in an unknown format, and what to do with it. */
 function descriptionOf({ head, size }: SourceFile): string {
   if (size === 0) return 'an empty file';
   if (isZip(head)) return 'an archive in an archive (unpack it first)';

@@ -1,4 +1,4 @@
-// The import: what readers find goes through the one way in, batch by batch, and is counted.
+// Runs the import: stores what readers find, batch by batch, and counts it.
 
 import { isEntry, type Taken } from '../intake/check-entry.ts';
 import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
@@ -11,18 +11,18 @@ import type { Document, ErrorRow, Store } from '../store/store.ts';
 import type { Found, Owner, Part, SourcePerson } from './import-format.ts';
 import { SourceBroken } from './source-error.ts';
 
-/** What came of things read: `read` is the sum of the five behind it. */
+/** Counts of things read. `read` is the sum of the others. */
 export interface ImportCounts {
   read: number;
   /** New in the store. */
   stored: number;
-  /** In the store before this import. */
+  /** In the store already before this import. */
   known: number;
-  /** Once more in the same import. */
+  /** Found more than once in this import. */
   doubled: number;
   /** Invalid entries. `mobility doctor --user` lists them, unless they belong to no user. */
   set_aside: number;
-  /** Derived by another service: the pipeline derives it again. */
+  /** Derived by another service; the pipeline derives it again. */
   left_behind: number;
 }
 
@@ -30,55 +30,58 @@ export interface ImportCounts {
 export interface PartReport extends ImportCounts {
   source: string;
   format: string;
-  /** What is wrong with it, first things first; at most `maxProblems`. */
+  /** Problems of the source, the first ones; at most `maxProblems`. */
   problems: string[];
 }
 
-/** What an import came to. */
+/** The result of an import. */
 export interface ImportReport extends ImportCounts {
   parts: PartReport[];
-  /** Every user who got data. `registered`: the import registered them. */
+  /** Every user who got data. `registered`: this import registered the user. */
   users: (Pick<UserRecord, 'uuid' | 'user_email'> & ImportCounts & { registered: boolean })[];
-  /** True when a signal ended it: the same import continues. */
+  /** True if a signal ended the import. Run the same import again to continue. */
   interrupted: boolean;
 }
 
-/** The person an import is for. */
+/** The person for whom an import runs. */
 export interface ImportedFor {
   /** Name or UUID. */
   name: string;
-  /** The registered user; null if not registered yet. */
+  /** The registered user; null: not registered yet. */
   user: UserRecord | null;
-  /** True: registers unknown people with the first entry of theirs. */
+  /** True: registers the person when their first entry is found. */
   create?: boolean;
 }
 
-/** Where an import stores, and whom it informs. */
+/** Options of an import. */
 export interface ImportOptions {
   store: Store;
   /** Seconds since the epoch. */
   now: () => number;
   log?: Log;
   /**
-   * Whom it is for; null: for everybody whom the sources name. Sources that name people give only what is theirs; what
-   * others hold is theirs.
+   * The person to import for. Sources with names give only the data of this person; all data of other sources are
+   * theirs. null: all people that the sources name.
    */
   whom: ImportedFor | null;
-  /** Reads and counts, and stores nothing. */
+  /** Reads and counts, but stores nothing. */
   dryRun?: boolean;
   signal?: AbortSignal;
-  /** Called now and then with the part, its share that is read (0 to 1; null: unknown), and the counts so far. */
+  /** Called from time to time. `share`: the part of the source that has been read (0 to 1; null: unknown). */
   onProgress?(part: Part, share: number | null, counts: ImportCounts): void;
 }
 
-/** The most problems reported per source: a file of the wrong kind would have one on each line. */
+/** The most problems that are reported per source: a file of a wrong format would have one on each line. */
 const maxProblems = 5;
 
-/** Entries of a user, and characters of them, that wait in memory before they are stored. */
+/** Entries of one user, and characters of them, that may wait in memory to be stored. */
 const batchEntries = 5000;
 const batchLength = 1024 * 1024;
 
-/** The same for all users together: a database may hold ten thousand in turns. Parsed, characters take twenty bytes. */
+/**
+ * The same for all users together: a database may have entries of ten thousand users in any order. Parsed, a character
+ * takes about twenty bytes.
+ */
 const waitingEntries = 20_000;
 const waitingLength = 4 * 1024 * 1024;
 
@@ -88,8 +91,9 @@ const lengthOf = (pushed: Pushed): number =>
 const noCounts = (): ImportCounts => ({ read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 });
 
 /**
- * Imports sources one after the other. Entries that the store has stay as they are, so that an interrupted import is
- * simply repeated. Of a source that breaks off, what was read before is stored; the other sources are imported.
+ * Imports sources one after another. Entries that the store has already stay unchanged, so an interrupted import can
+ * simply be repeated. If a source breaks off, its data before that point are stored, and the other sources are
+ * imported.
  */
 export async function importParts(parts: readonly Part[], options: ImportOptions): Promise<ImportReport> {
   const people = new People(options);
@@ -116,7 +120,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
   let bytes = 0;
   let shown = 0;
   let left: string | undefined;
-  let owner: string | undefined; // of a source that names UUIDs
+  let owner: string | undefined; // for a source with UUIDs: the first owner
   const show = (): void => {
     const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
     options.onProgress?.(part, share, report);
@@ -155,7 +159,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
     }
   } catch (error) {
     const isOfPart = error instanceof SourceBroken || isMobilityError(error, 'MOBILITY_USER_EXISTS');
-    // A fault of a reader ends its part; one of the store ends the import.
+    // A failure of a reader ends its part, a failure of the store ends the import.
     if (!isOfPart && isMobilityError(error)) throw error;
     problem(isOfPart ? error.message : `the program failed on it: ${errorText(error)}`);
   }
@@ -165,10 +169,10 @@ async function importPart(part: Part, report: PartReport, people: People, option
   show();
 }
 
-/** True for a source that gave no entry. */
+/** True if the source gave no entry. */
 const isEmpty = ({ stored, known, doubled }: ImportCounts): boolean => stored + known + doubled === 0;
 
-/** One user who gets entries, and what was read of them and is not stored yet. */
+/** A user who gets entries, and the data that were read for the user but not stored yet. */
 interface Recipient extends Pick<UserRecord, 'uuid' | 'user_email'> {
   registered: boolean;
   counts: ImportCounts;
@@ -176,7 +180,7 @@ interface Recipient extends Pick<UserRecord, 'uuid' | 'user_email'> {
   receipts: Map<Entry, number>;
   /** Characters of `batch`. */
   length: number;
-  /** By key, the times of the entries that this import has read. */
+  /** The `write_ts` of the entries that this import has read, by key. */
   seen: Map<string, Set<number>>;
 }
 
@@ -184,7 +188,7 @@ const emptyBatch = (): Pick<Recipient, 'batch' | 'receipts' | 'length'> => {
   return { batch: [], receipts: new Map(), length: 0 };
 };
 
-/** The users of one import. */
+/** The users of an import. */
 class People {
   readonly #options: ImportOptions;
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
@@ -252,7 +256,7 @@ class People {
     }
   }
 
-  /** An entry keeps the time of its first receipt, unless that has yet to come. */
+  /** Checks an entry and keeps the time of its first receipt, unless that is in the future. */
   #check({ receipts }: Recipient, pushed: Pushed, receivedTs: number | undefined): Taken {
     const taken = takePushed(pushed);
     if (receivedTs !== undefined && isEntry(taken) && receivedTs <= this.#options.now())
@@ -260,7 +264,7 @@ class People {
     return taken;
   }
 
-  /** Stores what was read of all users. */
+  /** Stores the entries of all users that are in memory. */
   async flush(report: PartReport): Promise<void> {
     for (const recipient of this.#recipients.values()) await this.#store(recipient, report);
   }
@@ -281,14 +285,17 @@ class People {
       }
       return;
     }
-    // The profile records the phone's last put: an import is not a phone.
+    // Not in the profile, which records the last put of the phone.
     const put = await putTaken(of.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) });
     const again = doubled.filter(Boolean).length;
     const known = put.updated - again;
     count(of, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });
   }
 
-  /** An error that is here, or was mended here since, is known; any other is as it was where it comes from. */
+  /**
+   * Stores an error with its history. It counts as known if the store has this error, or a valid entry with its
+   * identity.
+   */
   async #reject({ uuid }: Recipient, row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await hasEntry(store, uuid, row.identity))) return { known: 1 };
@@ -301,7 +308,7 @@ class People {
     const { documents, leases } = this.#options.store;
     if ((await documents.keys(uuid)).includes(document.key)) return;
     const taken = await leases.acquire(uuid, `import ${document.key}`, secondsOfDocument);
-    if ('heldBy' in taken) return; // a run that works on the user writes their documents itself
+    if ('heldBy' in taken) return; // a run that works on the user writes the documents itself
     await documents.apply(uuid, { put: [document], remove: [] }, taken.lease, { release: true });
   }
 
@@ -312,7 +319,7 @@ class People {
   }
 }
 
-/** s; how long an import that is killed while it writes a document keeps the user. */
+/** s until the lease expires if the import is killed while it writes a document. */
 const secondsOfDocument = 60;
 
 function count(of: Recipient, report: PartReport, counts: Partial<ImportCounts>): void {
@@ -329,12 +336,12 @@ function isDoubled({ seen }: Recipient, { key, write_ts }: Identity): boolean {
   return times.size === times.add(write_ts).size;
 }
 
-/** Registers a person whom a source names. A user with that UUID stays unchanged, whatever the name. */
+/** Registers a person from a source. An existing user with this UUID stays unchanged, even if the name differs. */
 async function register(
   { uuid, user_email: name = uuid, update_ts }: SourcePerson,
   { store, now, dryRun }: ImportOptions,
 ): Promise<{ user: Pick<UserRecord, 'uuid' | 'user_email'>; registered: boolean }> {
-  const user_email = isUserName(name) ? name : uuid; // it could not log in
+  const user_email = isUserName(name) ? name : uuid; // no one could log in with an invalid name
   const known = await store.users.byUuid(uuid);
   if (known !== null) return { user: known, registered: false };
   const namesake = await store.users.byEmail(user_email);

@@ -1,10 +1,10 @@
-// Recognition as strict as the reader: a file is of a format if the reader finds an entry in its beginning.
+// Recognises a file as strictly as its reader does: the reader must find an entry in the beginning of the file.
 import type { FileFormat, FileReading } from './import-format.ts';
 import type { SourceFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { ZoneMissing } from './tracks/fields.ts';
 
-/** True if the reader finds an entry in the first bytes of the file, or would if it knew the zone. */
+/** True if the reader finds an entry in the first bytes of the file, or if only the zone is missing. */
 export async function readsHead(read: FileFormat['read'], file: SourceFile, reading: FileReading): Promise<boolean> {
   const beginning: SourceFile = {
     ...file,

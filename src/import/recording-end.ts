@@ -1,24 +1,26 @@
-// The end of an imported recording, as an entry: files of other programs end without saying so, and the analysis must
-// not wait for a location that never comes.
+// Adds an entry for the end of an imported recording. Files of other programs do not say that they end, and the
+// analysis would wait for further locations.
 import { otherEntry } from '../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { Found } from './import-format.ts';
 
-/** Everything found, and behind it that its trip ended at the latest location. A file without locations gets none. */
+/**
+ * Passes everything on, then adds an entry: the trip ended at the latest location. A file without locations gets none.
+ */
 export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   let last: Entry | null = null;
   for await (const one of found) {
     yield one;
-    const entry = 'entry' in one ? (one.entry as Entry) : null; // programs' files are mapped to entries
+    const entry = 'entry' in one ? (one.entry as Entry) : null; // recordings yield only entries, not texts
     if (entry?.metadata.key === keys.location && timeOf(entry) > (last === null ? -Infinity : timeOf(last)))
       last = entry;
   }
   if (last !== null) yield { of: null, entry: endAt(last) };
 }
 
-/** Seconds since the epoch; a location without a time is rejected, so it ends nothing. */
+/** Seconds since the epoch. A location without a time is rejected, so it cannot be the last. */
 const timeOf = ({ data }: Entry): number => (typeof data.ts === 'number' ? data.ts : -Infinity);
 
 function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {

@@ -1,4 +1,4 @@
-// A CSV file of people -> the registry, line by line: a bad line is reported, and the others are registered.
+// Registers the people in a CSV file, line by line. An invalid line is reported; the others are registered.
 import { parse } from 'csv-parse/sync';
 import { isUuid } from '../model/ids.ts';
 import { errorText, isMobilityError, type MobilityError, usageError } from '../model/mobility-error.ts';
@@ -6,10 +6,10 @@ import { checkedToken } from '../model/new-token.ts';
 import { isUserName, shownName, tokenHash, userNameOf } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** What an import did. */
+/** The result of a registration. */
 export interface UsersReport {
   added: number;
-  /** Registered before, with the same UUID. */
+  /** Registered before with the same UUID. */
   present: number;
   failed: { line: number; user_email: string; message: string }[];
 }
@@ -21,12 +21,12 @@ interface Row {
   token: string;
 }
 
-const atOnce = 64; // registrations that share the store's commits
+const atOnce = 64; // registrations in parallel, which share commits of the store
 
 /**
- * Registers the people of a CSV text with the header `user_email,uuid,token` (the last two optional, other columns
- * ignored). A mistake of CSV, such as a quote in the middle of a field, fails its line and ends the text. Throws
- * `MOBILITY_USAGE` for a text without that header.
+ * Registers the people in a CSV text with the header `user_email,uuid,token`. The last two columns are optional, others
+ * are ignored. Invalid CSV, such as a quote in the middle of a field, fails its line and ends the text. Throws
+ * `MOBILITY_USAGE` if the header is missing.
  */
 export async function importUsers(store: Store, csv: string, now: number): Promise<UsersReport> {
   const report: UsersReport = { added: 0, present: 0, failed: [] };
@@ -37,7 +37,7 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
     await Promise.all(rows.map((row) => registerRow(store, row, now, report)));
   };
   for (const row of rowsOf(csv, report)) {
-    // Lines about the same person keep their order: what the second does depends on the first.
+    // Lines about the same person are processed in order, since the second may depend on the first.
     const isAgain = batch.some(({ email, uuid }) => email === row.email || (uuid !== '' && uuid === row.uuid));
     if (isAgain || batch.length === atOnce) await flush();
     batch.push(row);
@@ -47,11 +47,11 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
   return report;
 }
 
-/** The rows up to the first mistake of CSV, which goes to the report: the next record has no known begin. */
+/** The rows before the first invalid CSV, which is reported: after it, the start of the next record is unknown. */
 function rowsOf(csv: string, report: UsersReport): Row[] {
   let mistake: (Error & { records?: number }) | undefined;
   const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true };
-  const delimiter = /^[^\n,]*;/.test(csv) ? ';' : ','; // as Excel writes it in many countries
+  const delimiter = /^[^\n,]*;/.test(csv) ? ';' : ','; // Excel writes semicolons in many countries
   const parsed = parse(csv, {
     ...options,
     delimiter,
@@ -104,8 +104,8 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
 }
 
 /**
- * The form in which a name is registered. Throws `MOBILITY_USAGE` for what cannot be a name, also for a UUID that
- * is not the user's own: commands take names and UUIDs, and would mean another person.
+ * The form in which a name is registered. Throws `MOBILITY_USAGE` for an invalid name, also for a UUID that is not the
+ * user's own: commands accept names and UUIDs, and would take it for another person.
  */
 export function checkedName(text: string, uuid = ''): string {
   if (text === '') throw usageError('expected a name, found nothing');
@@ -121,7 +121,7 @@ export function checkedName(text: string, uuid = ''): string {
   );
 }
 
-/** What is wrong with something that should be a UUID. */
+/** The error for an invalid UUID. */
 export function uuidError(text: string): MobilityError {
   return usageError(`expected a UUID of 36 characters, found ${JSON.stringify(text.slice(0, 60))}`);
 }

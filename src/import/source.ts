@@ -1,4 +1,4 @@
-// Files and folders to import from: their bytes, unpacked where they are gzip, and what they begin with.
+// Opens files and folders to import: reads their bytes, unpacks gzip, and keeps their beginning.
 import { readdir, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
@@ -9,29 +9,29 @@ import { SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 import { type ZipPlace, zipBytes } from './zip.ts';
 
-/** A file that is read from its beginning to its end. */
+/** A file that is read sequentially. */
 export interface SourceFile {
   readonly path: string;
-  /** Its name without the folder and without `.gz`. */
+  /** The name without the folder and without `.gz`. */
   readonly name: string;
   /** Bytes on disk. */
   readonly size: number;
   /** The first bytes, unpacked. */
   readonly head: Buffer;
   /**
-   * Its bytes, unpacked. `onBytes` is called with the bytes read from disk. Throws `SourceBroken` where it breaks
+   * Its bytes, unpacked. `onBytes` gets the number of bytes read from disk. Throws `SourceBroken` if the file breaks
    * off or cannot be read.
    */
   bytes(onBytes?: (count: number) => void): AsyncIterable<Uint8Array>;
 }
 
-/** A folder, with the names in it, sorted. */
+/** A folder with the sorted names in it. */
 export interface SourceFolder {
   readonly path: string;
   readonly names: readonly string[];
 }
 
-/** How much of a file is looked at to recognise its format. */
+/** bytes that are read to recognise the format. */
 const headBytes = 64 * 1024;
 
 /** The file or folder at a path. Throws `MOBILITY_USAGE` if it does not exist or cannot be read. */
@@ -48,7 +48,7 @@ export async function openSource(path: string): Promise<SourceFile | SourceFolde
   }
 }
 
-/** The file at a path. Throws as `openSource` does, and for a folder. */
+/** The file at a path. Throws like `openSource`, and also for a folder. */
 export async function openSourceFile(path: string): Promise<SourceFile> {
   const source = await openSource(path);
   if ('size' in source) return source;
@@ -66,11 +66,11 @@ const reasons: Record<string, string> = {
 const fileAt = (path: string, size: number): Promise<SourceFile> =>
   sourceFile(path, size, (onBytes) => fileBytes(path, onBytes));
 
-/** A file of a ZIP archive with this path, which is at `place`. */
+/** A file in a ZIP archive. `archive`: its path for messages; `place`: where its bytes are. */
 export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = archive): Promise<SourceFile> =>
   sourceFile(`${archive}/${entry.fileName}`, entry.compressedSize, (onBytes) => zipBytes(place, entry, onBytes));
 
-/** A file with this path whose bytes were kept. */
+/** A file with this path whose bytes are in the spool. */
 export const keptFile = (path: string, part: FilePart): Promise<SourceFile> =>
   sourceFile(path, part.size, (onBytes) => partBytes(part, onBytes));
 
@@ -80,7 +80,7 @@ export const textFile = (text: string): Promise<SourceFile> =>
     yield Buffer.from(text);
   });
 
-/** A file whose bytes `read` gives; what is gzip is unpacked. */
+/** A file whose bytes come from `read`. Gzip is unpacked. */
 async function sourceFile(
   path: string,
   size: number,
@@ -105,16 +105,16 @@ async function sourceFile(
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-/** The marks with which texts in UTF-16 begin. */
+/** The byte order marks of texts in UTF-16. */
 const utf16: Record<string, string> = { fffe: 'utf-16le', feff: 'utf-16be' };
 
-/** A text as UTF-8. */
+/** Converts a text to UTF-8. */
 async function* recoded(chunks: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding);
   for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
 }
 
-/** The head of a file; of a damaged one, what can be unpacked. */
+/** The beginning of a file; for a damaged file, as much as can be unpacked. */
 async function headOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;

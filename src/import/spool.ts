@@ -1,5 +1,5 @@
-// What archives hold that can only be read from their beginning: in one temporary file without a name, so that nothing
-// is left of it when the program ends, however it ends.
+// Keeps files of archives that can only be read sequentially in one temporary file. The file has no name, so that
+// nothing of it is left when the program ends in any way.
 import { randomUUID } from 'node:crypto';
 import { createReadStream, openSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,12 +14,12 @@ export interface FilePart {
   size: number;
 }
 
-/** A temporary file that grows. */
+/** A temporary file to which parts are appended. */
 export class Spool {
   #file: number | null = null;
   #size = 0;
 
-  /** Keeps bytes. */
+  /** Appends bytes and returns the new part. */
   async keep(chunks: AsyncIterable<Uint8Array>): Promise<FilePart> {
     if (this.#file === null) {
       const path = join(tmpdir(), `mobility-import-${randomUUID()}`);

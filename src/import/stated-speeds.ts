@@ -1,26 +1,26 @@
 // A check of units: stated speeds are compared with distance over time.
 //
-//     stated 36, 36, 36 m/s; 100 m in 10 s, 100 m in 10 s  ->  3.6 times as much: probably km/h
+//     recorded 36, 36, 36 m/s; 100 m in 10 s, 100 m in 10 s  ->  3.6 times as much: probably km/h
 import type { Entry } from '../model/entry.ts';
 import { distance } from '../model/geo/distance.ts';
 import { keys } from '../model/keys.ts';
 import type { Found } from './import-format.ts';
 
-/** How much larger than in m/s a number is in other units. */
+/** By which factor a speed is a larger number in other units than in m/s. */
 const units = [
   { name: 'km/h', column: 'speed_kmh', factor: 3.6 },
   { name: 'mph', column: 'speed_mph', factor: 3600 / 1609.344 },
   { name: 'knots', column: 'speed_knots', factor: 3600 / 1852 },
 ];
 
-/** Pairs of locations that decide, and that are kept. */
+/** The fewest pairs of locations for a decision, and the most that are used. */
 const fewest = 20;
 const most = 5000;
-/** s between two locations: a longer way bends. */
+/** s between two locations. Over a longer time the path bends. */
 const longest = 120;
-/** m/s; slower ways are mostly noise. */
+/** m/s. Slower movement is mostly noise. */
 const slowest = 2;
-/** Share by which the middle of all ratios may differ from the factor of a unit. */
+/** The relative difference between the median of all ratios and the factor of a unit that is allowed. */
 const tolerance = 0.12;
 
 interface Fix {
@@ -30,7 +30,7 @@ interface Fix {
   sensed_speed: number;
 }
 
-/** Everything found, and a warning behind it if the speeds are probably in another unit. */
+/** Passes everything on, then adds a warning if the speeds are probably in another unit. */
 export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   const ratios: number[] = [];
   let before: Fix | null = null;

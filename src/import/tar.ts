@@ -1,16 +1,16 @@
-// Tar archives, packed by gzip or not: the files in them, one after the other.
+// Reads tar archives, possibly gzipped, file by file.
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { createTarDecoder } from 'modern-tar';
 import { SourceBroken } from './source-error.ts';
 import { freeBytes, maxEntries, maxRatio } from './zip.ts';
 
-/** True if a file, unpacked, begins as an archive. */
+/** True if an unpacked file begins like a tar archive. */
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
 
 /**
- * The files of an archive of `size` bytes on disk. Each must be read, or is skipped, before the next. Throws
- * `SourceBroken` if the archive is damaged or exceeds a limit.
+ * The files of an archive with `size` bytes on disk. Each must be read before the next; unread bytes are skipped.
+ * Throws `SourceBroken` if the archive is damaged or exceeds a limit.
  */
 export async function* tarEntries(
   chunks: AsyncIterable<Uint8Array>,

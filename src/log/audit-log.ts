@@ -1,5 +1,5 @@
-// The audit log: who did what to whose data, and how it ended. A file of its own, apart from the logs of calls: lines
-// are only added, nothing rotates or compresses it, and it holds no coordinates, names or UUIDs of people.
+// The audit log: who did what to whose data, with which result. It has its own file, separate from the logs of calls.
+// Lines are only added; the file is not rotated or compressed. It contains no coordinates, names or UUIDs of users.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolders } from '../util/make-folders.ts';
@@ -8,26 +8,29 @@ import { makeFolders } from '../util/make-folders.ts';
 export interface Act {
   /** Seconds since the epoch. */
   ts: number;
-  /** Who did it: an account of the host or of the pages. */
+  /** The account of the host, or of the pages, that did it. */
   who: string;
-  /** What, such as `export` or `users token`. */
+  /** The command or action, such as `export` or `users token`. */
   action: string;
-  /** Whom it was about, by their `audit_key`: an erasure deletes the key, and then the act names no person. */
+  /**
+   * The `audit_key` of each user whose data it concerned. An erasure deletes the key; after that the act identifies no
+   * one.
+   */
   people: readonly string[];
-  /** Flags that say how much, such as `--study sunny`. */
+  /** Flags that describe the extent, such as `--study sunny`. */
   how: string;
   outcome: 'done' | 'partly' | 'failed';
 }
 
 const fileName = 'audit.jsonl';
 
-/** Adds an act to the audit log in the folder of the log files. Throws what the file system throws. */
+/** Adds an act to the audit log in the folder of the log files. Throws errors of the file system. */
 export async function audit(logDir: string, act: Act): Promise<void> {
   makeFolders(logDir);
   await appendFile(join(logDir, fileName), `${JSON.stringify(act)}\n`, { mode: 0o600, flush: true });
 }
 
-/** Every act, the first one first; a line that was cut by a full disk is left out. */
+/** All acts, the oldest first. A line that a full disk cut off is skipped. */
 export async function readActs(logDir: string): Promise<Act[]> {
   const text = await readFile(join(logDir, fileName), 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return '';

@@ -1,10 +1,10 @@
-// Calls and lines of the logs as text, and calls as JSON.
+// Formats calls and log lines as text, and calls as JSON.
 import { callOutcome, callTime, isPut, type LoggedCall, missingStep, putSteps } from './calls.ts';
 import { createStamp, fileLine } from './line-format.ts';
 import type { PutCounts } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-/** Returns functions that format with times of a zone. */
+/** Returns functions that format times in the zone. */
 export function createLogText(zone: string) {
   const stamp = createStamp(zone);
   const widths = [29, 8, 4, 7, 20, 24];
@@ -13,20 +13,20 @@ export function createLogText(zone: string) {
     return padded.join('  ').trimEnd();
   };
   return {
-    /** Titles of `call`, aligned with it. */
+    /** The column titles for `call`. */
     titles: (): string => row(['STARTED', 'THREAD', 'HTTP', 'SECONDS', 'CALL', 'USER', 'RESULT']),
     call: (call: LoggedCall): string => {
       const head = [stamp(callTime(call)), call.thread, String(call.status ?? '-'), call.seconds?.toFixed(3) ?? '-'];
       return row([...head, `${call.method} ${call.path}`, call.user_email ?? call.user_id ?? '-', resultText(call)]);
     },
-    /** A put, step by step. */
+    /** A put with its steps. */
     put: (call: LoggedCall): string => putText(call, stamp(callTime(call))),
-    /** A line as the file has it. */
+    /** A line as in the log file. */
     line: ({ time, level, thread, message }: LogLine): string => fileLine(stamp(time), level, thread, message),
   };
 }
 
-/** The result of a call, in a few words. */
+/** The result of a call in a few words. */
 function resultText(call: LoggedCall): string {
   const stored = countsText(call.stored);
   const outcome = callOutcome(call);
@@ -68,7 +68,7 @@ function failureText({ start_ts, end_ts, status }: LoggedCall): string {
   return end_ts === null && status === null ? 'the put failed here, or it still runs' : 'the put failed here';
 }
 
-/** A call as `--json` shows it; a put with its steps. */
+/** A call for `--json`. A put has its steps. */
 export function callJson(call: LoggedCall): object {
   const steps = isPut(call) ? { steps: putSteps(call), missing_step: missingStep(call) } : {};
   return { ...call, outcome: callOutcome(call), ...steps };

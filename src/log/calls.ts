@@ -1,11 +1,11 @@
-// From log lines to calls: the lines of many calls at once, separated by thread id, become one record each.
+// Combines log lines to calls. The lines of parallel calls are separated by thread id.
 import { type Message, type PutCounts, parseMessage } from './messages.ts';
 import type { LogLine } from './read-log.ts';
 
-const maxOpen = 10_000; // calls without an END that are kept
-const maxNotes = 5; // warnings that are kept of one call
+const maxOpen = 10_000; // calls without an END in memory
+const maxNotes = 5; // warnings per call in memory
 
-/** One call, as its lines describe it; null where a line is missing. Times are seconds since the epoch. */
+/** A call as its lines describe it. Times are seconds since the epoch. null: the line is missing. */
 export interface LoggedCall {
   source: string;
   thread: string;
@@ -13,35 +13,35 @@ export interface LoggedCall {
   seen_ts: number;
   start_ts: number | null;
   end_ts: number | null;
-  /** Empty while neither START, END nor answer was read: then it is not shown. */
+  /** Empty until a START, END or answer was read; such a call is not shown. */
   method: string;
   path: string;
   user_id: string | null;
   user_email: string | null;
   seconds: number | null;
   status: number | null;
-  /** Why it failed, one word. */
+  /** Why the call failed, as a code. */
   code: string | null;
-  /** Such as `userCache.put`. */
+  /** The handler, such as `userCache.put`. */
   handler: string | null;
-  /** Number of lines about single entries. */
+  /** The number of lines about single entries. */
   entries: number;
   stored: PutCounts | null;
   /** The first warnings and errors, and why the call was refused. */
   notes: string[];
 }
 
-/** The result of a call. `unfinished`: it has no END, so it still runs, or its process ended. */
+/** The result of a call. `unfinished`: there is no END, so the call still runs or its process ended. */
 export type CallOutcome = 'ok' | 'failed' | 'unfinished';
 
-/** How the call ended. A put also fails if a step is missing. */
+/** The result of a call. A put with a missing step counts as failed. */
 export function callOutcome(call: LoggedCall): CallOutcome {
   if (call.status !== null && call.status >= 400) return 'failed';
   if (call.end_ts === null) return 'unfinished';
   return isPut(call) && call.start_ts !== null && missingStep(call) !== null ? 'failed' : 'ok';
 }
 
-/** When the call started, as exactly as its lines say. */
+/** When the call started, as exactly as its lines show. */
 export function callTime({ start_ts, end_ts, seconds, seen_ts }: LoggedCall): number {
   return start_ts ?? (end_ts !== null && seconds !== null ? end_ts - seconds : seen_ts);
 }
@@ -51,7 +51,7 @@ export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** The steps of a put, in order, and whether the log has them: it failed at the first that is missing. */
+/** The steps of a put in order. `found`: the log has the step. A put failed at the first missing step. */
 export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   return [
     { step: 'START', found: call.start_ts !== null },
@@ -68,16 +68,19 @@ export function missingStep(call: LoggedCall): string | null {
   return putSteps(call).find(({ found }) => !found)?.step ?? null;
 }
 
-/** Collects lines into calls, of which it keeps a bounded number. */
+/** Combines lines to calls. Holds a limited number of calls in memory. */
 export class CallTracker {
   readonly #calls = new Map<string, LoggedCall>();
 
-  /** Takes the next line. Returns its call, if it has one, and the calls that are complete or given up. */
+  /**
+   * Takes the next line. Returns its call, if it belongs to one, and the calls that are complete or will not get an
+   * END.
+   */
   add(line: LogLine): { call?: LoggedCall; done: LoggedCall[] } {
     if (!line.source.startsWith('server')) return { done: [] };
     const message = parseMessage(line.message);
     const id = `${line.source} ${line.thread}`;
-    // A worker that replaces another one uses its thread ids again: the earlier call ended with its worker.
+    // A new worker uses the thread ids of the one it replaces. An open call with this id ended with the old worker.
     const done = message?.kind === 'startCall' ? this.#take(id) : [];
     if (message !== null && !this.#calls.has(id)) this.#calls.set(id, newCall(line));
     if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
@@ -90,7 +93,7 @@ export class CallTracker {
     return { call, done };
   }
 
-  /** Calls without an END so far. */
+  /** The calls that have no END yet. */
   open(): LoggedCall[] {
     return [...this.#calls.values()].filter(({ method }) => method !== '');
   }

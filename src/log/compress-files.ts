@@ -1,4 +1,4 @@
-// Finished log files: compressed, also those that a killed process left, and limited in number.
+// Compresses finished log files, including those of killed processes, and limits their number.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { copyFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,12 +7,15 @@ import { constants, createGzip } from 'node:zlib';
 import { tryLock, waitForLock } from './file-lock.ts';
 import { type LogName, logKinds, logNames } from './file-names.ts';
 
-/** What `archiveFiles` works on. */
+/** The input of `archiveFiles`. */
 export interface ArchiveOptions {
   folder: string;
-  /** The source that this process writes. */
+  /** The source of this process. */
   source: string;
-  /** Its current file (empty: none is open), and the host's local day: asked for when the files are listed. */
+  /**
+   * The name of the file that this process writes (empty: none), and the host's local day. Called when the files are
+   * listed.
+   */
   current: () => string;
   today: () => string;
   /** Number of compressed files to keep, of each kind. */
@@ -20,8 +23,9 @@ export interface ArchiveOptions {
 }
 
 /**
- * Compresses the finished files of this process and of sources that no process writes, then removes the oldest. A kill
- * loses no line. Throws the file system's first error, after the other files.
+ * Compresses the finished files of this process and of sources that no process writes, then removes the oldest files.
+ * If the process is killed, no line is lost. After an error it continues with the other files, then throws the first
+ * error.
  */
 export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   const { folder, source, maxFiles } = options;
@@ -42,7 +46,10 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/** Runs work that rewrites finished files, in one process at a time, after removing what a killed one left. */
+/**
+ * Runs work that rewrites finished files. Only one process does so at a time. Before, removes drafts that killed
+ * processes left.
+ */
 export async function rewriting<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {
@@ -54,23 +61,29 @@ export async function rewriting<T>(folder: string, work: () => Promise<T>): Prom
   }
 }
 
-/** Plain files, but for the current one and the last of today of each source, which its next process continues. */
+/**
+ * Plain files that are finished. The current file is not, nor is the last file of today of each source: its next
+ * process continues it.
+ */
 function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   const [own, current, today] = [options.source, options.current(), options.today()];
   const plain = logs.filter(({ compressed }) => !compressed);
   const last = new Map(plain.map(({ source, name }) => [source, name]));
-  if (current !== '') last.set(own, current); // which may not be on disk yet
+  if (current !== '') last.set(own, current); // the current file may not be on disk yet
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/** If the compressed file exists, as the clock was set back and the name used again, the lines are appended to it. */
+/**
+ * Compresses a file. If its compressed file exists, because the clock was set back and the name was used again, the
+ * lines are appended to it.
+ */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
   await replaceByGzip(`${path}.gz`, createReadStream(path));
   await rm(path);
 }
 
-/** Writes a compressed file. It appears under its name when it is complete. */
+/** Writes a compressed file. It gets its name when it is complete. */
 export async function replaceByGzip(path: string, content: AsyncIterable<Buffer>): Promise<void> {
   const draft = `${path}.draft`;
   try {

@@ -1,11 +1,11 @@
-// The lines of one log file, plain or compressed, as bytes: for reading it, and for changing it in place.
+// Reads the lines of a log file, plain or compressed, as bytes. Both reading a log and changing it in place need this.
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 /**
- * The lines from a byte on, with their line breaks, many at a time. Each character is a byte, so that a line can be
- * written back unchanged. The last line may lack its line break.
+ * The lines from byte `start` on, with their line breaks, many at a time. Each character is one byte, so that a line
+ * can be written back unchanged. The last line may have no line break.
  */
 export async function* linesOf(path: string, start = 0): AsyncGenerator<string[]> {
   const file = createReadStream(path, { start });

@@ -1,30 +1,30 @@
-// The names of log files: `<source>-<day>[-<run>][.<part>].log`, with `.gz` when the file is compressed.
+// The names of log files: `<source>-<day>[-<run>][.<part>].log`, with `.gz` if the file is compressed.
 
 /** The programs that write logs. */
 export const logKinds = ['server', 'pipeline'] as const;
 
-/** Which program writes the log. */
+/** The program that writes a log. */
 export type LogKind = (typeof logKinds)[number];
 
 /** A parsed file name. */
 export interface LogName {
-  /** Without `.gz`. */
+  /** The name without `.gz`. */
   name: string;
   compressed: boolean;
   kind: LogKind;
-  /** The writer: its kind, and a number for a second process at the same time: `server`, `server-2`. */
+  /** The kind, with a number if several processes write at the same time: `server`, `server-2`. */
   source: string;
   /** Local day of the host, `YYYY-MM-DD`. */
   day: string;
-  /** 1, or more for a process that started when files of the day were already compressed. */
+  /** 1; higher for a process that started after files of the day were compressed. */
   run: number;
-  /** 0, or more for a file that follows a full one. */
+  /** 0; higher for a file that follows a full one. */
   part: number;
 }
 
 const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;
 
-/** Parses the names of log files among `names`, sorted in the order in which a source writes them. */
+/** Parses the names of log files among `names`. Sorts them in the order in which a source writes them. */
 export function logNames(names: readonly string[]): LogName[] {
   const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
   const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
@@ -34,9 +34,9 @@ export function logNames(names: readonly string[]): LogName[] {
 }
 
 /**
- * The transport's name of files for a process that starts today. It continues plain files of the day. It takes a new
- * name if some are compressed, since the transport looks for plain files only and would use the old name again, and if
- * a scrub asked for a `fresh` file.
+ * The name template for the transport of a process that starts today. Normally the process continues plain files of the
+ * day. It gets a new name if some files are compressed, because the transport sees only plain files and would use the
+ * old name again. It also gets one if a scrub requested a `fresh` file.
  */
 export function nameTemplate(names: readonly string[], source: string, today: string, fresh: boolean): string {
   const logs = logNames(names).filter((log) => log.source === source && log.day === today);
@@ -46,5 +46,5 @@ export function nameTemplate(names: readonly string[], source: string, today: st
   return run === 1 ? `${source}-%DATE%` : `${source}-%DATE%-${run}`;
 }
 
-/** A file of this name asks the process that writes a source to start a new log file before its next line. */
+/** A file with this name requests that the process of a source starts a new log file before its next line. */
 export const newFileRequest = (source: string): string => `.${source}.new`;

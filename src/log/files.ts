@@ -1,4 +1,4 @@
-// Opens the log of a process: one process writes a file, workers of a server send their lines to their primary.
+// Opens the log of a process. One process writes a file; workers of a server send their lines to the primary.
 import cluster, { type Worker } from 'node:cluster';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { hostZone } from './line-format.ts';
@@ -9,7 +9,7 @@ import type { FileLogOptions } from './writer.ts';
 /** An open log. */
 export interface FileLog {
   readonly log: Log;
-  /** Thread id of its lines. */
+  /** The thread id of its lines. */
   readonly threadId: string;
   /** Resolves when every line is on disk and finished files are compressed. Later lines are lost. */
   close(): Promise<void>;
@@ -17,14 +17,15 @@ export interface FileLog {
 
 /**
  * Opens the log files of a kind. Throws `MOBILITY_CONFIG` if the folder cannot be written. After that nothing throws:
- * lines that cannot be written, as on a full disk, are dropped and counted, and the log reports the count when it can
- * write again. In a worker of a cluster the lines go to the primary process, which must have opened its log before.
+ * lines that cannot be written, for example because the disk is full, are dropped and counted, and the log reports the
+ * count when writing works again. In a worker the lines go to the primary process, which must have opened its log
+ * before.
  */
 export async function openFileLog(options: FileLogOptions): Promise<FileLog> {
   const { logLevel: level, threadId = `p${process.pid}`, warn } = options;
-  const files = cluster.isWorker ? null : new (await import('./writer.ts')).LogFiles(options); // not in workers
+  const files = cluster.isWorker ? null : new (await import('./writer.ts')).LogFiles(options); // not loaded in workers
   await files?.open().catch((error) => {
-    // On a full disk a program works without a log rather than not at all.
+    // If the disk is full, the program works without a log.
     if (!transientCodes.has(error.code)) throw unwritable(options.logDir, error);
   });
   const write = files === null ? sendToPrimary : (lines: string) => files.write(lines);
@@ -54,7 +55,9 @@ function unwritable(dir: string, error: unknown): MobilityError {
   );
 }
 
-/** Resolves when the lines are on their way: they arrive even if this process is killed. Without a primary it ends. */
+/**
+ * Sends lines to the primary. Resolves when they arrive there even if this process is killed. Throws without a primary.
+ */
 function sendToPrimary(logLines: string): Promise<void> {
   return new Promise((resolve) => process.send!({ logLines }, undefined, {}, () => resolve()));
 }

@@ -1,15 +1,15 @@
-// Lines of the log on a screen: those that differ only in the entry are shown once, with their number at the end.
+// Folds log lines for a screen: lines that differ only in the entry are shown once, and their number at the end.
 
-/** What differs between lines of one user, key and reason. */
+/** The part that differs between lines of one user, key and reason. */
 const entryTime = / write_ts = [-\d.e+]+/g;
-/** The time of a line, which ends before its level. */
+/** The time of a line, up to its level. */
 const lineTime = /^\S+(?= |:[A-Z])/;
 
 /** Counts lines about entries. */
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** True for a line that is no repetition. */
+  /** True if the line does not repeat an earlier one. */
   isNew(text: string): boolean {
     if (!text.includes(' write_ts = ')) return true;
     const name = text
@@ -21,7 +21,7 @@ export class LineFold {
     return count === 0;
   }
 
-  /** `2,100 more like: …`, for each line that was repeated. */
+  /** `2,100 more like: …` for each line that was repeated. */
   rest(): string[] {
     const repeated = [...this.#counts].filter(([, count]) => count > 1);
     return repeated.map(([name, count]) => `${(count - 1).toLocaleString('en-US')} more like: ${name}`);

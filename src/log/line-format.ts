@@ -1,4 +1,5 @@
-// Log lines as text: `<timestamp>:<LEVEL>:<thread_id>:<message>` of files, written and parsed, and the console's lines.
+// Formats and parses the lines of log files, `<timestamp>:<LEVEL>:<thread_id>:<message>`. Also formats lines of the
+// console.
 import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
 import { oneLine } from './text.ts';
@@ -9,7 +10,9 @@ export function hostZone(): string {
   return isTimeZone(zone) ? zone : 'UTC';
 }
 
-/** Formats seconds since the epoch as one word, `2026-11-21T09:31:02.120+01:00`, in local time of `zone`. */
+/**
+ * Returns a function that formats seconds since the epoch as `2026-11-21T09:31:02.120+01:00`, in local time of `zone`.
+ */
 export function createStamp(zone: string): (ts: number) => string {
   return (ts) => {
     const ms = Math.floor(ts * 1000 + 1e-3); // 0.12 s may be 119.99… ms in binary
@@ -23,18 +26,18 @@ export interface FileLine {
   /** Seconds since the epoch. */
   time: number;
   level: Level;
-  /** Process and call, such as `w1-42`; letters, digits, `.`, `_` and `-`. */
+  /** Process and call, such as `w1-42`. Letters, digits, `.`, `_` and `-`. */
   thread: string;
   message: string;
 }
 
-/** `<timestamp>:<LEVEL>:<thread_id>:<message>`; the message becomes one line. */
+/** `<timestamp>:<LEVEL>:<thread_id>:<message>`. Line breaks in the message are replaced. */
 export const fileLine = (stamp: string, level: Level, thread: string, message: string): string =>
   `${stamp}:${level}:${thread}:${oneLine(message)}`;
 
 const filePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d):(DEBUG|INFO|WARNING|ERROR):([\w.-]+):(.*)$/;
 
-/** Parses a line that `fileLine` wrote. Returns null for any other text. */
+/** Parses a line that `fileLine` wrote. Returns null for other text. */
 export function parseFileLine(text: string): FileLine | null {
   const match = filePattern.exec(text);
   if (match === null) return null;
@@ -43,5 +46,5 @@ export function parseFileLine(text: string): FileLine | null {
   return Number.isNaN(ms) ? null : { time: ms / 1000, level, thread, message };
 }
 
-/** A START or END line of the log file as standard output has it: with the timestamp as its second word. */
+/** A START or END line for standard output: the timestamp is its second word. */
 export const consoleLine = (stamp: string, message: string): string => message.replace(' ', ` ${stamp} `);

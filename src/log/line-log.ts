@@ -1,21 +1,21 @@
-// A Log that formats messages as lines and passes them on as text.
+// A log that formats messages as lines and passes them on as text.
 import { createStamp, fileLine } from './line-format.ts';
 import type { Level, Log, Messages } from './log.ts';
 
-/** How log lines are formatted and where they go. */
+/** How log lines are formatted, and where they go. */
 export interface LineLogOptions {
-  /** The lowest level that is kept. */
+  /** The lowest level that is written. */
   level: Lowercase<Level>;
   threadId: string;
   /** Time zone of the timestamps. */
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Takes lines. */
+  /** Receives lines. */
   emit: (lines: Lines) => void;
 }
 
-/** Some lines of a log. Formatting many lines takes time, so the receiver does it when no call waits. */
+/** Several lines of a log. The receiver formats them when no call waits, since formatting many lines takes time. */
 export interface Lines {
   /** Approximate number of characters. */
   size: number;
@@ -23,10 +23,10 @@ export interface Lines {
   text(): string;
 }
 
-const linesAtOnce = 500; // lines formatted in one go; other work runs in between
+const linesAtOnce = 500; // lines that are formatted at once; other work runs in between
 const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-/** Creates a log whose lines go to `emit`; lines below `level` are never built. */
+/** Creates a log whose lines go to `emit`. Lines below `level` are never formatted. */
 export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptions): Log {
   const least = levels.indexOf(level.toUpperCase() as Level);
   const enabled = (asked: Level): boolean => levels.indexOf(asked) >= least;

@@ -1,16 +1,16 @@
-// The messages that operators look for. Each is written by one function of `line`; `parseMessage` reads the messages of
-// calls.
+// The messages that operators search for. One function of `line` writes each of them. `parseMessage` parses the
+// messages about calls.
 import { listText, pathWord, quoted, secondsText, word } from './text.ts';
 
-/** What became of the entries of a put, counted. */
+/** The numbers of entries of a put by result. */
 export interface PutCounts {
   inserted: number;
   updated: number;
-  /** Stored in the error timeseries. */
+  /** The number of values in the error timeseries. */
   rejected: number;
 }
 
-/** Counts of a stage, in the order in which they are shown; names of letters, digits and `_`. */
+/** The counts of a stage in the order in which they are shown. Names have letters, digits and `_`. */
 export type Counts = Readonly<Record<string, number>>;
 
 const entryText = (key: string | null, writeTs: number | null): string =>
@@ -20,40 +20,43 @@ const about = (user: string, text: string): string => `UUID ${word(user)}: ${tex
 const userText = (user: string | null): string => (user === null ? '' : ` ${word(user)}`);
 
 /**
- * Writes messages. Texts from outside may hold anything: they cannot leave their field. `user` is a UUID; times are
- * seconds since the epoch in full precision; durations are seconds; `since` is a timestamp. No function takes a
- * payload, a token or a coordinate. docs/logs.md has the level and the moment of each.
+ * Makes messages. A text from outside cannot leave its field, whatever it contains. `user` is a UUID; times are seconds
+ * since the epoch in full precision; durations are seconds; `since` is a timestamp. No function takes a payload, a
+ * token or a coordinate. docs/logs.md lists the level and the occasion of each message.
  */
 export const line = {
   serverStarted: (workers: number, address: string): string =>
     `Server started with workers = ${workers} on ${word(address)}`,
   serverStopped: (): string => 'Server stopped',
   startCall: (method: string, path: string): string => `START ${word(method)} ${pathWord(path)}`,
-  /** Such as `Called userCache.put` or `Called timeline.getTrips/2016-05-17`. */
+  /** For example `Called userCache.put` or `Called timeline.getTrips/2016-05-17`. */
   called: (handler: string): string => `Called ${pathWord(handler)}`,
   foundEmail: (email: string): string => `Found user email ${email}`,
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
-  /** `state`: why the token is refused. The name comes last: it may hold anything, and an erasure searches it there. */
+  /**
+   * `state`: why the token is refused. The name comes last, because it may contain any characters and an erasure
+   * searches it there.
+   */
   refusedToken: (token: string, state: string, relation: 'of' | 'sent as', email: string): string =>
     `Refused token ${token}, ${state}, ${relation} ${email}`,
   entryStored: (user: string, key: string, writeTs: number, result: 'inserted' | 'updated'): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = ${result}`,
-  /** An unknown key or `write_ts` is null. */
+  /** Null: the key or `write_ts` is unknown. */
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
   valuesNotListed: (user: string, count: number): string =>
     `Rejected values without a key of user = ${word(user)}, not listed = ${count}`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>
     `Stored entries of user = ${word(user)}, inserted = ${inserted}, updated = ${updated}, rejected = ${rejected}`,
-  /** `code`: why the call failed, one word; `reason`: in a sentence. */
+  /** `code`: why the call failed, as a code. `reason`: the same as a sentence. */
   answered: (status: number, method: string, path: string, code?: string | null, reason?: string | null): string =>
     `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${userText(user)} ${secondsText(seconds)}`,
-  /** Calls of unknown callers beyond the limit, whose lines are left out. */
+  /** The number of calls without a caller whose lines were left out, because they exceeded the limit. */
   strangersLeftOut: (calls: number, since: string): string =>
     `Calls without a caller not logged = ${calls} since ${word(since)}`,
-  /** An account that joined a study and sent nothing was removed. */
+  /** The run removed an account that joined a study and never sent data. */
   accountExpired: (user: string, study: string): string =>
     about(user, `account expired: joined study ${word(study)} and sent nothing`),
   manyJoined: (study: string, people: number, most: number): string =>
@@ -64,7 +67,7 @@ export const line = {
   stageFinished: (user: string, stage: string, counts: Counts, seconds: number): string =>
     about(user, `finished ${stage} in ${secondsText(seconds)} s: ${listOf(counts).join(', ') || 'nothing to do'}`),
   pipelineFailed: (user: string, error: string): string => about(user, `pipeline failed: ${error}`),
-  /** `error`: the text of the conversion's error, without anything of the payload. */
+  /** `error`: the message of the conversion error, which contains no part of the payload. */
   entryFailed: (user: string, error: string, key: string, writeTs: number, reason: string): string =>
     about(user, `Got error ${error} while saving entry ${entryText(key, writeTs)} -> ${quoted(reason)}`),
   insertingError: (user: string, key: string, writeTs: number): string =>
@@ -76,7 +79,7 @@ export const line = {
   /** `result`: `inserted`, `updated` or `unchanged`. */
   documentUpdated: (user: string, key: string, result: string): string =>
     about(user, `Result = ${word(result)} after updating document ${quoted(key)}`),
-  /** Document keys that the user has, and those that may stay. */
+  /** The keys of the user's documents, and those that are valid. */
   keyLists: (user: string, current: readonly string[], valid: readonly string[]): string =>
     about(user, `curr_key_list = ${listText(current)}, valid_key_list = ${listText(valid)}`),
   obsoleteKeys: (user: string, keys: readonly string[]): string => about(user, `obsolete keys are: ${listText(keys)}`),
@@ -86,7 +89,8 @@ export const line = {
   aboutUser: about,
 } as const;
 
-// What `mobility logs` reads, the most frequent first. Each pattern can match in one way only, so it takes linear time.
+// The messages that `mobility logs` parses, the most frequent first. Each pattern can match in only one way, so it
+// takes linear time.
 const patterns = Object.entries({
   entryStored: /^Updated result for user = .* = (?:inserted|updated|rejected \(.*\))$/,
   startCall: /^START (?<method>\S+) (?<path>\S+)$/,
@@ -103,13 +107,13 @@ const numbers: ReadonlySet<string> = new Set(['seconds', 'status', 'inserted', '
 
 type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | 'code' | 'reason', string>;
 
-/** The fields of a message that it has, by the names that they have in a call. */
+/** The fields of a parsed message, named as in `LoggedCall`. */
 export interface Message extends Partial<PutCounts & Texts & Record<'status' | 'seconds', number>> {
-  /** The function of `line` that wrote it, or another one that writes the same form. */
+  /** The function of `line` that wrote the message, or another one that writes the same form. */
   kind: string;
 }
 
-/** Parses a message; returns null for messages that no command reads. */
+/** Parses a message. Returns null for messages that no command needs. */
 export function parseMessage(message: string): Message | null {
   for (const [kind, pattern] of patterns) {
     const match = pattern.exec(message);

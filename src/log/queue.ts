@@ -1,4 +1,4 @@
-// A log that collects the lines of one slice of the event loop, writes them in batches, and counts the lines it loses.
+// A log that collects the lines of a slice of the event loop, writes them in batches, and counts lost lines.
 import { setImmediate as nextSlice } from 'node:timers/promises';
 import { errorText } from '../model/mobility-error.ts';
 import { mapInSlices } from '../util/slices.ts';
@@ -6,27 +6,28 @@ import { createStamp, fileLine } from './line-format.ts';
 import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import { line } from './messages.ts';
 
-const mostWaiting = 64 * 1024 * 1024; // characters that may wait before lines are dropped
-const batchSize = 64 * 1024; // characters of one write
+const mostWaiting = 64 * 1024 * 1024; // characters that may wait to be written; further lines are dropped
+const batchSize = 64 * 1024; // characters per write
 
-/** Where lines go, and what happens to lines that cannot be written. */
+/** Where lines are written, and what happens if that fails. */
 export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
-  /** Resolves when the lines, joined by line breaks, are written; rejects if they are not. */
+  /** Writes lines that are joined by line breaks. Resolves when they are written, rejects if that failed. */
   write: (lines: string) => Promise<void>;
-  /** Called once per fault, when the first lines are dropped. */
+  /** Called once per failure, when the first lines are dropped. */
   warn: (text: string) => void;
 }
 
 /**
- * Creates a log with a queue; `push` adds lines that another process formatted. It never throws: lines that cannot be
- * written are dropped, counted, and reported in the log.
+ * Creates a log with a queue. `push` adds lines that another process formatted. It never throws: lines that cannot be
+ * written are dropped, counted, and reported in the log later.
  */
 export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;
   const stamp = createStamp(zone);
   const waiting: Lines[] = [];
   let size = 0;
-  let dropped: { lines: number; since: string; reason: string } | null = null; // not reported yet
+  // lost lines that the log has not reported yet
+  let dropped: { lines: number; since: string; reason: string } | null = null;
   let working: Promise<void> | null = null;
   let isClosed = false;
 
@@ -46,7 +47,7 @@ export function createQueue(options: QueueOptions) {
     return waiting.splice(0, count);
   };
   const writeBatch = async (): Promise<void> => {
-    // Urgent: beside much other work, lines would arrive faster than they are written, and be dropped in the end.
+    // Urgent: otherwise, while other work runs, lines could arrive faster than they are written, and would be dropped.
     const lines = await mapInSlices(takeBatch(), (some) => some.text(), { urgent: true });
     const report = dropped;
     const reported = report?.lines ?? 0;
@@ -73,7 +74,7 @@ export function createQueue(options: QueueOptions) {
       working ??= work();
     }
   };
-  /** Resolves when all lines are written or dropped. Later lines are ignored. */
+  /** Resolves when all lines are written or dropped. Ignores later lines. */
   const close = async (): Promise<void> => {
     isClosed = true;
     await working;

@@ -1,4 +1,4 @@
-// Reads log files of all sources, compressed ones too, without holding a file in memory.
+// Reads the log files of all sources, plain or compressed, without holding a file in memory.
 
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,26 +9,26 @@ import { linesOf } from './file-lines.ts';
 import { type LogKind, type LogName, logNames } from './file-names.ts';
 import { type FileLine, parseFileLine } from './line-format.ts';
 
-const pollTime = 250; // ms between two looks at the files
+const pollTime = 250; // ms between two searches for new lines
 
-/** A line and the source that wrote it: `server`, `pipeline`, or with a number if several ran at once. */
+/** A line and its source: `server`, `pipeline`, or with a number if several processes ran at once. */
 export type LogLine = FileLine & { source: string };
 
-/** Which lines of which log files are read. */
+/** Selects the lines to read. */
 export interface ReadOptions {
   dir: string;
-  /** Default: all. */
+  /** Default: all kinds. */
   kinds?: readonly LogKind[] | undefined;
   /** Lines from `since` on and before `until`, seconds since the epoch. */
   since?: number | undefined;
   until?: number;
-  /** Continues with lines that are written from now on, until the signal; without `since`, returns only those. */
+  /** Continues with new lines until the signal is aborted. Without `since`, returns only new lines. */
   follow?: AbortSignal | undefined;
 }
 
-/** What was found in log files besides lines. */
+/** Facts about the log files that were read. */
 export interface ReadStats {
-  /** Lines that are not in the log's format, or were cut short by a crash or a full disk. */
+  /** Lines that are not in the log's format, or that a crash or a full disk cut off. */
   foreign: number;
   /** Files that could not be read to their end. */
   unreadable: { file: string; reason: string }[];
@@ -37,8 +37,8 @@ export interface ReadStats {
 }
 
 /**
- * Reads the logs of a folder, file after file, by day: lines of one source come as they were written. A file that
- * cannot be read is noted in `stats`. Throws `MOBILITY_LOG_UNREADABLE` if the folder cannot be read.
+ * Reads the logs of a folder, file after file, by day. Lines of one source keep their order. A file that cannot be read
+ * is recorded in `stats`. Throws `MOBILITY_LOG_UNREADABLE` if the folder cannot be read.
  */
 export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>; stats: ReadStats } {
   const stats: ReadStats = { foreign: 0, unreadable: [], looks: 0 };
@@ -47,7 +47,7 @@ export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>
 
 async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine> {
   const { dir, since = -Infinity, until = Infinity, follow } = options;
-  const ends = new Map<string, number>(); // by name without `.gz`: the bytes that were read; infinite: all
+  const ends = new Map<string, number>(); // bytes that were read, by name without `.gz`; Infinity: all
   for (; follow?.aborted !== true; stats.looks += 1) {
     const isSkipping = follow !== undefined && options.since === undefined && stats.looks === 0;
     const logs = await listLogs(options);
@@ -71,7 +71,10 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/** The lines that were not read before. If the reading `goesOn`, a line without its end is left for later. */
+/**
+ * The lines of a file that were not read before. `goesOn`: reading continues later, so a line without its end is left
+ * for then.
+ */
 async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats, goesOn: boolean) {
   const before = ends.get(log.name) ?? 0;
   if (before === Infinity) return;
@@ -90,7 +93,7 @@ async function* newLines(path: string, log: LogName, ends: Map<string, number>, 
     ends.set(log.name, position);
     yield lines;
   }
-  if (log.compressed) ends.set(log.name, Infinity); // no process adds to it
+  if (log.compressed) ends.set(log.name, Infinity); // no process appends to it
 }
 
 async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: ReadOptions): Promise<LogName[]> {
@@ -103,7 +106,7 @@ async function listLogs({ dir, kinds, since = -Infinity, until = Infinity }: Rea
     );
   });
   return logNames(names).filter((log) => {
-    const start = Date.parse(log.day) / 1000; // of a local day: two days to spare cover every zone
+    const start = Date.parse(log.day) / 1000; // start of a local day; two more days on each side cover every zone
     return (kinds?.includes(log.kind) ?? true) && start + 3 * day >= since && start - 2 * day < until;
   });
 }

@@ -1,4 +1,4 @@
-// A log to watch: its lines also go to standard error.
+// A log whose lines also go to standard error.
 import type { LineFold } from './line-fold.ts';
 import { createLineLog, type Lines } from './line-log.ts';
 import type { Log } from './log.ts';
@@ -11,7 +11,7 @@ interface Screen {
   writeErr: (text: string) => void;
 }
 
-/** Returns a log that also writes its lines to standard error, repeated ones once. */
+/** Returns a log that also writes its lines to standard error. Lines that differ only in the entry are written once. */
 export function alsoOnScreen(log: Log, fold: LineFold, { now, zone, writeErr }: Screen): Log {
   const emit = (lines: Lines): void => {
     for (const text of lines.text().split('\n')) if (fold.isNew(text)) writeErr(`${text}\n`);

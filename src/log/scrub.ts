@@ -1,9 +1,4 @@
-// Removes a person from log files: overwrites name and UUID in every line, also in compressed and current files.
-//
-//     before      server-2026-11-28.log        START ..., Found user email ada@example.org, END ...   <- server writes
-//     request     .server.new                  the server starts a new file before its next line
-//     after       server-2026-11-28.log        START ..., Found user email erased---------, END ...
-//                 server-2026-11-28-2.log      searched too, for lines that were queued             <- server writes
+// Removes people from log files: overwrites name and UUID in every line, also in compressed and current files.
 import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,35 +10,35 @@ import { tryLock } from './file-lock.ts';
 import { logNames, newFileRequest } from './file-names.ts';
 import { oneLine, word } from './text.ts';
 
-const mostRounds = 5; // other lines may be written meanwhile
-const queueTime = 500; // ms that a process may take to write lines that it had queued
+const mostRounds = 5; // further rounds are needed if other processes write lines meanwhile
+const queueTime = 500; // ms that a process may take to write its queued lines
 
-/** What was done, for the receipt. */
+/** The result of a scrub, for the receipt. */
 export interface ScrubReceipt {
   folder: string;
   /** Files that were searched. */
   files: number;
-  /** Files in which lines were changed, and the number of lines. */
+  /** The number of files with changed lines, and the number of these lines. */
   rewritten: number;
   lines: number;
-  /** Files that still name the person, or could not be read. */
+  /** Files that still contain the name or UUID, or that could not be read. */
   left: { file: string; reason: string }[];
 }
 
-/** A person whom the logs must not name. */
+/** A person whose name and UUID must disappear from the logs. */
 export interface ErasedPerson {
-  /** Null if it is not known. */
+  /** Null: unknown. */
   uuid: string | null;
-  /** The name as the server logged it; null if it is not known. */
+  /** The name as the server logged it; null: unknown. */
   user_email: string | null;
 }
 
 /**
- * Overwrites names and UUIDs with `erased---…` of the same length in all log files of a folder. The length stays, so
- * that a file can be changed while a process writes it. A name is overwritten where the server logged it as a caller's,
- * and, if it is an e-mail address, wherever it is a word of its own, also percent-encoded or in capitals, and as a part
- * of a path or key. Keys that a phone chose are overwritten in lines of its person. May be killed and repeated. A
- * missing folder has no files.
+ * Overwrites names and UUIDs with `erased---…` in all log files of a folder. The length stays the same, so that a file
+ * can be changed while a process writes it. A name is overwritten where the server logged it as the caller. An e-mail
+ * address is also overwritten wherever it is a separate word, percent-encoded, in upper case, or a part of a path or
+ * key. Keys that a phone chose are overwritten in lines about its user. Can be killed and repeated. A missing folder
+ * counts as empty.
  */
 export async function scrubLogs(folder: string, people: readonly ErasedPerson[]): Promise<ScrubReceipt> {
   const receipt: ScrubReceipt = { folder, files: 0, rewritten: 0, lines: 0, left: [] };
@@ -60,8 +55,8 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
 }
 
 /**
- * Asks each process that writes a log file to start a new one, and waits for lines that it had queued: the old files
- * then get no more lines. A process that logs nothing meanwhile starts its new file with its next line.
+ * Requests that each process that writes a log file starts a new one, and waits for its queued lines. After that the
+ * old files get no more lines. A process that logs nothing meanwhile starts its new file with its next line.
  */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
@@ -69,14 +64,14 @@ async function requestNewFiles(folder: string): Promise<void> {
   for (const source of sources) {
     const lock = tryLock(folder, source);
     lock?.release();
-    if (lock !== null) continue; // no process writes it
+    if (lock !== null) continue; // no process writes this source
     await writeFile(join(folder, newFileRequest(source)), '', { mode: 0o600 });
     isWritten = true;
   }
   if (isWritten) await sleep(queueTime);
 }
 
-/** One pass over all files. A file with changed lines is searched again: its process may have added others. */
+/** One round over all files. A file with changed lines needs another round, since its process may have added lines. */
 async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void> {
   const logs = logNames(await readdir(receipt.folder));
   receipt.files = logs.length;
@@ -93,12 +88,15 @@ async function scrubOnce(receipt: ScrubReceipt, replace: Replace): Promise<void>
   }
 }
 
-/** Changes a line to one of the same length. */
+/** Replaces parts of a line and keeps its length. */
 type Replace = (line: string) => string;
 
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
-/** Looks up what may be a UUID or a name, so that many people cost no more than one. */
+/**
+ * Returns the function that changes a line. It looks up each possible UUID and name in a set, so that many people take
+ * no longer than one.
+ */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
   const names = people.flatMap(({ user_email: name }) => (name === null ? [] : [oneLine(name), word(name)]));
@@ -122,16 +120,16 @@ function replacer(people: readonly ErasedPerson[]): Replace {
 
 const uuidPattern = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
-/** The key of an entry, as a word or as JSON: a phone may choose any, such as a name. */
+/** The key of an entry, as a word or as JSON. A phone may choose any key, for example one that contains a name. */
 const keyPattern = /(?<= key = )(?:"(?:[^"\\]|\\.)*"|[^\s,]+)/g;
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' ? key : filler(key));
 
-/** A part of a path, without its percent-encoding. */
+/** Decodes the percent-encoding of a part of a path. */
 const decoded = (part: string): string =>
   part.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Returns the number of changed lines. */
+/** Overwrites lines in place. Returns the number of changed lines. */
 async function scrubPlain(path: string, replace: Replace): Promise<number> {
   const file = await open(path, 'r+');
   let [count, position] = [0, 0];
@@ -153,7 +151,7 @@ async function scrubPlain(path: string, replace: Replace): Promise<number> {
   }
 }
 
-/** Returns the number of changed lines. */
+/** Writes the file again if lines change. Returns the number of changed lines. */
 async function scrubCompressed(path: string, replace: Replace): Promise<number> {
   let count = 0;
   for await (const lines of linesOf(path)) count += lines.filter((line) => replace(line) !== line).length;

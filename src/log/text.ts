@@ -1,26 +1,27 @@
-// Texts from outside (paths, names, keys) made safe for a log line: they can neither start a line nor forge a field.
+// Makes texts from outside (paths, names, keys) safe for a log line: they can neither start a new line nor imitate a
+// field.
 
-// Characters of a message, and of a field within one; the rest is cut off.
+// The most characters of a message, and of a field. Longer texts are cut off.
 const maxMessage = 16_000;
 const maxField = 300;
 
-// Line breaks, other controls, marks that reorder text on a screen, lone surrogates.
+// Line breaks, other control characters, marks that reorder text on a screen, and lone surrogates.
 const special = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Cs}]/u;
 const breaks = /\r\n|[\t\n\v\f\r\u0085\p{Zl}\p{Zp}]/gu;
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 const loneSurrogates = /\p{Cs}/gu;
 
-// Most texts are plain, and these checks are much faster.
+// Most texts are plain; these checks are much faster.
 const plainText = /^[ -~]*$/;
 const plainWord = /^[!-~]+$/;
-const plainField = /^[!#-'*+\--~]+$/; // neither a quotation mark, nor a bracket, nor a comma
+const plainField = /^[!#-'*+\--~]+$/; // no quotation mark, bracket or comma
 
 const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /**
- * Returns `text` as part of one line: tabs and line breaks become blanks, other control characters become `\u001b`,
- * lone surrogates become U+FFFD. Cut at 16,000 characters.
+ * `text` as part of one line. Tabs and line breaks become blanks, other control characters become text such as
+ * `\u001b`, lone surrogates become U+FFFD. Cut off at 16,000 characters.
  */
 export function oneLine(text: string): string {
   const short = cut(text, maxMessage);
@@ -30,12 +31,15 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Returns `text` for a screen: no control character and no mark that reorders text works, each appears as
- * `\u001b`. Line breaks and tabs stay. JSON keeps its meaning.
+ * `text` for a screen. Control characters and marks that reorder text become text such as `\u001b`. Line breaks and
+ * tabs stay. JSON keeps its meaning.
  */
 export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);
 
-/** Returns `text` as one word: blanks and controls as `%20`, an empty text as `-`. Cut at 300 characters. */
+/**
+ * `text` as one word. Blanks and control characters become `%20` and the like, an empty text becomes `-`. Cut off at
+ * 300 characters.
+ */
 export function word(text: string): string {
   const short = cut(text, maxField);
   if (plainWord.test(short)) return short;
@@ -43,10 +47,13 @@ export function word(text: string): string {
   return clean.replace(loneSurrogates, '\ufffd') || '-';
 }
 
-/** Returns a path as one word, without its query, which the log must not contain. */
+/** A path as one word, without its query, which the log must not contain. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
-/** Returns any text as a field: a word of plain ASCII as it is, else as JSON; null as `null`. Cut at 300 characters. */
+/**
+ * A text as a field: a word of plain ASCII stays as it is, other texts become JSON, null becomes `null`. Cut off at 300
+ * characters.
+ */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);
@@ -55,7 +62,7 @@ export function quoted(text: string | null): string {
 
 const safeJson = (text: string): string => JSON.stringify(text).replace(unprintable, escaped);
 
-/** Returns a list of texts as JSON, `["a", "b"]`. */
+/** A list of texts as JSON: `["a", "b"]`. */
 export const listText = (texts: readonly string[]): string =>
   `[${texts.map((text) => safeJson(cut(text, maxField))).join(', ')}]`;
 

@@ -1,4 +1,4 @@
-// The log files that one process writes: winston and its transport, which starts a file each day and after a full one.
+// Writes the log files of one process with winston's transport, which starts a new file each day and after a full one.
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { basename, join } from 'node:path';
@@ -15,19 +15,19 @@ import { hostZone } from './line-format.ts';
 
 const retryAfter = 1000; // ms between attempts to write again after a failure
 
-/** How a process writes its log: where, of which level, and how many files, as in the settings. */
+/** Settings of a process's log. */
 export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
-  /** Which program's log. */
+  /** The program that writes the log. */
   kind: LogKind;
-  /** Thread id of the lines; default: `p` and the process number. */
+  /** Thread id of the lines. Default: `p` and the process number. */
   threadId?: string | undefined;
-  /** MiB after which the next file starts; default: 100. */
+  /** MiB after which a new file starts. Default: 100. */
   maxSizeMiB?: number;
-  /** Called once per fault: when lines are dropped, or files cannot be compressed. */
+  /** Called once per failure: when lines are dropped, or files cannot be compressed. */
   warn: (text: string) => void;
 }
 
-/** The files of one process, under a name that no other process writes. */
+/** The log files of one process, under a name that no other process uses. */
 export class LogFiles {
   readonly #options: FileLogOptions;
   #claim: ReturnType<typeof claimSource> | null = null;
@@ -39,11 +39,11 @@ export class LogFiles {
     this.#options = options;
   }
 
-  /** Opens the current file for appending. Rejects with the error of the file system or of the lock. */
+  /** Opens the current file for appending. Rejects with errors of the file system or of the lock. */
   async open(): Promise<void> {
     const { logDir, kind } = this.#options;
     makeFolders(logDir);
-    this.#claim?.release(); // its file may be removed
+    this.#claim?.release(); // the file of the lock may have been removed
     this.#claim = claimSource(logDir, kind);
     const names = fs.readdirSync(logDir);
     const isAsked = names.includes(newFileRequest(this.#claim.source));
@@ -53,7 +53,7 @@ export class LogFiles {
     this.#archive();
   }
 
-  /** Resolves when the lines, joined by line breaks, are on disk. Wait before the next call. */
+  /** Writes lines that are joined by line breaks. Resolves when they are on disk. Do not call it again before that. */
   async write(lines: string): Promise<void> {
     if (this.#failure !== null && performance.now() - this.#failure.at < retryAfter) throw this.#failure.error;
     try {
@@ -68,14 +68,14 @@ export class LogFiles {
     }
   }
 
-  /** Resolves when the file is synchronised and closed, and finished files are compressed. */
+  /** Resolves when the file is flushed and closed, and finished files are compressed. */
   async close(): Promise<void> {
     await this.#closeFile();
     await this.#archiving;
     this.#claim?.release();
   }
 
-  /** True if the operator removed the current file, or a scrub asked for a new one. */
+  /** True if the operator removed the current file, or a scrub requested a new one. */
   #mustEnd(path: string): boolean {
     return !fs.existsSync(path) || fs.existsSync(this.#requestPath());
   }
@@ -103,9 +103,9 @@ export class LogFiles {
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Opens the transport, which starts a file each day and after a full one. `archive.ts` replaces its options
- * `zippedArchive` and `maxFiles`: it compresses into files that everybody can read, ignores files of killed processes,
- * and deletes only files of a list, which a full disk empties.
+ * Opens the transport, which starts a new file each day and after a full one. `compress-files.ts` replaces its options
+ * `zippedArchive` and `maxFiles`: these compress into files that everyone can read, ignore files of killed processes,
+ * and delete only files of a list that a full disk empties.
  */
 async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;
@@ -113,8 +113,8 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
   let failure: unknown = null;
   let settle = (): void => {};
   let path = '';
-  // The transport neither reports when lines are on disk nor limits how many wait. The stream that it opens accepts
-  // the functions of the file system as an option; this one counts.
+  // The transport does not report when lines are on disk, and does not limit how many wait. But its stream accepts
+  // functions of the file system as an option: this one counts the written bytes.
   const write = (to: number, data: Buffer, offset: number, length: number, at: number, done: Written): void =>
     fs.write(to, data, offset, length, at, (error, bytes) => {
       if (error === null) missing -= bytes;
@@ -167,7 +167,7 @@ async function openFile(options: FileLogOptions, filename: string, onRotate: () 
 
 const today = (): string => localDay(Date.now() / 1000, hostZone());
 
-/** True if a crash or a full disk cut off the last line: the next line must not continue it. */
+/** True if a crash or a full disk cut off the last line. Then the next line must begin with a line break. */
 function endsWithinLine(fd: number): boolean {
   const { size } = fs.fstatSync(fd);
   const last = Buffer.alloc(1);

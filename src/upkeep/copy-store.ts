@@ -67,7 +67,7 @@ export interface CopyReport {
   others: number;
   /** People who are not equal in source and target now, with the reason. */
   reports: CopiedUser[];
-  /** True if everybody of the source is the same at the target. */
+  /** True if every person of the source is equal in the target. */
   equal: boolean;
   seconds: number;
 }

@@ -14,7 +14,7 @@ export interface PurgeReport {
 
 /** Options of a purge. */
 export interface PurgeOptions extends LeaseOptions {
-  /** Remove nothing. */
+  /** Removes nothing. */
   dryRun?: boolean;
 }
 

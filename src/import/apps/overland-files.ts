@@ -1,4 +1,5 @@
-// Overland: batches as it sends them, and GeoJSON of the same features. Uses the mapper of the endpoint.
+// Reads files of Overland: batches as the app sends them, and GeoJSON with the same features. Uses the code of the
+// endpoint.
 import { fromOverland } from '../../intake/apps/overland.ts';
 import type { JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
@@ -10,7 +11,7 @@ import { mappedFound } from './owntracks-files.ts';
 /** The import format `overland`. */
 export const overland: FileFormat = {
   name: 'overland',
-  // GeoJSON of any other program has other names of properties, and is read by them.
+  // GeoJSON of other programs has other property names, by which `geojson` reads it.
   recognises: (file, reading) =>
     /"(locations|horizontal_accuracy|motion|locations_in_payload)"\s*:/.test(file.head.toString('utf8')) &&
     /"Feature"/.test(file.head.toString('utf8')) &&
@@ -18,10 +19,12 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/** Features mapped together, as many as the app sends at most: it repeats the battery in each of them. */
+/**
+ * Features per call of the mapper: the most that the app sends in one batch. It repeats the battery in each feature.
+ */
 const batchSize = 1000;
 
-/** Characters of features mapped together. */
+/** Characters of features per call of the mapper. */
 const batchLength = 1024 * 1024;
 
 async function* readOverland(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {

@@ -1,4 +1,4 @@
-// OwnTracks: the `.rec` files of its recorder, and its messages as JSON. Uses the mapper of the endpoint.
+// Reads files of OwnTracks: `.rec` files of OwnTracks Recorder, and messages as JSON. Uses the code of the endpoint.
 import type { Mapped } from '../../intake/apps/other-entry.ts';
 import { fromOwnTracks } from '../../intake/apps/owntracks.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -6,7 +6,7 @@ import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
 import type { SourceFile } from '../source.ts';
 
-/** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, with any blanks between; other kinds of message tell no JSON. */
+/** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, with any blanks between. Other kinds of lines contain no JSON. */
 const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
 
 /** The import format `owntracks`. */
@@ -25,14 +25,14 @@ async function* readOwnTracks(file: SourceFile, { onBytes }: SourceReadOptions):
   }
 }
 
-/** The JSON of a line; null for an empty one, and for a message that has none. */
+/** The JSON of a line; null if the line is empty or has no JSON. */
 function messageIn(line: string): string | null {
   const [, stamp, json] = recLine.exec(line) ?? [];
   if (stamp !== undefined) return json ?? null;
   return line.trim() === '' ? null : line;
 }
 
-/** What a mapper of an endpoint made of something. */
+/** Converts the result of an endpoint's mapper to things found. */
 export function* mappedFound({ entries, unusable, passedOver }: Mapped): Generator<Found> {
   for (const entry of entries) yield { of: null, entry };
   for (const one of unusable) yield { of: null, unusable: one };

@@ -1,16 +1,16 @@
-// The collections of an e-mission server -> things found: people, profiles, rejected entries, the long term and what
-// waits.
+// Reads the collections of an e-mission server: people, profiles, rejected entries, the timeseries and pending
+// entries.
 import type { JsonObject } from '../../model/json.ts';
 import type { Found, SourcePerson } from '../import-format.ts';
 import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
-/** A document as MongoDB's own packages read it. */
+/** A document as the `bson` and `mongodb` packages return it. */
 export type EmissionDocument = Record<string, unknown>;
 
-/** Why a document could not be read. */
+/** The reason why a document could not be read. */
 export type Unreadable = string;
 
-/** Collections that are read. All others are derived from these, and the pipeline derives them again. */
+/** The collections to read. All others are derived from these; the pipeline derives them again. */
 export const collectionNames = [
   'Stage_uuids',
   'Stage_Profiles',
@@ -18,18 +18,17 @@ export const collectionNames = [
   'Stage_timeseries',
   'Stage_usercache',
 ] as const;
-/** A collection of the e-mission database that is read. */
+/** The name of a collection to read. */
 export type CollectionName = (typeof collectionNames)[number];
 
-/** True for a collection name by which a database of e-mission is recognised. */
+/** True for the name of a collection by which an e-mission database is recognised. */
 export function isCollectionName(name: string): name is CollectionName {
   return (collectionNames as readonly string[]).includes(name);
 }
 
 /**
- * Reads collections in an order in which each may follow: people first, then rejected entries (put again, so that each
- * is tried again), then the long term, then pending entries. Of entries there twice the last counts, in the order of
- * `open`.
+ * Reads collections in this order: people first; then rejected entries, which are put and judged again; then the
+ * timeseries; then pending entries. If an entry occurs twice, the last one counts, in the order of `open`.
  */
 export async function* readDatabase(
   open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,
@@ -66,7 +65,7 @@ function personOf({ uuid: value, user_email: name, update_ts }: EmissionDocument
   };
 }
 
-/** Fields of a profile that only its own service can know. */
+/** Fields of a profile that only the original service uses. */
 const ownFields = ['_id', 'user_id', 'pipeline_range'];
 
 function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, SourcePerson>): Generator<Found> {
@@ -76,7 +75,7 @@ function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, Sour
   yield { of: people.get(uuid) ?? { uuid }, profile: Object.fromEntries(fields) };
 }
 
-/** One document of a collection of entries. */
+/** The entry in a document of a collection. */
 export function entryOf(
   document: EmissionDocument,
   collection: string,
@@ -100,7 +99,7 @@ export function entryOf(
   };
 }
 
-/** The entry as JSON; null where it is nested deeper than can be read. */
+/** The entry as JSON; null if it is nested too deeply to be read. */
 export function withoutIds({ metadata, data }: EmissionDocument): JsonObject | null {
   try {
     return {
@@ -108,7 +107,7 @@ export function withoutIds({ metadata, data }: EmissionDocument): JsonObject | n
       ...(data !== undefined && { data: plainValue(data) }),
     };
   } catch (error) {
-    if (error instanceof RangeError) return null; // the stack is at its end
+    if (error instanceof RangeError) return null; // the stack overflowed
     throw error;
   }
 }
@@ -116,7 +115,7 @@ export function withoutIds({ metadata, data }: EmissionDocument): JsonObject | n
 const derivedKeys =
   /^(analysis|segmentation|inference|metrics|diary)\/|^stats\/(server|pipeline|dashboard)_|^common-trips$/;
 
-/** True for what the server wrote itself. */
+/** True if the e-mission server derived the entry itself. */
 export function isDerived(metadata: EmissionDocument | undefined): boolean {
   if (typeof metadata !== 'object' || metadata === null) return false;
   return metadata.type === 'document' || (typeof metadata.key === 'string' && derivedKeys.test(metadata.key));

@@ -1,4 +1,4 @@
-// Folders that `mongodump` or `mongoexport` left of an e-mission database: `.bson` or `.json`, packed or not.
+// Reads folders from `mongodump` or `mongoexport` of an e-mission database: `.bson` or `.json` files, possibly gzipped.
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
 import { isJsonObject } from '../../model/json.ts';
@@ -15,7 +15,7 @@ import {
   type Unreadable,
 } from './database.ts';
 
-/** What `mongodump` or `mongoexport` writes, a file per collection. */
+/** A folder with one file per collection. */
 export const emissionDump: FolderFormat = {
   name: 'emission-dump',
   names: 'people',
@@ -24,7 +24,7 @@ export const emissionDump: FolderFormat = {
   read: readFolder,
 };
 
-/** A file for each collection; of two, the BSON. */
+/** The file of each collection. If there are two, the BSON file. */
 function collectionFiles({ names }: SourceFolder): Map<CollectionName, string> {
   const files = new Map<CollectionName, string>();
   for (const name of names) {
@@ -44,7 +44,7 @@ async function* readFolder(folder: SourceFolder, { onBytes }: SourceReadOptions)
   if (broken.length > 0) throw new SourceBroken(broken.join('; '));
 }
 
-/** Documents of one file. One that breaks off does not keep the other files from being read. */
+/** The documents of one file. If the file breaks off, the other files are still read. */
 async function* documentsOf(
   path: string,
   onBytes: (count: number) => void,
@@ -59,18 +59,20 @@ async function* documentsOf(
   }
 }
 
-/** Bytes that a BSON document may have: MongoDB itself takes 16 MiB. */
+/** The longest BSON document. MongoDB itself allows 16 MiB. */
 const maxDocumentBytes = 17 * 1024 * 1024;
 
-/** The documents of a `.bson` file; one larger than an element may be is skipped. Throws `SourceBroken` where it ends
- * early or is no BSON. */
+/**
+ * The documents of a `.bson` file. Skips documents that are longer than `maxElementBytes`. Throws `SourceBroken` if the
+ * file ends early or is not BSON.
+ */
 export async function* bsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   let rest = Buffer.alloc(0);
   let position = 0; // of `rest` in the file
-  let skipped = 0; // bytes of a document too large that are still to come
+  let skipped = 0; // bytes that are left of a document that is too long
   for await (const chunk of file.bytes(onBytes)) {
     const bytes = Buffer.concat([rest, chunk]);
     let start = Math.min(skipped, bytes.length);
@@ -109,7 +111,7 @@ function noBson(at: number): SourceBroken {
   );
 }
 
-/** The documents of a file of `mongoexport`: one on each line, or one list of them. */
+/** The documents of a `mongoexport` file: one per line, or all in one list. */
 async function* jsonDocuments(
   file: SourceFile,
   onBytes: (count: number) => void,

@@ -1,4 +1,4 @@
-// The database of a running e-mission server.
+// Reads the database of a running e-mission server.
 import { type Db, MongoClient } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
@@ -10,7 +10,7 @@ const usualName = 'Stage_database';
 
 const connectMs = 10_000;
 
-/** True for an address of a database. */
+/** True for the address of a database. */
 export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:\/\//i.test(source);
 
 const clientOf = (address: string): MongoClient =>
@@ -19,8 +19,8 @@ const clientOf = (address: string): MongoClient =>
 const databaseOf = (client: MongoClient, address: string): Db => client.db(databaseNameIn(address) ?? usualName);
 
 /**
- * A part that reads from a server. It only reads, and may run beside the server that writes. Throws `MOBILITY_USAGE`
- * when no server answers there, or no collection of e-mission is in the database.
+ * A part that reads from a server. It only reads, so the server may continue to write. Throws `MOBILITY_USAGE` if no
+ * server answers, or if the database has no collection of e-mission.
  */
 export async function openLive(address: string): Promise<Part> {
   const name = withoutCredentials(address);
@@ -56,7 +56,7 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
   const client = clientOf(address);
   try {
     yield* readDatabase(async function* documentsOf(collection): AsyncGenerator<EmissionDocument> {
-      // In the order in which the server wrote them, as a dump has them.
+      // In the order in which the server stored them, as in a dump.
       const order = { sort: { $natural: 1 }, batchSize: 1000 } as const;
       for await (const document of databaseOf(client, address).collection(collection).find({}, order)) {
         onDocument();

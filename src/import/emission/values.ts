@@ -1,11 +1,11 @@
-// Values as MongoDB writes them, in BSON or in its dialects of JSON -> plain JSON values.
+// Converts values that MongoDB wrote, as BSON or in one of its dialects of JSON, to plain JSON.
 import { BSON } from 'mongodb';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 
-/** A UUID in its usual form from 16 bytes, or from 32 hex characters with or without dashes; null for anything else. */
+/** A UUID in its usual form, from 16 bytes or from 32 hex characters with or without dashes. null: other values. */
 export function uuidOf(value: unknown): string | null {
   if (value instanceof BSON.Binary) {
-    // Python writes subtype 3 in the order of subtype 4.
+    // Python writes subtype 3 in the byte order of subtype 4.
     const isUuid = (value.sub_type === 3 || value.sub_type === 4) && value.position === 16;
     return isUuid ? dashed(Buffer.from(value.buffer.subarray(0, 16)).toString('hex')) : null;
   }
@@ -21,20 +21,21 @@ function dashed(hex: string): string | null {
   return parts === null ? null : parts.slice(1).join('-');
 }
 
-/** When the server made an object id, seconds since the epoch; null for anything else. */
+/** When the server made an object id, seconds since the epoch; null for other values. */
 export function idTime(value: unknown): number | null {
   const hex = value instanceof BSON.ObjectId ? value.toHexString() : isJsonObject(value) ? value.$oid : null;
   return typeof hex === 'string' && /^[0-9a-f]{24}$/i.test(hex) ? Number.parseInt(hex.slice(0, 8), 16) : null;
 }
 
-/** The fields of a BSON document as JSON. See `plainValue`. */
+/** Converts the fields of a BSON document to JSON, see `plainValue`. */
 export function plainDocument(document: object): JsonObject {
   return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, plainValue(value)]));
 }
 
 /**
- * A value of BSON, or of the JSON that MongoDB's tools write, as plain JSON: dates become seconds since the epoch, ids
- * and UUIDs texts, numbers of any kind numbers. A number that is none becomes its name, as with what phones push.
+ * Converts a value of BSON, or of the JSON of MongoDB's tools, to plain JSON. Dates become seconds since the epoch, ids
+ * and UUIDs become texts, all kinds of numbers become numbers. NaN and infinities become texts, as in entries that
+ * phones push.
  */
 export function plainValue(value: unknown): JsonValue {
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
@@ -59,10 +60,10 @@ function plainBson(value: BsonValue): JsonValue {
     return plainValue(Number(value));
   if (value instanceof BSON.Decimal128) return plainValue(Number(value.toString()));
   if (value instanceof BSON.BSONSymbol) return value.value;
-  return String(value); // code, regular expressions and the like: nothing that a phone writes
+  return String(value); // code, regular expressions and other kinds that phones do not write
 }
 
-/** The value of an object with a dollar name; undefined for other objects. */
+/** The value of an object whose name begins with a dollar sign; undefined for other objects. */
 function plainExtended(value: JsonObject): JsonValue | undefined {
   const name = Object.keys(value)[0];
   if (name === undefined || !name.startsWith('$')) return undefined;

@@ -1,4 +1,4 @@
-// Files of entries: JSON lines of `mobility export`, the JSON of `find_entries` and of e-mission's scripts, bodies of
+// Reads files of entries: JSON lines of `mobility export`, JSON of `find_entries` and of e-mission's scripts, bodies of
 // pushes, BSON.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import { entryOf, isDerived, withoutIds } from '../emission/database.ts';
@@ -8,7 +8,7 @@ import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonLines, jsonRecords } from '../read/json-records.ts';
 import type { SourceFile } from '../source.ts';
 
-/** Entries on lines, in a list, or in an object with a list of them. */
+/** Entries on lines, in a list, or in an object with a list. */
 export const entryFile: FileFormat = {
   name: 'entries',
   recognises: (file) => (isOfLines(file) || isOfLists(file)) && /"write_ts"\s*:/.test(file.head.toString('utf8')),
@@ -16,7 +16,7 @@ export const entryFile: FileFormat = {
   read: readEntries,
 };
 
-/** One collection of a dump on its own. */
+/** A single collection of a dump. */
 export const bsonFile: FileFormat = {
   name: 'bson',
   names: 'uuids',
@@ -51,7 +51,8 @@ function entryFound(value: JsonValue, where: string): Found {
   if (!isJsonObject(value)) return { of: null, entry: value };
   const { user_id, received_ts } = value;
   const uuid = user_id === undefined ? null : uuidOf(user_id);
-  // Only what tools of MongoDB write has dollar names that stand for something; a payload of a phone stays as it is.
+  // Only tools of MongoDB write names with dollar signs that have a meaning. In a payload of a phone they stay
+  // unchanged.
   const isForeign = user_id !== undefined || value._id !== undefined;
   const entry = isForeign ? withoutIds(value) : value;
   if (entry === null) return { unread: `the entry at ${where} is nested too deep` };

@@ -1,4 +1,4 @@
-// The folder that `mobility export --out` wrote of one user: everything as it was, first receipts and errors included.
+// Reads the folder of one user from `mobility export --out`. Keeps everything, including first receipts and errors.
 import { join } from 'node:path';
 import { isUuid } from '../../model/ids.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
@@ -8,7 +8,7 @@ import { jsonLines } from '../read/json-records.ts';
 import { openSourceFile, type SourceFolder } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
 
-/** What a value in each file of the folder is; null for what `export` does not write. */
+/** Converts a value of each file in the folder; null if `export` cannot have written it. */
 const valueIn: Record<string, (value: JsonValue, of: Owner) => Found | null> = {
   'entries.jsonl': (entry, of) => {
     const { received_ts } = isJsonObject(entry) ? entry : {};
@@ -25,7 +25,7 @@ const valueIn: Record<string, (value: JsonValue, of: Owner) => Found | null> = {
   },
 };
 
-/** What `export` wrote. Trips are not read: the pipeline makes the same ones. */
+/** The folder format. Trips are not read, since the pipeline derives the same ones. */
 export const exportFolder: FolderFormat = {
   name: 'export',
   names: 'people',

@@ -1,16 +1,16 @@
-// Bytes of files, unpacked as they are read.
+// Reads bytes of files, and unpacks them while reading.
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import type { Gunzip, InflateRaw } from 'node:zlib';
 
-/** Bytes that are read or unpacked at a time. */
+/** Bytes per read or per unpacked chunk. */
 export const chunkBytes = 256 * 1024;
 
 /** The bytes of a file. `onBytes` gets the size of each chunk. */
 export const fileBytes = (path: string, onBytes: (count: number) => void): AsyncGenerator<Uint8Array> =>
   countBytes(createReadStream(path, { highWaterMark: chunkBytes }), onBytes);
 
-/** The same chunks; `onBytes` gets the size of each. */
+/** Passes chunks on; `onBytes` gets the size of each. */
 export async function* countBytes(
   chunks: AsyncIterable<Uint8Array>,
   onBytes: (count: number) => void,
@@ -21,12 +21,12 @@ export async function* countBytes(
   }
 }
 
-/** The output of `unpack`. */
+/** The chunks after `unpack`. */
 export async function* unpacked(
   chunks: AsyncIterable<Uint8Array>,
   unpack: Gunzip | InflateRaw,
 ): AsyncGenerator<Uint8Array> {
-  void pipeline(chunks, unpack).catch(() => {}); // readers of the output get its errors
+  void pipeline(chunks, unpack).catch(() => {}); // errors reach the reader of the output
   try {
     for await (const chunk of unpack) yield chunk as Uint8Array;
   } finally {

@@ -1,26 +1,26 @@
-// JSON of any size -> the members and list elements of its outermost value, one after the other, as text.
+// Cuts JSON of any size into the members and list elements of its outermost value, as text.
 import { SourceBroken } from '../source-error.ts';
 
-/** A piece of a JSON file. */
+/** A member or list element of a JSON file. */
 export interface JsonElement {
-  /** Name of the member of the outermost object that it is, or belongs to; null in a file that is one list. */
+  /** The member of the outermost object that the element is or belongs to; null if the file is a single list. */
   of: string | null;
   /** True for an element of a list, false for a member that is no list. */
   listed: boolean;
   /** Its JSON text; null if the element was skipped, for `reason`. */
   text: string | null;
   reason?: string;
-  /** Byte of the file where it begins. */
+  /** The byte of the file where it begins. */
   offset: number;
 }
 
 /**
- * Bytes that one element may have; a longer one is skipped, so that no file decides how much memory an import
- * takes. Parsed, it may need twenty times as many.
+ * The most bytes of an element. A longer one is skipped, so that the memory of an import does not depend on the file.
+ * Parsed, an element may need twenty times as many bytes.
  */
 export const maxElementBytes = 1024 * 1024;
 
-/** Containers within containers that an element may hold, as in what phones push. */
+/** The most nested containers of an element, as for pushed entries. */
 const maxElementDepth = 500;
 
 const quote = 0x22;
@@ -34,18 +34,18 @@ const closeObject = 0x7d;
 
 const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** What comes next: the file's outermost value, a name, its colon, its value, an element, or nothing more. */
+/** What is expected next: the outermost value, a name, its colon, its value, a list element, or the end. */
 type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 
 /**
- * Cuts a JSON file into elements without parsing it: the caller parses each, so that one that is no JSON
- * costs only itself. Memory is bounded by `maxElementBytes`. Throws `SourceBroken` where the file ends early or is no
- * JSON list or object.
+ * Cuts a JSON file into elements without parsing them. The caller parses each one, so that invalid JSON affects only
+ * one element. Memory is limited by `maxElementBytes`. Throws `SourceBroken` if the file ends early or is not a JSON
+ * list or object.
  */
 export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonElement> {
   let state: State = 'start';
   let of: string | null = null;
-  let isList = false; // the outermost value
+  let isList = false; // of the outermost value
   let piece: Piece | null = null;
   let position = 0; // of the chunk in the file
   for await (const chunk of chunks) {
@@ -104,7 +104,7 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
   throw new SourceBroken(`the file ends at byte ${position}, before its JSON does: everything before it was read`);
 }
 
-/** A byte of the mark with which some programs begin UTF-8. */
+/** True for a byte of the byte order mark of UTF-8. */
 const isMark = (byte: number): boolean => byte === 0xef || byte === 0xbb || byte === 0xbf;
 
 function nameOf(text: string | null, offset: number): string {
@@ -119,7 +119,7 @@ function noJson(at: number, expected: string): SourceBroken {
   return new SourceBroken(`expected ${expected} at byte ${at}, found something else: everything before it was read`);
 }
 
-/** One value, collected over as many chunks as it lies in. */
+/** A value, collected over several chunks. */
 class Piece {
   readonly offset: number;
   done = false;
@@ -136,12 +136,12 @@ class Piece {
     this.offset = offset;
   }
 
-  /** The JSON text; null where it was too long or nested too deep. */
+  /** The JSON text; null if the value was too long or nested too deeply. */
   get text(): string | null {
     return this.reason === null ? Buffer.concat(this.#parts, this.#size).toString('utf8') : null;
   }
 
-  /** Takes bytes from `start` on; returns where the value ends, or the end of the chunk. */
+  /** Takes bytes from `start` on. Returns the position after the value, or the end of the chunk. */
   take(chunk: Uint8Array, start: number): number {
     const end = this.#scan(chunk, start);
     this.#size += end - start;
@@ -175,7 +175,7 @@ class Piece {
         this.#depth += 1;
         if (this.#depth > this.#deepest) this.#deepest = this.#depth;
       } else if (byte === closeObject || byte === closeList) {
-        if (this.#depth === 0) return this.#finish(i); // a bare number or word ends before its container does
+        if (this.#depth === 0) return this.#finish(i); // a bare number or word ends where its container ends
         this.#depth -= 1;
         if (this.#depth === 0) return this.#finish(i + 1);
       } else if (this.#depth === 0 && (byte === comma || isBlank(byte))) {

@@ -1,29 +1,29 @@
-// JSON of any size -> its records, be they elements of lists, lines, or the one object that the file is.
+// Reads JSON of any size as records: the elements of lists, the lines, or the single object of the file.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { SourceFile } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
 import { jsonElements, maxElementBytes } from './json-elements.ts';
 import { fileLines } from './lines.ts';
 
-/** A record, or the reason why something is none. */
+/** A record, or the reason why a part of the file is not one. */
 export type JsonRecord =
   | {
       value: JsonValue;
-      /** Characters of its text. */
+      /** Characters of its JSON text. */
       length: number;
-      /** The member of the outermost object whose list has it; null: no such member. */
+      /** The member of the outermost object whose list contains the record; null: none. */
       of: string | null;
-      /** The place in the file, for messages. */
+      /** Its position in the file, for messages. */
       where: string;
     }
   | { unread: string };
 
-/** The JSON of a line; null for a line that holds none. */
+/** The JSON of a line; null if the line is blank. */
 const textOfLine = (line: string): string | null => (line.trim() === '' ? null : line);
 
 /**
- * The records of a file. `isRecord` distinguishes lines of records, and a record over several lines, from a value that
- * holds lists of them; without it, there are lists only. `textOf`: as `textOfLine`.
+ * The records of a file. `isRecord` is true for an object that is a record itself, on one line or over several lines.
+ * Other objects contain lists of records. Default: no object is a record itself. `textOf` extracts the JSON of a line.
  */
 export async function* jsonRecords(
   file: SourceFile,
@@ -52,7 +52,7 @@ export async function* jsonRecords(
   if (isRecord(single)) yield { value: single, length, of: null, where: 'byte 0' };
 }
 
-/** The records of a file that has one on each line. */
+/** The records of a file that has one per line. */
 export async function* jsonLines(
   file: SourceFile,
   onBytes: (count: number) => void,
@@ -64,7 +64,7 @@ export async function* jsonLines(
   }
 }
 
-/** True for a file that is one list. */
+/** True if the file is a single list. */
 export const isJsonList = ({ head }: SourceFile): boolean => /^\ufeff?\s*\[/.test(head.toString('utf8'));
 
 function recordIn(text: string, of: string | null, where: string): JsonRecord {
@@ -77,6 +77,6 @@ function jsonIn(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue;
   } catch {
-    return undefined; // reported without a piece of it, which may contain a place
+    return undefined; // the message contains no part of the text, which may contain a location
   }
 }

@@ -1,20 +1,17 @@
-// Text files of any size -> lines.
+// Reads text files of any size line by line.
 import { StringDecoder } from 'node:string_decoder';
 
-/** A line of a file, without its end. */
+/** A line of a file without its line break. */
 export interface TextLine {
   /** The first line is 1. */
   number: number;
   text: string;
 }
 
-/**
- * Characters that one line may have: the rest of a longer one is skipped, so that no file decides how much memory
- * it takes.
- */
+/** The most characters of a line. The rest is skipped, so that the memory of an import does not depend on the file. */
 const maxLineLength = 1024 * 1024;
 
-/** Lines of a UTF-8 text, whatever ends them; empty ones too. Bad bytes become U+FFFD. */
+/** The lines of a UTF-8 text, also empty ones, with any kind of line break. Invalid bytes become U+FFFD. */
 export async function* fileLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<TextLine> {
   const decoder = new StringDecoder('utf8');
   let number = 1;

@@ -1,28 +1,31 @@
-// XML of any size -> its elements as they open and close, without a tree.
+// Reads XML of any size as events: elements that open and close. Builds no tree.
 import sax from 'sax';
 import { SourceBroken } from '../source-error.ts';
 
-/** An element begins, or ends with its text since the last element within it. Names have no prefixes. */
+/** An element opens, or closes. `text`: its text since the last element inside it. Names have no prefixes. */
 export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };
 
-/** Elements within elements. */
+/** The most nested elements. */
 const maxDepth = 200;
 
-/** Attributes of one element, and characters of the attributes of all elements that are open. */
+/** The most attributes of an element, and the most characters of attributes of all open elements. */
 const maxAttributes = 1000;
 const maxAttributeLength = 1024 * 1024;
 
-/** Characters of text kept of an element: numbers, times and names are shorter, lists of positions are not. */
+/**
+ * The most characters of an element's text that are kept. Numbers, times and names are shorter; only lists of positions
+ * need the long limit.
+ */
 const maxTextLength = 256;
 const maxLongTextLength = 4 * 1024 * 1024;
 
 /**
- * Reads XML as it comes. Entities that a file declares itself are errors, so that none can grow without bound, and
- * nothing is ever fetched; names, depth, attributes and texts are bounded: of the open elements, only the innermost has
- * a text, which is cut off. Throws `SourceBroken` with the line where a file breaks off or is no XML. `long`: the
- * element that has a long text.
+ * Reads XML piece by piece. An entity that a file declares itself is an error, so that none can expand without limit,
+ * and nothing is downloaded. Names, depth, attributes and texts are limited; only the innermost open element has a
+ * text, which is cut off. Throws `SourceBroken` with the line if the file breaks off or is not XML. `long`: the element
+ * whose text may be long.
  */
 export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: string): AsyncGenerator<XmlEvent> {
   const parser = sax.parser(true, { position: true });
@@ -30,7 +33,7 @@ export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: strin
   let events: XmlEvent[] = [];
   let attributes = 0;
   let attributeLength = 0;
-  const attributeLengths: number[] = []; // of the elements that are open
+  const attributeLengths: number[] = []; // lengths for each open element
   parser.onattribute = ({ name, value }) => {
     attributes += 1;
     if (attributes > maxAttributes) throw broken(parser, `an element with more than ${maxAttributes} attributes`);
@@ -59,7 +62,7 @@ export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: strin
     text = '';
   };
   parser.onerror = (error) => {
-    // Its message has several lines, with a piece of the text.
+    // The message has several lines, with a part of the text.
     throw broken(parser, (error.message.split('\n')[0] ?? '').toLowerCase());
   };
   let decoder: InstanceType<typeof TextDecoder> | null = null;
@@ -76,7 +79,7 @@ export async function* xmlEvents(chunks: AsyncIterable<Uint8Array>, long?: strin
   if (error !== null) throw error;
 }
 
-/** What was thrown, so that what was read before it can be handed on first. */
+/** Returns the error of `work`, so that the caller can first yield what was read before it. */
 function attempt(work: () => unknown): unknown {
   try {
     work();
@@ -92,7 +95,7 @@ function broken(parser: sax.SAXParser, found: string): SourceBroken {
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-/** The name of the outermost element of a file that begins so, without prefix; null where it is no XML. */
+/** The name of the outermost element without its prefix, from the beginning of a file; null if it is not XML. */
 export function rootName(head: Buffer): string | null {
   const text = head.toString('utf8');
   if (!/^\ufeff?\s*</.test(text)) return null;
