@@ -1,5 +1,5 @@
-// A day as a case that may be handed on: the entries that it follows from, moved to another place and to other weeks.
-// Only what the analysis reads passes, field by field.
+// Makes a case of a day that may be given to others. It has the entries that the day follows from, moved to another
+// place and to other weeks, with only the fields that the analysis reads.
 import { createHash } from 'node:crypto';
 import { eventFields, locationFields, motionFields } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
@@ -17,9 +17,10 @@ import { PackedEntries } from './packed-entries.ts';
 import { turnAbout } from './rotate.ts';
 
 const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)];
-const location = locationFields.filter((name) => name !== 'altitude'); // no trip depends on it, and it may identify a place
+// no trip depends on the altitude, which may identify a place
+const location = locationFields.filter((name) => name !== 'altitude');
 
-/** The keys that trips follow from, and of each the fields of the payload that pass. */
+/** The keys that trips follow from, each with the fields of its payload that are kept. */
 const passing: Record<string, readonly string[]> = {
   [keys.location]: location,
   [keys.filteredLocation]: location,
@@ -31,29 +32,29 @@ const passing: Record<string, readonly string[]> = {
 /** The keys of the entries of a bundle. */
 export const bundleKeys: readonly string[] = Object.keys(passing);
 
-/** Values that pass: numbers, and these. A text of a person is none of them. */
+/** Values that are kept besides numbers. None of them is a text of a user. */
 const words = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
 
-/** What a bundle is made from. */
+/** The input of a bundle. */
 export interface BundleSource {
   /** Entries of the day and around it. */
   entries: Iterable<Entry>;
   day: string;
-  /** The day's first and last instant. */
+  /** The first and last instant of the day. */
   range: TimeRange;
-  /** What the diary says: the trips that touch the day. */
+  /** The trips of the diary that touch the day. */
   trips: readonly Trip[];
-  /** Seconds since the epoch: nothing is moved beyond it. */
+  /** Seconds since the epoch. No time is moved beyond it. */
   now: number;
-  /** Chance, 0 to below 1. */
+  /** A random number of at least 0 and below 1. */
   random: () => number;
-  /** 0 to 1: how far the latitude and the direction of north may change; default: 1, anyhow. */
+  /** 0 to 1: how much the latitude and the direction of north may change. Default: 1, without limit. */
   reach?: number;
 }
 
 /**
- * A case as `evaluate` reads it, with the diary as truth. `moved`: s by which its times differ, a secret. Its entries
- * are made when they are read, each time the same.
+ * A case in the form that `evaluate` reads, with the diary as truth. `moved`: s by which its times differ from the real
+ * ones, which is secret. The entries are made when they are read, the same each time.
  */
 export interface Bundle {
   put: { platform: string; phone_to_server: Iterable<Entry> };
@@ -62,7 +63,7 @@ export interface Bundle {
 }
 
 /**
- * The case. Lengths and what lies between times stay; places, dates, ids and names go. Throws `MOBILITY_USAGE` where it
+ * Makes the case. Lengths and durations stay; places, dates, ids and names change. Throws `MOBILITY_USAGE` if the day
  * cannot be moved far enough.
  */
 export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }: BundleSource): Bundle {
@@ -82,7 +83,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // their order decides which of them counts
+  const sources = [...sourceNames].sort(); // their order decides which of them is used
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const [ts, at] = [Number(entry.data.ts), positionIn(entry.data)];
@@ -124,7 +125,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
 
 type TimesOf = Pick<Trip, 'start_ts' | 'end_ts'>;
 
-/** An entry reduced to what the analysis reads; null: it was rejected. */
+/** Reduces an entry to the fields that the analysis reads. null: the entry would be rejected. */
 function meaning(entry: Entry): Entry | null {
   const fields = passing[entry.metadata.key];
   if (fields === undefined) return null;
@@ -141,12 +142,13 @@ function positionIn({ latitude, longitude }: JsonObject): LatLon | null {
   return typeof latitude === 'number' && typeof longitude === 'number' ? { latitude, longitude } : null;
 }
 
-/** m between any true location and any moved one, at least. */
+/** m; the least distance between any true and any moved location. */
 const apart = 100_000;
 
 /**
- * A random turn that brings all locations far away from all of them, and not near a pole. Each is blurred by 0.1 m, as
- * the grid of the true digits would tell the turn: equal ones stay equal, and others differ.
+ * A random rotation that moves all locations far away from all true ones, but not near a pole. It also shifts each by
+ * up to 0.1 m, because the grid of the true digits would reveal the rotation. Equal locations stay equal, different
+ * ones stay different.
  */
 function turnAway(entries: Iterable<Entry>, random: () => number, reach: number): (at: LatLon) => LatLon {
   let first: LatLon | null = null;
@@ -185,10 +187,13 @@ function turnAway(entries: Iterable<Entry>, random: () => number, reach: number)
 
 const week = 7 * 86_400;
 const hourOf = (ts: number): number => Math.floor(ts / 3600) * 3600;
-/** Weeks back at least and at most, and the second from which on times have the same digits after the point. */
+/** The fewest and most weeks to move back, and the earliest time, from which on times have the same precision. */
 const [fewest, most, earliest] = [4, 520, 2 ** 30];
 
-/** Whole weeks back, so that weekdays stay, to where the clocks of all zones go as they go at these times. */
+/**
+ * The number of weeks to move back. Whole weeks keep the weekdays. In all zones the clocks must have the same offsets
+ * as at the real times.
+ */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>
@@ -204,7 +209,8 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
 }
 
 /**
- * Differences between a trip of a case and the diary's trip, s and m; `isAlike`: within 1 s and 0.5 %, modes the same.
+ * Differences between a trip of a case and the trip of the diary, s and m. `isAlike`: within 1 s and 0.5 %, with the
+ * same modes.
  */
 export interface TripDifference {
   most_s: number;
@@ -212,7 +218,9 @@ export interface TripDifference {
   isAlike: boolean;
 }
 
-/** How far a case is from the diary, trip by trip; trips that only the case has are differences too. */
+/**
+ * The differences between a case and the diary, trip by trip. A trip that only one of them has counts as a difference.
+ */
 export function differencesOf(diary: readonly Trip[], found: readonly Trip[], moved: number): TripDifference[] {
   return Array.from({ length: Math.max(diary.length, found.length) }, (_, i) => {
     const [trip, other] = [diary[i], found[i]];

@@ -1,4 +1,4 @@
-// Recorded cases: what one phone pushed, and what really happened, read from a folder.
+// Reads recorded cases from a folder: the entries that one phone pushed, and what really happened.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ import { keys } from '../model/keys.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { sourceOf } from '../model/sources.ts';
 
-/** A part of a true trip; times are seconds since the epoch. */
+/** A section of a true trip. Times are seconds since the epoch. */
 export interface TrueSection {
   mode: string;
   start_ts: number;
@@ -31,23 +31,23 @@ export interface TrueSection {
 /** The truth, as the participants logged it. */
 export interface Truth {
   platform: string;
-  /** How the phone sampled. */
+  /** The sampling settings of the phone. */
   regime: string;
-  /** Name of the itinerary. */
+  /** The name of the itinerary. */
   timeline: string;
   range: { start_ts: number; end_ts: number };
   trips: {
     start_ts: number;
     end_ts: number;
-    /** m; null: not known */
+    /** m; null: unknown */
     reference_distance_m: number | null;
-    /** False: the phone recorded next to nothing of it. */
+    /** False: the phone recorded almost nothing of the trip. */
     observable?: boolean;
     sections: TrueSection[];
   }[];
 }
 
-/** One case: observations and truth. */
+/** A case: observations and truth. */
 export interface RecordedCase {
   name: string;
   truth: Truth;
@@ -57,8 +57,8 @@ export interface RecordedCase {
 }
 
 /**
- * Names of the cases in a folder: `<name>.put.json.gz` with `<name>.truth.json`. Throws `MOBILITY_USAGE` where there
- * are none.
+ * The names of the cases in a folder, each with `<name>.put.json.gz` and `<name>.truth.json`. Throws `MOBILITY_USAGE`
+ * if there are none.
  */
 export function caseNames(folder: string): string[] {
   const files = new Set(listOf(folder));
@@ -79,7 +79,7 @@ function listOf(folder: string): string[] {
   }
 }
 
-/** Reads a case. Throws `MOBILITY_USAGE` where a file is not what it should be. */
+/** Reads a case. Throws `MOBILITY_USAGE` if a file is invalid. */
 export function readCase(folder: string, name: string): RecordedCase {
   try {
     const put = JSON.parse(gunzipSync(readFileSync(join(folder, `${name}.put.json.gz`))).toString('utf8'));
@@ -93,8 +93,8 @@ export function readCase(folder: string, name: string): RecordedCase {
 const motionKeys = [keys.activity, keys.motionActivity];
 
 /**
- * What the analysis reads of pushed entries; of two with one identity the later counts. Entries that do not convert are
- * left out.
+ * The observations that the analysis reads, from pushed entries. Of two entries with one identity the later counts.
+ * Entries that cannot be converted are left out.
  */
 export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'locations' | 'motions' | 'events'> {
   const byIdentity = new Map<string, Entry>();

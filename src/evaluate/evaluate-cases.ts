@@ -1,4 +1,4 @@
-// The analysis over recorded cases, in process: observations -> trips -> scores against what really happened.
+// Runs the analysis on recorded cases in this process, and scores its trips against what really happened.
 import { analyse } from '../analysis/analyse.ts';
 import type { Models } from '../analysis/models.ts';
 import { segmenterWith } from '../analysis/segment.ts';
@@ -6,18 +6,18 @@ import { modeClass } from '../model/modes.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
 
-/** One scored case, with what groups are made by. */
+/** A scored case, with the properties by which cases are grouped. */
 export interface ScoredCase {
   name: string;
   platform: string;
   regime: string;
   timeline: string;
-  /** UTC day on which the case begins. */
+  /** The UTC day on which the case begins. */
   date: string;
   score: CaseScore;
 }
 
-/** Trips that the analysis finds in a case. */
+/** The trips that the analysis finds in a case. */
 export function tripsFound({ locations, motions, events }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
   const { records } = analyse(input, segmenterWith(models));
@@ -36,7 +36,7 @@ export function tripsFound({ locations, motions, events }: RecordedCase, models:
     }));
 }
 
-/** Scores the cases of a folder, one after the other. `only`: cases whose name contains one of the texts. */
+/** Scores the cases of a folder one by one. `only`: cases whose name contains one of these texts. */
 export function* evaluate(
   folder: string,
   { models = {}, only = [] }: { models?: Partial<Models>; only?: readonly string[] } = {},

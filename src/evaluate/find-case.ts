@@ -1,4 +1,4 @@
-// Searches a case for a day: moved entries that give the same trips on an empty store.
+// Searches a case for a day: moved entries that give the same trips in an empty store.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,25 +19,31 @@ import type { Store } from '../store/store.ts';
 import { type Bundle, type BundleSource, bundleKeys, bundleOf, differencesOf, type TripDifference } from './bundle.ts';
 import { PackedEntries } from './packed-entries.ts';
 
-/** Trips on either side of the day whose entries a case has: more if fewer do not give the same trips. */
+/**
+ * Numbers of trips before and after the day whose entries are added to a case. Higher numbers are tried if lower ones
+ * do not give the same trips.
+ */
 const margins = [1, 2, 4, 8, 16];
-/** Rotations tried with each: trips at a threshold may fall on the other side of it. */
+/** Rotations per margin: a trip near a threshold may change with some rotations. */
 const turnsEach = 4;
 /**
- * How far rotations go: the plane of the analysis distorts long paths by latitude, so that nearer places keep more
- * trips as they are.
+ * Limits of the rotations. The plane of the analysis distorts long paths depending on latitude, so rotations with a
+ * smaller reach keep more trips unchanged.
  */
 const reaches = [1, 0.1];
 
 type Day = Pick<BundleSource, 'day' | 'range' | 'trips'>;
 
-/** A case, and how its trips differ from the trips of the day. */
+/** A case, and the differences between its trips and those of the day. */
 export interface FoundCase {
   bundle: Bundle;
   differences: TripDifference[];
 }
 
-/** Tries cases until one gives the trips of the day on an empty store; returns the nearest one if none does. */
+/**
+ * Tries cases until one gives the trips of the day in an empty store. If none does, returns the one with the fewest
+ * differences.
+ */
 export async function findCase(
   store: Store,
   userId: string,
@@ -64,12 +70,12 @@ export async function findCase(
   return best!;
 }
 
-/** Entries of a put of a case. */
+/** Entries per put of a case. */
 const batchSize = 1000;
 
 const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 
-/** The trips that touch a time, in order, as the analysis left them. */
+/** The trips that touch a time range, in order, as the analysis stored them. */
 export async function readTripsWithin(store: Store, userId: string, { from, to }: TimeRange): Promise<Trip[]> {
   const trips: Trip[] = [];
   const around = { from: from - 7 * 86_400, to: to + 86_400 };
@@ -78,7 +84,7 @@ export async function readTripsWithin(store: Store, userId: string, { from, to }
   return trips;
 }
 
-/** The entries of a day and of so many trips before and after it. */
+/** The entries of a day, and of `margin` trips before and after it. */
 async function entriesAround(store: Store, userId: string, range: TimeRange, margin: number): Promise<PackedEntries> {
   let [from, to] = [range.from, range.to];
   for (let i = 0; i < margin; i += 1) {
@@ -95,7 +101,7 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
   return entries;
 }
 
-/** The trips of a case on an empty store. */
+/** The trips that a case gives in an empty store. */
 async function tripsOf({ put, truth }: Bundle, now: () => number): Promise<Trip[]> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-case-'));
   const store = await openStore(`sqlite:${folder}`);

@@ -1,4 +1,4 @@
-// Stretches of time: how much two have in common, and what several cover together.
+// Computes with intervals of time: what two have in common, and what several cover together.
 
 /** From `start` to `end`, seconds since the epoch. */
 export interface Interval {
@@ -6,21 +6,21 @@ export interface Interval {
   end: number;
 }
 
-/** Length of an interval, s. */
+/** The length of an interval, s. */
 export const lengthOf = ({ start, end }: Interval): number => end - start;
 
-/** s that two have in common. */
+/** The time that two intervals have in common, s. */
 export const overlap = (a: Interval, b: Interval): number =>
   Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start));
 
-/** Seconds in common over seconds in either. */
+/** The time in common, divided by the time that either covers. */
 export function sharedPart(a: Interval, b: Interval): number {
   const both = overlap(a, b);
   const either = lengthOf(a) + lengthOf(b) - both;
   return either > 0 ? both / either : 0;
 }
 
-/** Sorted and apart, covering the same time. */
+/** Sorted intervals that do not touch and cover the same time. */
 export function coverOf(intervals: readonly Interval[]): Interval[] {
   const cover: Interval[] = [];
   for (const { start, end } of [...intervals].sort((a, b) => a.start - b.start)) {
@@ -31,12 +31,12 @@ export function coverOf(intervals: readonly Interval[]): Interval[] {
   return cover;
 }
 
-/** s of `interval` within a cover. */
+/** The time of `interval` that a cover contains, s. */
 export function coveredBy(interval: Interval, cover: readonly Interval[]): number {
   return cover.reduce((sum, part) => sum + overlap(interval, part), 0);
 }
 
-/** The part of `interval` within `window`; null: nothing. */
+/** The part of `interval` within `window`; null: there is none. */
 export function clipped(interval: Interval, window: Interval): Interval | null {
   const start = Math.max(interval.start, window.start);
   const end = Math.min(interval.end, window.end);

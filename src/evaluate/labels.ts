@@ -8,42 +8,45 @@ import type { Section } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
 import { type Interval, overlap } from './intervals.ts';
 
-/** What came of the labels of one mode, or of all. */
+/** The score of the labels of one mode, or of all modes. */
 export interface LabelScore {
   labels: number;
-  /** Labels of which the diary says the same mode for the longest way. */
+  /** Labels for which the diary has the same mode on the longest part of the path. */
   right: number;
-  /** `right / labels`, and the 95 % interval of it (Wilson). */
+  /** `right / labels`. `interval`: its 95 % interval (Wilson). */
   share: number;
   interval: [from: number, to: number];
-  /** Mean probability that the diary gives the modes that it says. */
+  /** The mean probability that the diary gives to its modes. */
   said: number;
-  /** Labels by what the diary says instead. */
+  /** Numbers of wrong modes, by the mode in the diary. */
   instead: Partial<Record<ModeClass, number>>;
 }
 
-/** The labels of some people against their diary. */
+/** Labels of people, compared with their diary. */
 export interface LabelsReport {
   people: number;
   all: LabelScore;
   modes: Partial<Record<ModeClass, LabelScore>>;
-  /** Labels that name no mode of the diary, by text. */
+  /** Labels without a mode of the diary, by text. */
   not_compared: Record<string, number>;
-  /** Labels of a time without any trip. */
+  /** Labels for a time without any trip. */
   without_trip: number;
 }
 
-/** A label and what the diary says of its time. */
+/** A label, and the mode of the diary at its time. */
 interface Compared {
   label: ModeClass;
   found: ModeClass;
   said: number;
 }
 
-/** 0.975 quantile of the normal distribution. */
+/** The 0.975 quantile of the normal distribution. */
 const z = 1.96;
 
-/** The 95 % interval of a share by Wilson: honest also where nearly all or few are counted. */
+/**
+ * The 95 % interval of a proportion by Wilson. It is valid even if the proportion is near 0 or 1, or the numbers are
+ * small.
+ */
 export function wilson(right: number, of: number): [from: number, to: number] {
   const share = right / of;
   const middle = (share + z ** 2 / (2 * of)) / (1 + z ** 2 / of);
@@ -51,7 +54,7 @@ export function wilson(right: number, of: number): [from: number, to: number] {
   return [Math.max(0, middle - half), Math.min(1, middle + half)];
 }
 
-/** Compares all `manual/mode_confirm` of some people with the modes of their diary. */
+/** Compares all `manual/mode_confirm` of people with the modes of their diary. */
 export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid: string }>): Promise<LabelsReport> {
   const compared: Compared[] = [];
   const report = { people: 0, not_compared: {} as Record<string, number>, without_trip: 0 };
@@ -69,7 +72,7 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   return { ...report, all: scoreOf(compared), modes: Object.fromEntries(scores) };
 }
 
-/** m by mode of the diary, and the sum of m times probability. */
+/** m by mode of the diary. `said`: the sum of m times probability. */
 type Ways = Map<ModeClass, { metres: number; said: number }>;
 
 interface Label extends Interval {
@@ -78,7 +81,10 @@ interface Label extends Interval {
   ways: Ways;
 }
 
-/** The labels of a person with the ways of their time. Of two on the same time the one written last counts. */
+/**
+ * The labels of a person, each with the modes and metres of its time. Of labels for the same time, the one written last
+ * counts.
+ */
 async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   const inputs = await readInputs(store, uuid, { from: 0, to: maxTime });
   const newestFirst = inputs
@@ -106,16 +112,16 @@ function addWay(label: Label, { start_ts: start, end_ts: end, sensed_mode, dista
   label.ways.set(mode, { metres: metres + way, said: said + way * (mode_confidence ?? 0) });
 }
 
-/** The mode of the longest way, and how sure it is. */
+/** The mode with the most metres, and its probability. */
 function longest(ways: Ways): { found: ModeClass; said: number } {
   const [found, { metres, said }] = [...ways].reduce((a, b) => (b[1].metres > a[1].metres ? b : a));
   return { found, said: metres > 0 ? said / metres : 0 };
 }
 
-/** Who rides a scooter is shown as cycling. */
+/** The diary shows riding a scooter as cycling. */
 const compareClass = (mode: ModeClass): ModeClass => (mode === 'scooter' ? 'bike' : mode);
 
-/** The class of a label; `other`: it names no mode of the diary. */
+/** The class of a label. `other`: the diary has no such mode. */
 function labelClass(text: string): ModeClass {
   const mode = modeClass(text);
   return mode === 'motor' || mode === 'still' ? 'other' : compareClass(mode);

@@ -1,10 +1,11 @@
-// Entries as JSON outside of the heap: a day with a location each second has 60,000, which are read several times.
+// Stores entries as JSON outside of the JavaScript heap. A day with a location each second has 60,000, which are read
+// several times.
 import type { Entry } from '../model/entry.ts';
 
-/** Entries that are parsed again when they are read. */
+/** Entries per buffer. A buffer is parsed whenever it is read. */
 const together = 1000;
 
-/** A list of entries in buffers, each of which costs its JSON. */
+/** A list of entries in buffers. An entry takes as many bytes as its JSON. */
 export class PackedEntries implements Iterable<Entry> {
   readonly #packed: Buffer[] = [];
   #open: Entry[] = [];

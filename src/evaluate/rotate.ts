@@ -1,9 +1,9 @@
-// Rigid turns of the sphere: every distance stays as it was.
+// Rotates positions on the sphere. All distances stay the same.
 import type { LatLon } from '../model/geo/distance.ts';
 
 const radians = Math.PI / 180;
 
-/** The turn about the line through `axis` and the middle of the earth by `angle`, rad. */
+/** A rotation by `angle`, rad, around the line through `axis` and the centre of the earth. */
 export function turnAbout(axis: LatLon, angle: number): (at: LatLon) => LatLon {
   const [kx, ky, kz] = vectorOf(axis);
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];

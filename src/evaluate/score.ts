@@ -1,4 +1,4 @@
-// Scores of found trips against the ground truth, as defined in docs/quality.md.
+// Scores found trips against the true trips, as defined in docs/quality.md.
 
 import { quantile } from '../model/geo/quantile.ts';
 import { type ModeClass, modeClass } from '../model/modes.ts';
@@ -15,15 +15,15 @@ const coarse: Partial<Record<ModeClass, string>> = {
   motor: 'motor',
 };
 
-/** A found trip. */
+/** A trip that the analysis found. */
 export interface FoundTrip extends Interval {
   /** m */
   distance: number;
-  /** `confidence`: 0 to 1, where something says it */
+  /** `confidence`: 0 to 1, if known */
   sections: (Interval & { mode: ModeClass; confidence?: number })[];
 }
 
-/** What one case comes to; cases add up. */
+/** The score of a case. Scores of cases can be added up. */
 export interface CaseScore {
   matched: number;
   extra: number;
@@ -31,25 +31,25 @@ export interface CaseScore {
   splitTrue: number;
   splitMatched: number;
   splitExtra: number;
-  /** s, found minus true */
+  /** s; found time minus true time */
   startErrors: number[];
   endErrors: number[];
-  /** Shares of the true distance. */
+  /** Relative to the true distance. */
   distanceErrors: number[];
-  /** s of true motion, and of it within found trips. */
+  /** s of true motion. `covered`: s of it within found trips. */
   motion: number;
   covered: number;
-  /** s by true class and found class, `none` where no section was found. */
+  /** s by true class and found class. `none`: no section was found. */
   seconds: Map<ModeClass, Map<ModeClass | 'none', number>>;
-  /** s found as moving outside of true trips, and s outside of true trips. */
+  /** s of found motion outside of true trips. `stillSeconds`: all s outside of true trips. */
   falseSeconds: number;
   stillSeconds: number;
 }
 
-/** A found trip is the true one when they share at least this part of the time of either. */
+/** A found trip matches a true trip if their common time is at least this part of the time that either covers. */
 const leastShared = 0.5;
 
-/** s; a wait this long parts the pieces of a journey in "F1 split". */
+/** s. A wait of this length cuts a trip into pieces for "F1 split". */
 const longWait = 300;
 
 /**
@@ -101,7 +101,7 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore 
   return score;
 }
 
-/** True trips with the found ones: one to one, those that share most first. */
+/** Pairs of true and found trips. Each trip is in one pair at most; the pairs with the most common time come first. */
 function matches<A extends Interval, B extends Interval>(trues: readonly A[], found: readonly B[]): Map<A, B> {
   const pairs = trues
     .flatMap((one) => found.map((trip) => ({ one, trip, shared: sharedPart(one, trip) })))
@@ -117,7 +117,7 @@ function matches<A extends Interval, B extends Interval>(trues: readonly A[], fo
   return matched;
 }
 
-/** A true trip cut at its long waits. */
+/** The pieces of a true trip between its long waits. */
 function piecesOfTruth(trip: Interval & { sections: (Interval & { mode: ModeClass })[] }): Interval[] {
   const pieces: Interval[] = [];
   let { start } = trip;
@@ -129,7 +129,7 @@ function piecesOfTruth(trip: Interval & { sections: (Interval & { mode: ModeClas
   return [...pieces, { start, end: trip.end }];
 }
 
-/** A found trip cut where it has no moving section for long. */
+/** The pieces of a found trip between long times without a moving section. */
 function piecesOfFound(trip: FoundTrip): Interval[] {
   const moving = trip.sections.filter(({ mode }) => mode !== 'still').sort((a, b) => a.start - b.start);
   const [first, ...others] = moving;
@@ -147,7 +147,7 @@ function piecesOfFound(trip: FoundTrip): Interval[] {
   return [...pieces, { start, end: trip.end }];
 }
 
-/** Sections of found trips; a trip without any counts whole. */
+/** The sections of found trips. A trip without sections counts as one section. */
 const sectionsOf = (found: readonly FoundTrip[]): (Interval & { mode: ModeClass })[] =>
   found.flatMap(({ start, end, sections }) =>
     sections.length > 0 ? sections : [{ start, end, mode: 'other' as const }],
@@ -177,7 +177,7 @@ function addMotion(
   }
 }
 
-/** Sections without overlaps: where two overlap, the later one counts. */
+/** Sections without overlaps. Where two overlap, the later one counts. */
 function apart(sections: readonly (Interval & { mode: ModeClass })[]): (Interval & { mode: ModeClass })[] {
   const cuts = [...new Set(sections.flatMap(({ start, end }) => [start, end]))].sort((a, b) => a - b);
   return cuts.slice(0, -1).flatMap((start, i) => {
@@ -206,28 +206,28 @@ function addStillness(
 
 // ---------------------------------------------------------------- several cases
 
-/** Figures over several cases; null where nothing was there to measure. */
+/** Figures over several cases; null: there was nothing to measure. */
 export interface Summary {
   cases: number;
   trips: number;
   f1: number;
   f1_split: number;
-  /** s, median and 90th percentile of the absolute error */
+  /** s; median and 90th percentile of the absolute error */
   start: [number | null, number | null];
   end: [number | null, number | null];
   travel: number | null;
   mode: number | null;
   coarse: number | null;
   macro_f1: number | null;
-  /** s in an hour without travel */
+  /** s per hour without travel */
   false_s_per_hour: number | null;
-  /** %, median */
+  /** %; median */
   distance: number | null;
 }
 
 const fineClasses: readonly ModeClass[] = ['walk', 'bike', 'car', 'bus', 'rail'];
 
-/** Figures over several cases together. */
+/** Computes figures over several cases together. */
 export function summarise(scores: readonly CaseScore[]): Summary {
   const total = (of: (score: CaseScore) => number): number => scores.reduce((sum, score) => sum + of(score), 0);
   const all = (of: (score: CaseScore) => number[]): number[] => scores.flatMap(of).map(Math.abs);

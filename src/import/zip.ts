@@ -1,4 +1,4 @@
-// ZIP archives: the files in them, each as a stream. Nothing is unpacked to disk, and no name of an archive is a path.
+// Reads ZIP archives: each file as a stream. Unpacks nothing to disk, and never uses names in the archive as paths.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -14,22 +14,26 @@ import { chunkBytes, countBytes, unpacked } from './read/bytes.ts';
 import { SourceBroken } from './source-error.ts';
 import { type FilePart, partBytes } from './spool.ts';
 
-/** Where an archive is: the path of its file, or a part of an open file. */
+/** The location of an archive: the path of its file, or a part of an open file. */
 export type ZipPlace = string | FilePart;
 
-/** Limits on the work and memory that a hostile archive can cause. Contents are streams; the directory is in memory. */
+/**
+ * Limits on work and memory, in case an archive is malicious. Contents are streamed; only the directory is in memory.
+ */
 export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
-/** Greatest ratio of unpacked to packed bytes of a file beyond its first `freeBytes`; tracks pack 10 to 40 to 1. */
+/**
+ * The highest ratio of unpacked to packed bytes of a file after its first `freeBytes`. Tracks have ratios of 10 to 40.
+ */
 export const maxRatio = 200;
 export const freeBytes = 16 * 1024 * 1024;
 
-/** True if a file begins as an archive. */
+/** True if a file begins like a ZIP archive. */
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
 
 /**
- * The files of an archive, without folders; `rejected`: the reasons why other files are not read. Throws `SourceBroken`
+ * The files of an archive, without folders. `rejected`: the reasons why other files are not read. Throws `SourceBroken`
  * if the archive is damaged or exceeds a limit.
  */
 export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rejected: string[] }> {
@@ -64,7 +68,7 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
 }
 
 /**
- * The unpacked bytes of a file, checked against its size and checksum. `onBytes` gets the number of bytes read from the
+ * The unpacked bytes of a file, verified by its size and checksum. `onBytes` gets the number of bytes read from the
  * archive. Throws `SourceBroken`.
  */
 export async function* zipBytes(
@@ -97,11 +101,11 @@ export async function* zipBytes(
 const damaged = (cause?: unknown): SourceBroken =>
   new SourceBroken('expected a ZIP archive, found a damaged or cut one', { cause });
 
-/** Errors of the file system keep their own words. */
+/** Converts errors of the ZIP library. Errors of the file system stay unchanged. */
 const asBroken = (error: unknown): unknown =>
   error instanceof SourceBroken || (error as NodeJS.ErrnoException).syscall !== undefined ? error : damaged(error);
 
-/** Names are bytes: a bad one must not end the directory. */
+/** Names are not decoded, because an invalid name must not end the directory. */
 async function openZip(place: ZipPlace): Promise<ZipFile> {
   const isOwn = typeof place === 'string';
   const reader = new WindowReader(isOwn ? wholeFile(place) : place, isOwn);
@@ -119,14 +123,14 @@ function wholeFile(path: string): FilePart {
   return { file, start: 0, size: fstatSync(file).size };
 }
 
-/** Reads a file by windows: the library reads twice for each entry, and single reads cost 50 times the CPU. */
+/** Reads a file in large windows: the library reads twice per entry, and single reads would take 50 times the CPU. */
 class WindowReader extends RandomAccessReader {
   readonly #place: FilePart;
   readonly #isOwn: boolean;
   #window = Buffer.alloc(0);
   #start = 0;
 
-  /** `isOwn`: the file is closed with the archive. */
+  /** `isOwn`: closes the file together with the archive. */
   constructor(place: FilePart, isOwn: boolean) {
     super();
     this.#place = place;

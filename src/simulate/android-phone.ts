@@ -1,4 +1,5 @@
-// An Android phone's day: a fix every 30 seconds while it believes in a trip, which ends five minutes after arrival.
+// Simulates the day of an Android phone: it records a location every 30 seconds of a trip, and ends the trip five
+// minutes after arrival.
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { formatForPeople } from '../model/time.ts';
@@ -9,12 +10,12 @@ import { type Reading, receiver, rounded } from './receiver.ts';
 import type { TravelMode } from './ride.ts';
 import { span } from './town.ts';
 
-const interval = 30; // s between fixes
+const interval = 30; // s between locations
 const fence = 100; // m around the last stop
-const quiet = 300; // s within the fence that end a trip
+const quiet = 300; // s within the fence, after which a trip ends
 const bootedBefore = 260_000; // s
 
-/** What an Android phone pushes of `plan`: everything up to the end of the last trip, ascending by `write_ts`. */
+/** The entries that an Android phone pushes during `plan`, ascending by `write_ts`. They end with the last trip. */
 export function senseAndroid(plan: DayPlan, seed: string | number): Entry[] {
   const phone = new AndroidPhone(plan, seed);
   phone.settle();
@@ -28,9 +29,9 @@ class AndroidPhone {
   readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
   #centre: Reading;
-  /** Fixes of the trip going on; null while waiting for one. */
+  /** Locations of the current trip; null: the phone waits for a trip. */
   #trip: Reading[] | null = null;
-  /** What this phone's platform calls walking: older ones know ON_FOOT only. */
+  /** The activity code for walking on this phone. Older phones know only ON_FOOT. */
   readonly #afoot: number;
   #battery = 96;
   #nextSync: number;
@@ -47,7 +48,7 @@ class AndroidPhone {
     this.#afoot = seededRandom('platform', seed).chance(0.3) ? onFoot : walking;
   }
 
-  /** What a phone has from its set-up and sends with every push, and the check of the night. */
+  /** Writes the settings, which a phone sends with every push, and the transition at night. */
   settle(): void {
     const at = this.#plan.from + 2;
     writeSettings(this.#notes, at, {
@@ -60,13 +61,13 @@ class AndroidPhone {
     this.#transition('waiting_for_trip_start', 'initialize', at + 1);
   }
 
-  /** What the phone does at `ts`; returns when it wakes up next. */
+  /** Simulates the phone at `ts`. Returns when it wakes up next. */
   tick(ts: number): number {
     if (ts >= this.#nextSync) this.#sync(ts);
     return this.#trip === null ? this.#wait(ts) : this.#track(ts, this.#trip);
   }
 
-  /** Rows after the last end of a trip stay on the phone until the next one. */
+  /** The entries up to the end of the last trip. Later ones stay on the phone until the next trip ends. */
   pushed(): Entry[] {
     return this.#notes.entries().filter((entry) => entry.metadata.write_ts <= this.#lastEnd);
   }
@@ -144,7 +145,7 @@ class AndroidPhone {
       android_plugged: 'UNKNOWN',
       android_technology: 'Li-ion',
       android_temperature: warmth,
-      android_voltage: warmth, // phones repeat the temperature here
+      android_voltage: warmth, // real phones repeat the temperature here
       ts: rounded(ts, 3),
     });
   }
@@ -166,7 +167,7 @@ class AndroidPhone {
   }
 }
 
-/** The phone's own test: the last ten fixes and all of the last five minutes lie around the newest. */
+/** The phone's own test of arrival: the last ten locations and all of the last five minutes lie near the newest one. */
 function arrived(trip: readonly Reading[], ts: number): boolean {
   const newest = trip.at(-1);
   if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;
@@ -177,7 +178,7 @@ function arrived(trip: readonly Reading[], ts: number): boolean {
 const typeOf: Record<Exclude<TravelMode, 'walk'>, number> = { bike: 1, bus: 0, train: 0, car: 0 };
 const [onFoot, still, unknown, tilting, walking] = [2, 3, 4, 5, 7];
 
-/** The most probable activity as the platform recognises it: mostly right, unsure at halts. */
+/** The most probable activity, as the platform recognises it: mostly right, uncertain at halts. */
 function recognised({ mode, speed }: Reading, afoot: number, random: Random): { type: number; confidence: number } {
   if (random.chance(0.05)) return { type: tilting, confidence: 100 };
   if (random.chance(0.04)) return { type: unknown, confidence: Math.round(random.between(30, 45)) };

@@ -1,4 +1,5 @@
-// An iPhone's day: a fix every 50 metres of a trip, a late end, and the motion coprocessor's log appended at the end.
+// Simulates the day of an iPhone: it records a location every 50 metres of a trip, ends the trip late, and then appends
+// the log of the motion coprocessor.
 import type { Entry } from '../model/entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
@@ -10,13 +11,13 @@ import { type Reading, receiver, rounded } from './receiver.ts';
 import type { TravelMode } from './ride.ts';
 import { span } from './town.ts';
 
-const filterDistance = 50; // m between fixes
+const filterDistance = 50; // m between locations
 const fence = 100; // m around the last stop
-const quiet = 600; // s without a fix after which a trip can end
+const quiet = 600; // s without a location, after which a trip can end
 
 /**
- * What an iPhone pushes of `plan`: everything up to the end of the last trip, ascending by `write_ts`, and behind it
- * the motion activities, whose `write_ts` is the time when each began.
+ * The entries that an iPhone pushes during `plan`, ascending by `write_ts`, up to the end of the last trip. Then the
+ * motion activities, whose `write_ts` is the start of each activity.
  */
 export function senseIos(plan: DayPlan, seed: string | number): Entry[] {
   const phone = new Iphone(plan, seededRandom('ios', seed, plan.day));
@@ -31,9 +32,9 @@ class Iphone {
   readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
   #centre: Reading;
-  /** The newest fix of the trip going on; null while waiting for one. */
+  /** The newest location of the current trip; null: the phone waits for a trip. */
   #last: Reading | null = null;
-  /** How long after the last fix this trip's end will be noticed. */
+  /** s after the last location until the phone notices the end of this trip. */
   #patience = quiet;
   #battery = 0.97;
   #nextPush: number;
@@ -48,7 +49,7 @@ class Iphone {
     this.#nextPush = plan.from + random.between(300, 3600);
   }
 
-  /** What a phone has from its set-up and sends with every push. */
+  /** Writes the settings, which a phone sends with every push. */
   settle(): void {
     const at = this.#plan.from + 2;
     writeSettings(this.#notes, at, {
@@ -60,7 +61,7 @@ class Iphone {
     this.#readBattery(at + 1);
   }
 
-  /** What the phone does at `ts`; returns when it wakes up next. */
+  /** Simulates the phone at `ts`. Returns when it wakes up next. */
   tick(ts: number): number {
     if (ts >= this.#nextPush) this.#silentPush(ts);
     return this.#last === null ? this.#wait(ts) : this.#track(ts, this.#last);
@@ -81,7 +82,7 @@ class Iphone {
     this.#transition('WAITING_FOR_TRIP_START', 'TRIP_STARTED', noticed + this.#random.between(0.2, 2));
     this.#last = this.#receive(noticed + 2.5);
     this.#patience = quiet + this.#random.between(40, 240);
-    this.#location(keys.location, this.#last); // the first fix of a trip never passes the phone's filter
+    this.#location(keys.location, this.#last); // the first location of a trip never passes the phone's filter
     return noticed + 3.5;
   }
 
@@ -126,7 +127,7 @@ class Iphone {
     });
   }
 
-  /** iPhones state one of a few radii. */
+  /** iPhones report one of only a few radii. */
   #stated(accuracy: number): number {
     return [5, 10, 30, 65, 165].find((radius) => accuracy <= radius) ?? 1414;
   }
@@ -164,12 +165,12 @@ class Iphone {
   }
 }
 
-/** `2016-05-17T12:20:03-0400` */
+/** A time in the form `2016-05-17T12:20:03-0400`. */
 function isoWithoutColon(ts: number, zone: string): string {
   return formatTime(Math.floor(ts), zone).replace(/:(\d\d)$/, '$1');
 }
 
-/** The coprocessor's activities up to `until`, in the order in which they began. */
+/** The coprocessor's activities up to `until`, in the order of their starts. */
 function motionLog(plan: DayPlan, until: number, random: Random): Entry[] {
   const notes = openNotebook('ios', plan.zone);
   for (const step of plan.steps) {
@@ -189,7 +190,7 @@ const flagOf: Record<TravelMode, string> = {
   car: 'automotive',
 };
 
-/** The flags of one activity: mostly the right one, stationary at halts, now and then none. */
+/** The flags of an activity: mostly the right one, stationary at halts, sometimes none. */
 function activityOf(step: PlannedStay | PlannedLeg, speed: number, ts: number, random: Random): JsonObject {
   const data: JsonObject = { ts: rounded(ts, 5) };
   for (const flag of ['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown']) data[flag] = false;

@@ -1,21 +1,21 @@
-// The local store of a simulated phone: rows written one after the other, each with the metadata of its platform.
+// The local store of a simulated phone. Each row gets the metadata of its platform.
 import type { Entry, Metadata } from '../model/entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { rounded } from './receiver.ts';
 
-/** Kinds of rows of a phone's store. */
+/** The kinds of rows in a phone's store. */
 export type RowType = 'sensor-data' | 'message' | 'rw-document';
 
 /** Collects the rows of one phone. */
 export interface Notebook {
-  /** Writes one row; no two rows of a key have the same `write_ts`. */
+  /** Writes a row. Rows of one key always get different `write_ts`. */
   write(type: RowType, key: string, writeTs: number, data: JsonObject): void;
-  /** Everything written, ascending by `write_ts`. */
+  /** All rows in ascending order of `write_ts`. */
   entries(): Entry[];
 }
 
-/** An empty store of a phone on `platform` that stays in `zone`. */
+/** An empty store of a phone on `platform` in time zone `zone`. */
 export function openNotebook(platform: 'android' | 'ios', zone: string): Notebook {
   const written: Entry[] = [];
   const lastOf = new Map<string, number>();
@@ -32,7 +32,7 @@ export function openNotebook(platform: 'android' | 'ios', zone: string): Noteboo
   };
 }
 
-/** Writes what a phone has from its set-up and sends with every push. `sensing`: how the platform senses. */
+/** Writes the settings that a phone sends with every push. `sensing`: settings of the platform. */
 export function writeSettings(notes: Notebook, at: number, sensing: JsonObject): void {
   notes.write('rw-document', keys.consent, at, {
     category: 'emSensorDataCollectionProtocol',

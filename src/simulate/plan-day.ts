@@ -1,25 +1,25 @@
-// What a simulated person really does on one day: stays and ways, the truth that phones then sense.
+// Plans what a simulated person really does on a day: stays and legs. Simulated phones then sense them.
 import { isDay, isTimeZone, localDateTime, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import { type Random, seededRandom } from './random.ts';
 import { gaits, type Instant, ride, type TravelMode } from './ride.ts';
 import { away, type Point, streets, type Town, towns } from './town.ts';
 
-/** Whose day, and which. */
+/** Selects the person and the day. */
 export interface DayOptions {
   /** Local day, `YYYY-MM-DD`. */
   day: string;
-  /** The person: home, work and habits follow from it. */
+  /** The person: decides home, work and habits. */
   seed: string | number;
-  /** Home, `[longitude, latitude]`; default: one of `towns`, by seed. Needs `zone`. */
+  /** Home as `[longitude, latitude]`, which needs `zone`. Default: in one of `towns`, chosen by the seed. */
   home?: Position;
   /** IANA zone of the phone; default: the town's zone. */
   zone?: string;
-  /** Where people without `home` live; default: one of `towns`, by seed. */
+  /** The town of people without `home`. Default: one of `towns`, chosen by the seed. */
   town?: Town;
 }
 
-/** Time at one spot. Times are seconds since the epoch, half-open. */
+/** A stay at one point. Times are seconds since the epoch; `to` is excluded. */
 export interface PlannedStay {
   kind: 'stay';
   name: string;
@@ -28,13 +28,13 @@ export interface PlannedStay {
   at: Point;
 }
 
-/** One way in one mode. */
+/** A leg in one mode. */
 export interface PlannedLeg {
   kind: 'leg';
   mode: TravelMode;
   from: number;
   to: number;
-  /** m along the way */
+  /** m along the path */
   distance: number;
   /** One instant a second. */
   track: readonly Instant[];
@@ -44,14 +44,14 @@ export interface PlannedLeg {
 export interface DayPlan {
   day: string;
   zone: string;
-  /** Coordinates of the plane's zero. */
+  /** The coordinates of the plane's point (0, 0). */
   origin: Position;
   from: number;
   to: number;
   steps: readonly (PlannedStay | PlannedLeg)[];
 }
 
-/** The day of the person `seed`: a commute on working days, a walk and a visit on others. */
+/** The day of the person `seed`: a commute on working days, otherwise a walk and a visit. */
 export function planDay(options: DayOptions): DayPlan {
   const town = townOf(options);
   if (!isDay(options.day)) throw new TypeError(`expected a day YYYY-MM-DD, found ${JSON.stringify(options.day)}`);
@@ -64,7 +64,7 @@ export function planDay(options: DayOptions): DayPlan {
   return { day: options.day, zone: town.zone, origin: town.origin, from, to, steps: day.finish(to) };
 }
 
-/** The step of the day that `ts` falls in. */
+/** The step of the day that contains `ts`. */
 export function stepAt(plan: DayPlan, ts: number): PlannedStay | PlannedLeg {
   let [low, high] = [0, plan.steps.length - 1];
   while (low < high) {
@@ -75,7 +75,7 @@ export function stepAt(plan: DayPlan, ts: number): PlannedStay | PlannedLeg {
   return plan.steps[low]!;
 }
 
-/** Where and how the person is at `ts`: an instant of a leg, or standing. */
+/** The position and movement of the person at `ts`; speed 0 during a stay. */
 export function whereAt(plan: DayPlan, ts: number): Instant & { mode: TravelMode | null } {
   const step = stepAt(plan, ts);
   if (step.kind === 'stay') return { ...step.at, speed: 0, bearing: 0, mode: null };
@@ -126,7 +126,7 @@ function personOf(seed: string | number, atOrigin: boolean): Person {
 const hour = 3600;
 const minute = 60;
 
-/** To work on foot and by bus or train, out for lunch, home by bike or car with an errand on the way. */
+/** Walks and takes a bus or train to work, goes out for lunch, and returns by bike or car with an errand on the way. */
 function commute(day: DayBuilder, person: Person): void {
   const { random } = day;
   day.stayUntil('home', 7.4 * hour + random.between(0, 45 * minute));
@@ -144,7 +144,7 @@ function commute(day: DayBuilder, person: Person): void {
   day.go(person.returnsBy, person.home);
 }
 
-/** A walk to the park and back, and a visit by car. */
+/** Walks to the park and back, and visits a friend by car. */
 function dayOff(day: DayBuilder, person: Person): void {
   const { random } = day;
   day.stayUntil('home', 9.5 * hour + random.between(0, 1.5 * hour));
@@ -157,7 +157,7 @@ function dayOff(day: DayBuilder, person: Person): void {
   day.go('car', person.home);
 }
 
-/** Puts steps one behind the other. */
+/** Appends steps to a day. */
 class DayBuilder {
   readonly random: Random;
   readonly #from: number;
@@ -172,7 +172,7 @@ class DayBuilder {
     this.random = random;
   }
 
-  /** Stays until `second` of the day. */
+  /** Stays until this second of the day. */
   stayUntil(name: string, second: number): void {
     this.stayFor(name, this.#from + second - this.#now);
   }

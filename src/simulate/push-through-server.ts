@@ -1,11 +1,14 @@
-// Pushes entries as a phone does: through a server with `--auth dev`.
+// Pushes entries through a server with `--auth dev`, as a phone does.
 import type { Entry } from '../model/entry.ts';
 import { errorText, usageError } from '../model/mobility-error.ts';
 
-/** Pushes one batch of a user; returns how many entries were new. */
+/** Pushes one batch of a user. Returns how many entries were new. */
 export type Push = (name: string, entries: readonly Entry[]) => Promise<number>;
 
-/** Registers each user with their first batch. Throws `MOBILITY_USAGE` if no server answers. */
+/**
+ * Returns a function that also registers each user with their first batch. Throws `MOBILITY_USAGE` if no server
+ * answers.
+ */
 export function pushThroughServer(server: string): Push {
   const known = new Set<string>();
   const call = async (path: string, body: object): Promise<Record<string, unknown>> => {

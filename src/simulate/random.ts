@@ -1,22 +1,22 @@
-// Seeded chance: the same seed gives the same numbers on every machine.
+// Random numbers from a seed. The same seed gives the same numbers on every machine.
 
-/** A source of numbers that a seed decides. */
+/** A generator of random numbers. */
 export interface Random {
-  /** From 0 to below 1. */
+  /** A number of at least 0 and below 1. */
   next(): number;
   between(low: number, high: number): number;
   /** True with probability `p`. */
   chance(p: number): boolean;
   pick<T>(items: readonly T[]): T;
-  /** Normal distribution around 0. */
+  /** A number from the normal distribution around 0. */
   normal(deviation: number): number;
 }
 
-/** A generator for the texts and numbers in `seed`; other seeds give unrelated numbers. */
+/** A generator with the texts and numbers in `seed`. Other seeds give unrelated numbers. */
 export function seededRandom(...seed: readonly (string | number)[]): Random {
   let state = hash(JSON.stringify(seed));
   const next = (): number => {
-    // mulberry32, by Tommy Ettinger (public domain): 32 bits of state are plenty for a day of one phone
+    // mulberry32 by Tommy Ettinger (public domain). 32 bits of state are enough for a day of one phone
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
@@ -31,7 +31,7 @@ export function seededRandom(...seed: readonly (string | number)[]): Random {
   };
 }
 
-/** FNV-1a over UTF-16 units. */
+/** The FNV-1a hash over UTF-16 units. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);

@@ -1,4 +1,4 @@
-// The position receiver of a simulated phone: true positions in, fixes with error and stated accuracy out.
+// The position receiver of a simulated phone: converts true positions to readings with an error and an accuracy.
 import type { Position } from '../model/trip.ts';
 import { type DayPlan, whereAt } from './plan-day.ts';
 import type { Random } from './random.ts';
@@ -7,25 +7,25 @@ import { type Point, positionAround } from './town.ts';
 
 /** One reading of the receiver. */
 export interface Reading {
-  /** seconds since the epoch */
+  /** Seconds since the epoch. */
   ts: number;
-  /** As received, in the plane; for the phone's own decisions. */
+  /** The received position in the plane, for the phone's own decisions. */
   point: Point;
   position: Position;
   /** m */
   altitude: number;
-  /** m, radius at 68 % */
+  /** m; radius that contains the true position with 68 % probability */
   accuracy: number;
-  /** m/s; null if the receiver does not know it */
+  /** m/s; null: unknown to the receiver */
   speed: number | null;
-  /** degrees clockwise from north; null if the receiver does not know it */
+  /** degrees clockwise from north; null: unknown to the receiver */
   bearing: number | null;
   mode: TravelMode | null;
 }
 
-const rememberedFor = 45; // s; errors of fixes close in time are alike
+const rememberedFor = 45; // s; errors of readings that are close in time are similar
 
-/** Reads the receiver at `ts`; successive calls must not go back in time. */
+/** Reads the receiver at `ts`. Successive calls must not go back in time. */
 export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading {
   const height = random.between(20, 400);
   let error: Point = { x: 0, y: 0 };
@@ -53,14 +53,17 @@ export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading
   };
 }
 
-/** Open sky while moving, walls while staying; now and then a network position of hundreds of metres. */
+/**
+ * Accuracy is high outdoors while moving, lower indoors. Rarely, a network position has an accuracy of hundreds of
+ * metres.
+ */
 function statedAccuracy(mode: TravelMode | null, random: Random): number {
   if (random.chance(0.008)) return rounded(random.between(210, 900), 1);
   if (mode === null) return rounded(random.between(14, 42), 1);
   return rounded(mode === 'bus' || mode === 'train' ? random.between(6, 18) : random.between(3.5, 11), 1);
 }
 
-/** `value` with `digits` after the point. */
+/** `value` with `digits` decimals. */
 export function rounded(value: number, digits: number): number {
   const scale = 10 ** digits;
   return Math.round(value * scale) / scale;

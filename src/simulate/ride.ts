@@ -1,11 +1,11 @@
-// One way in one mode, second by second: speeds that rise and fall, corners, lights and stops.
+// Simulates a leg in one mode, second by second: changing speeds, corners, lights and stops.
 import type { Random } from './random.ts';
 import { type Point, span } from './town.ts';
 
-/** How simulated people move. */
+/** The modes of simulated people. */
 export type TravelMode = 'walk' | 'bike' | 'bus' | 'train' | 'car';
 
-/** Where a moving person is at one second. */
+/** The position and movement of a person at one second. */
 export interface Instant extends Point {
   /** m/s */
   speed: number;
@@ -20,13 +20,13 @@ interface Gait {
   acceleration: number;
   /** m/s around a corner */
   corner: number;
-  /** m between halts, their s, and how likely each is */
+  /** m between halts, s that they last, and their probability */
   halts: { every: number; seconds: [number, number]; chance: number };
   /** m between corners of the streets taken */
   block: number;
 }
 
-/** Typical figures of town traffic. */
+/** Typical values of town traffic. */
 export const gaits: Record<TravelMode, Gait> = {
   walk: {
     cruise: 1.38,
@@ -62,13 +62,13 @@ export const gaits: Record<TravelMode, Gait> = {
 interface Mark {
   /** m from the start */
   at: number;
-  /** m/s at most there */
+  /** the highest speed there, m/s */
   speed: number;
-  /** s to stand there */
+  /** s to wait there */
   wait: number;
 }
 
-/** The way along `corners` in `mode`, one instant a second from its first to its last metre. */
+/** The path along `corners` in `mode`: one instant per second from its first to its last metre. */
 export function ride(corners: readonly Point[], mode: TravelMode, random: Random): Instant[] {
   const gait = gaits[mode];
   const cruise = gait.cruise * random.between(0.92, 1.08);
@@ -96,7 +96,7 @@ export function ride(corners: readonly Point[], mode: TravelMode, random: Random
 
 const clamp = (change: number, most: number): number => Math.max(-most, Math.min(most, change));
 
-/** The speeds from which the next marks can still be kept to: v² = u² + 2as. */
+/** The highest speeds from which the phone's user can still brake for the next marks: v² = u² + 2as. */
 function limits(marks: readonly Mark[], next: number, at: number, acceleration: number): number[] {
   return marks
     .slice(next, next + 3)
@@ -105,7 +105,7 @@ function limits(marks: readonly Mark[], next: number, at: number, acceleration: 
 
 interface Line {
   corners: readonly Point[];
-  /** m from the start, per corner */
+  /** m from the start, for each corner */
   at: number[];
   length: number;
 }

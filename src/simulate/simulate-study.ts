@@ -1,4 +1,4 @@
-// The people of a study to try: most use it as intended, some have each one of the problems that managers meet.
+// Simulates the people of a study for trying it out. Most use it as intended; four have one problem each.
 //
 //   20 people, 30 days, ● pushed in the evening, ○ pushed without locations
 //   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label trips and name places
@@ -23,18 +23,18 @@ import type { TravelMode } from './ride.ts';
 import { simulateDay } from './simulate-day.ts';
 import { towns } from './town.ts';
 
-/** What goes wrong with the last people of a study, from the last one up. */
+/** Problems of the last people of a study. The last person has the first problem. */
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
-/** Days that a problem lasts: twice as long as a person may be silent. */
+/** Days that a problem lasts: twice as many as a person may be silent. */
 const problemDays = 6;
-/** s after midnight: the hour of the push that brings the day before. */
+/** s after midnight at which the phone pushes the previous day. */
 const pushedAfter = 1200;
-/** Stays shorter than this are waits within a trip, s. */
+/** s. A shorter stay is a wait during a trip. */
 const shortStay = 300;
 
 /** A person of the study. */
 export interface Member {
-  /** From 1 to `of`. */
+  /** From 1 to `of`, the number of people. */
   number: number;
   of: number;
   name: string;
@@ -50,7 +50,7 @@ export interface StudyDays {
   now: number;
 }
 
-/** Enrols a person and pushes their days, one at a time. Yields what each day pushed. */
+/** Enrols a person and pushes their days one by one. Yields the result of each push. */
 export async function* simulateMember(
   store: Store,
   study: StudyRecord,
@@ -84,7 +84,7 @@ export async function* simulateMember(
 
 const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.location && key !== keys.filteredLocation;
 
-/** The account of a member; `hash`: of their new token, null if they had enrolled before. */
+/** The account of a member. `hash`: of their new token; null if the member was enrolled already. */
 async function enrol(
   { users, studies }: Store,
   study: StudyRecord,
@@ -101,7 +101,7 @@ async function enrol(
   return { user: (await users.byEmail(name))!, hash: null };
 }
 
-/** The answers of trips, by how the simulated person travelled and why. */
+/** The labels for the modes in which a simulated person travels. */
 const labelOf: Record<TravelMode, string> = {
   walk: 'walk',
   bike: 'bike',
@@ -118,7 +118,10 @@ const purposeOf: Readonly<Record<string, string>> = {
   friend: 'entertainment',
 };
 
-/** What a person says about a day: labels of some trips, names of places on the first day, a mode now and then. */
+/**
+ * The statements of a person about a day: labels of some trips, names of places on the first day, sometimes a corrected
+ * mode.
+ */
 function statements(plan: DayPlan, { number, seed }: Member, index: number): Entry[] {
   if (number % 3 === 0) return [];
   const random = seededRandom('statements', seed, plan.day);
@@ -146,7 +149,7 @@ const stated = (key: string, data: JsonObject, { zone }: DayPlan, write_ts: numb
   data,
 });
 
-/** The trips of a day: legs between stays that are more than waits. */
+/** The trips of a day: legs between stays of at least `shortStay`. */
 function tripsOf({ steps }: DayPlan): { legs: PlannedLeg[]; to: PlannedStay }[] {
   const trips: { legs: PlannedLeg[]; to: PlannedStay }[] = [];
   let legs: PlannedLeg[] = [];

@@ -1,4 +1,4 @@
-// The ground that simulated people move on: a flat plane of metres around a real coordinate, with invented streets.
+// The plane that simulated people move on: metres around a real coordinate, with invented streets.
 import type { Position } from '../model/trip.ts';
 import type { Random } from './random.ts';
 
@@ -8,14 +8,14 @@ export interface Point {
   y: number;
 }
 
-/** Where a simulated town lies. Only the coordinates are real: its streets are made up from the seed. */
+/** A simulated town. Only its coordinates are real; its streets are derived from the seed. */
 export interface Town {
   name: string;
   zone: string;
   origin: Position;
 }
 
-/** Towns that people are dealt to: north and south, east and west, with and without summer time. All of them inland. */
+/** Towns in which people live: in north and south, east and west, with and without daylight saving time, all inland. */
 export const towns: readonly Town[] = [
   { name: 'Évora', zone: 'Europe/Lisbon', origin: [-7.909, 38.571] },
   { name: 'Uppsala', zone: 'Europe/Stockholm', origin: [17.64, 59.858] },
@@ -23,26 +23,26 @@ export const towns: readonly Town[] = [
   { name: 'Córdoba', zone: 'America/Argentina/Cordoba', origin: [-64.188, -31.417] },
 ];
 
-const metresPerDegree = 111_195; // of latitude, on a sphere of 6,371 km
+const metresPerDegree = 111_195; // of latitude, on a sphere with a radius of 6,371 km
 
-/** Coordinates of a point around `origin`; exact to metres within some 20 km. */
+/** The coordinates of a point near `origin`. Exact to metres within about 20 km. */
 export function positionAround(point: Point, origin: Position): Position {
   const [longitude, latitude] = origin;
   const shrink = Math.cos((latitude * Math.PI) / 180);
   return [longitude + point.x / (metresPerDegree * shrink), latitude + point.y / metresPerDegree];
 }
 
-/** m, straight */
+/** The distance in a straight line, m. */
 export function span(a: Point, b: Point): number {
   return Math.hypot(b.x - a.x, b.y - a.y);
 }
 
-/** The point `metres` away from `from` in direction `angle`, radians counterclockwise from east. */
+/** The point `metres` away from `from` in the direction `angle`, radians counterclockwise from east. */
 export function away(from: Point, metres: number, angle: number): Point {
   return { x: from.x + metres * Math.cos(angle), y: from.y + metres * Math.sin(angle) };
 }
 
-/** Corners of a way along a grid of streets, ends included. `block`: m between corners, about. */
+/** The corners of a path along a grid of streets, including its ends. `block`: m between corners, about. */
 export function streets(from: Point, to: Point, block: number, random: Random): Point[] {
   const turned = random.between(-0.35, 0.35);
   const [cos, sin] = [Math.cos(turned), Math.sin(turned)];

@@ -1,4 +1,4 @@
-// CSV of fixes with a header, of any program: its delimiter and the names of its columns are recognised.
+// Reads CSV tables of locations from any program. Recognises the delimiter and the names of the columns.
 import { finished } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import type { FileFormat, FileReading, Found, SourceReadOptions } from '../import-format.ts';
@@ -17,10 +17,10 @@ export const csv: FileFormat = {
 const origin = { program: 'csv' };
 const delimiters = [',', ';', '\t', '|'];
 
-/** Lines in which the header is searched: programs write `sep=;` and titles before it. */
+/** The most lines that are searched for the header. Some programs write `sep=;` or titles before it. */
 const headerLines = 20;
 
-/** The first line that names time and place, and its delimiter; null if none does. */
+/** The first line with column names for time and coordinates, and its delimiter; null: there is none. */
 function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
   const lines = head.toString('utf8').split(/\r\n|\n|\r/, headerLines);
   const names = (line: string, delimiter: string): string[] =>
@@ -54,7 +54,7 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
   }
 }
 
-/** The records of a table; after a mistake, those before it are given first. */
+/** The records of a table. If the CSV is invalid, yields the records before the error, then throws. */
 async function* recordsOf(
   chunks: AsyncIterable<Uint8Array>,
   { line, delimiter }: { line: number; delimiter: string },
@@ -71,7 +71,7 @@ async function* recordsOf(
     max_record_size: 1024 * 1024,
     on_record: (record: string[], { lines }) => {
       records.push({ record, line: lines });
-      return null; // nothing comes out of the stream itself
+      return null; // the stream itself has no output
     },
   });
   const ended = finished(parser.resume()).catch((error: Error) => error);

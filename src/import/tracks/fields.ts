@@ -1,4 +1,4 @@
-// The one table of names that programs give to the parts of a fix, and how they write times and numbers.
+// The names that programs use for the parts of a location, and the forms in which they write times and numbers.
 import { locationEntry, type OtherFix } from '../../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { zoneAt } from '../../model/geo/zone.ts';
@@ -9,7 +9,7 @@ import { SourceBroken } from '../source-error.ts';
 
 const knot = 1852 / 3600; // m/s
 
-/** Parts of a fix, as `--columns` names them, and speeds in another unit than m/s. */
+/** Parts of a location, as names for `--columns`. The last three are speeds in other units than m/s. */
 export const columnNames = [
   ...(['time', 'date', 'end', 'lat', 'lon', 'accuracy', 'altitude', 'speed', 'bearing'] as const),
   ...(['speed_kmh', 'speed_knots', 'speed_mph'] as const),
@@ -27,7 +27,7 @@ type Field =
   | 'bearing'
   | 'person';
 
-/** Units that end a name, such as `speed_kmh` or `hAcc (m)`, and what their values are multiplied with. */
+/** Units at the end of a name, such as `speed_kmh` or `hAcc (m)`, with the factor that converts their values. */
 const lengths = { m: 1, meter: 1, meters: 1, metre: 1, metres: 1, mm: 1e-3, ft: 0.3048, feet: 0.3048 };
 const degrees = { deg: 1, degree: 1, degrees: 1, e7: 1e-7 };
 const kmh = 1 / 3.6;
@@ -38,7 +38,7 @@ const speeds: Readonly<Record<string, number>> = {
   ...{ kn: knot, kt: knot, kts: knot, knot, knots: knot, mph, milesperhour: mph },
 };
 
-/** Names in small letters and digits alone, the most telling first, and the units that they may end with. */
+/** Names in lower-case letters and digits, the most specific first, with the units that they may end with. */
 const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
   [
     'time',
@@ -68,23 +68,26 @@ for (const [row, [field, names, units = {}]] of table.entries())
     }
 const allFields = [...new Set(table.map(([field]) => field))];
 
-/** Programs by names that only their tables have together: the unit of speeds that nothing says, who is a person. */
+/**
+ * Programs that are recognised by names that occur together only in their tables. `speed`: factor for speeds without a
+ * unit. `person`: the column with the person.
+ */
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
   { names: ['sourcetype', 'velocity'], speed: kmh }, // GeoPulse
   { names: ['doublelatitude', 'doublelongitude'], person: 'deviceid' }, // AWARE
 ];
 
-/** A column with a part of a fix, and what its numbers are multiplied with. */
+/** A column with a part of a location, and the factor for its numbers. */
 interface FieldColumn {
   name: string;
   factor: number;
 }
 
-/** Where each part of a fix is: columns, the most telling first. */
+/** The columns for each part of a location, the most specific first. */
 export type Fields = Readonly<Partial<Record<Field, readonly FieldColumn[]>>>;
 
-/** The parts that are among `names`; `columns` say more than the table. */
+/** The parts of a location among `names`. `columns` takes precedence over the table. */
 export function fieldsIn(names: readonly string[], columns: FileReading['columns'] = {}): Fields {
   const plain = names.map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ''));
   const program = programs.find(({ names: some }) => some.every((name) => plain.includes(name)));
@@ -107,17 +110,20 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
   return fields;
 }
 
-/** A name, in the singular, and without what AWARE and others put before it: `double_latitude`, `gps_accuracy`. */
+/**
+ * The forms of a name to look up: as it is, in the singular, and without a prefix of AWARE and others:
+ * `double_latitude`, `gps_accuracy`.
+ */
 const formsOf = (name: string): string[] => {
   const one = name.replace(/ies$/, 'y').replace(/s$/, '');
   return [name, one, name.replace(/^(double|gps)/, '')];
 };
 
-/** True where time and place are known. */
+/** True if the columns for time and coordinates are known. */
 export const isFix = ({ time, lat, lon }: Fields): boolean =>
   time !== undefined && lat !== undefined && lon !== undefined;
 
-/** A fix where something else gives the place or the time, such as the geometry of a feature. */
+/** A location whose coordinates or time come from elsewhere, such as the geometry of a feature. */
 export interface Spot {
   longitude: JsonValue | undefined;
   latitude: JsonValue | undefined;
@@ -125,18 +131,18 @@ export interface Spot {
   time?: JsonValue | undefined;
 }
 
-/** What a fix comes from. */
+/** The source of a location. */
 interface FixOf {
   origin: Origin;
-  /** The place in the file, for messages. */
+  /** The position in the file, for messages. */
   where: string;
-  /** Of times that have no offset. */
+  /** The zone of times without an offset. */
   zone: FileReading['zone'];
-  /** Other values of the fix. */
+  /** Further values of the record, stored beside the location. */
   reported?: JsonObject;
 }
 
-/** The fix of a record, or the reason why there is none. */
+/** The location in a record, or the reason why there is none. */
 export function fixFound(
   record: JsonObject,
   fields: Fields,
@@ -169,20 +175,23 @@ export function fixFound(
   return { of: null, entry: zoned(locationEntry(fix, origin, reported), fix) };
 }
 
-/** The entry with the zone at its coordinate: a file does not name one, and other entries may be from elsewhere. */
+/**
+ * Adds the zone at the coordinates to an entry. The file names no zone, and other entries of the user may be from
+ * elsewhere.
+ */
 export function zoned(entry: Entry, { latitude, longitude }: Pick<OtherFix, 'latitude' | 'longitude'>): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };
 }
 
-/** The time of a record: where date and time of day are apart, both. */
+/** The time of a record. If date and time of day are in separate columns, combines them. */
 function timeOf(record: JsonObject, { time = [], date: [date] = [] }: Fields): JsonValue | undefined {
   const value = time.map(({ name }) => record[name]).find((one) => (one ?? '') !== '');
   const isOfDay = typeof value === 'string' && /^\s*\d{1,2}:\d\d/.test(value);
   return isOfDay && date ? `${record[date.name]} ${value.trim()}` : value;
 }
 
-/** Throws `SourceBroken` at the first row of a second person. */
+/** Returns a function that throws `SourceBroken` at the first row of a second person. */
 export function personChecker(): (row: JsonObject, fields: Fields, where: string) => void {
   let first: JsonValue | undefined;
   return (row, { person: [column] = [] }, where) => {
@@ -196,17 +205,17 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
   };
 }
 
-/** How many objects within objects are read. */
+/** The most nested objects that are read. */
 const deepest = 4;
 
-/** A record with the fields of the objects within it beside its own: programs nest a position in many ways. */
+/** Adds the fields of nested objects to those of the record, since programs nest a position in many ways. */
 export function flattened(record: JsonObject, depth = deepest): JsonObject {
   const inner = Object.values(record).filter(isJsonObject);
   if (inner.length === 0 || depth === 0) return record;
   return Object.assign({}, ...inner.map((one) => flattened(one, depth - 1)), record) as JsonObject;
 }
 
-/** A source whose times lack an offset and whose zone was not named. */
+/** Thrown if times have no offset and no zone was given. */
 export class ZoneMissing extends SourceBroken {
   constructor() {
     super(
@@ -221,16 +230,16 @@ const yearFirst = /^(?<year>\d{4})[-/.](?<month>\d\d?)[-/.](?<day>\d\d?)/;
 const clock = /^(?:T| +|, *)(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? *(z|utc|gmt|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /**
- * Seconds since the epoch of a time as programs write it: ISO 8601 and its kin, `31.12.2024 08:00`, or a number of
- * seconds, milliseconds, microseconds or nanoseconds. Null for anything else. Throws `ZoneMissing` for a time without
- * an offset if no `zone` is given.
+ * Seconds since the epoch of a time as programs write it: ISO 8601 and similar forms, `31.12.2024 08:00`, or a number
+ * of seconds, milliseconds, microseconds or nanoseconds. null: other values. Throws `ZoneMissing` for a time without an
+ * offset if `zone` is missing.
  */
 export function instantIn(value: JsonValue | undefined, zone?: string): number | null {
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
   if (/^\d+(?:\.\d+)?$/.test(text)) {
     let ts = Number(text);
     while (ts >= 1e11) ts /= 1000; // 1e11 s are in the year 5138
-    return ts >= 1e8 ? ts : null; // fewer digits are a date, such as 20241231
+    return ts >= 1e8 ? ts : null; // numbers with fewer digits are dates, such as 20241231
   }
   const day = (yearFirst.exec(text) ?? dayFirst.exec(text))?.[0];
   const time = day === undefined ? null : clock.exec(text.slice(day.length));
@@ -250,7 +259,7 @@ export function instantIn(value: JsonValue | undefined, zone?: string): number |
   return local - shift;
 }
 
-/** A number, or a text of one: with a decimal comma, or a coordinate with the letter of its hemisphere. */
+/** A number, or a number as text: also with a decimal comma, or as a coordinate with the letter of its hemisphere. */
 function numberIn(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;

@@ -1,4 +1,4 @@
-// GeoJSON of points and lines with times, and JSON of points in lists within lists: whichever program wrote them.
+// Reads GeoJSON of points and lines with times, and JSON with points in nested lists, from any program.
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
@@ -18,7 +18,7 @@ const origin = { program: 'geojson' };
 
 const isFeature = ({ type }: JsonObject): boolean => type === 'Feature';
 
-/** How deep lists and objects within a record are searched for points. */
+/** The most nested lists and objects of a record that are searched for points. */
 const deepest = 6;
 
 async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: SourceReadOptions): AsyncGenerator<Found> {
@@ -32,7 +32,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
     }
     const { value, of, where } = record;
     const points = pointsIn(value, isRecord);
-    // Lists of other things lie beside lists of points.
+    // A file may have lists of other objects beside its lists of points.
     if (points.length === 0 && (of === null || of === 'features'))
       yield { unread: `expected a feature or a point with a time at ${where}` };
     for (const point of points) {
@@ -47,30 +47,33 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
   }
 }
 
-/** The points in lists within a value, as Arc and Home Assistant write them; else the value, if it is a point. */
+/**
+ * The points in lists inside a value, as Arc and Home Assistant write them. If there are none: the value itself, if it
+ * is a point.
+ */
 function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = deepest): JsonObject[] {
   if (depth === 0 || typeof value !== 'object' || value === null) return [];
   if (isJsonObject(value) && isFeature(value)) return [value];
   const search = (one: JsonValue | undefined): JsonObject[] => pointsIn(one ?? null, isRecord, depth - 1);
   if (Array.isArray(value)) return value.flatMap(search);
-  // An object within that is a point itself is read with the value around it.
+  // An inner object that is a point is not searched: its fields are read together with those of the value around it.
   const within = Object.values(value).flatMap((one) => (isJsonObject(one) && isRecord(one) ? [] : search(one)));
   return within.length > 0 ? within : isRecord(value) ? [value] : [];
 }
 
-/** A place of a feature with its properties. */
+/** A position of a feature with its properties. `spot`: its coordinates and time, if they are in the geometry. */
 interface PlaceRow {
   row: JsonObject;
   spot?: Spot;
 }
 
 /**
- * The places of a feature. Lists of properties that are as long as its path are columns:
+ * The positions of a feature. Properties that are lists as long as its path have one value for each position:
  *
  *     coordinates [[7, 50], [8, 51]], time [t1, t2], speed [3, 4], trip 1  ->  (7, 50, t1, 3, 1), (8, 51, t2, 4, 1)
  *
- * A path without a time for each point has its first point at the begin and, if it has an end, its last at the end.
- * Empty for a geometry that is no path.
+ * If a path has no time for each point, its first point gets the start time and its last point the end time, if any.
+ * Other geometries give an empty list.
  */
 function featureRows(feature: JsonObject, columns: SourceReadOptions['columns']): PlaceRow[] {
   const { geometry, temporalGeometry } = feature;

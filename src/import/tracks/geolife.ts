@@ -1,4 +1,4 @@
-// GeoLife: trajectories (`.plt`), and `labels.txt`, in which participants say how they travelled.
+// Reads GeoLife: trajectories (`.plt`), and `labels.txt`, in which participants recorded how they travelled.
 import { otherEntry } from '../../intake/apps/other-entry.ts';
 import { keys } from '../../model/keys.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
@@ -23,7 +23,7 @@ const isTrajectory = (head: Buffer): boolean => /^\ufeff?Geolife trajectory\s/i.
 const isLabels = (head: Buffer): boolean =>
   /^\ufeff?Start Time\tEnd Time\tTransportation Mode\s/i.test(head.toString('utf8'));
 
-/** Latitude, longitude, 0, altitude in feet, days since 1899, day, time of day in GMT. */
+/** A line has latitude, longitude, 0, altitude in feet, days since 1899, day, time of day in GMT. */
 async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number <= headerLines || text.trim() === '') continue;
@@ -34,7 +34,7 @@ async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions)
   }
 }
 
-/** The participant's own word on how they travelled, from one time to another. */
+/** Reads the participant's labels for ranges of time. */
 async function* readLabels(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { text, number } of fileLines(file.bytes(onBytes))) {
     if (number === 1 || text.trim() === '') continue;

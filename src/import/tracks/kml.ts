@@ -1,4 +1,4 @@
-// KML: tracks with a time for each point (`gx:Track`), and placemarks with a time or a span of time.
+// Reads KML: tracks with a time for each point (`gx:Track`), and placemarks with a time or a time range.
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
@@ -11,13 +11,16 @@ export const kml: FileFormat = {
   read: readKml,
 };
 
-/** Times of one track that wait for their positions: they come before them, all at once or in turn. */
+/**
+ * The most times of a track that wait in memory for their positions. A file has all times before all positions, or
+ * alternates.
+ */
 const maxWaiting = 500_000;
 
 interface Placemark {
   begin?: string;
   end?: string;
-  /** The first and the last position of all points and lines, `longitude,latitude,altitude`. */
+  /** The first and the last position of all points and lines, as `longitude,latitude,altitude`. */
   first?: string;
   last?: string;
   line: number;
@@ -55,7 +58,10 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/** The begin and end of a place, or the first and last point of a line: KML has no times between them. */
+/**
+ * The locations of a placemark: a place at its start and end, or the first and last point of a line. KML has no times
+ * between them.
+ */
 function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Found> {
   if (first === undefined || last === undefined) return;
   if (begin === undefined) {

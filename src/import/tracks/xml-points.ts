@@ -1,4 +1,4 @@
-// GPX and TCX: the points of recorded tracks. Routes and waypoints are plans, not records.
+// Reads the points of recorded tracks from GPX and TCX. Routes and waypoints are skipped, since they are plans.
 import type { Origin } from '../../model/entry.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
@@ -24,7 +24,7 @@ async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): Async
   for await (const { element, point, where, creator } of pointsIn(file, onBytes, ['trkpt', 'wpt'])) {
     counts[element === 'wpt' ? 'waypoints' : 'points'] += 1;
     if (element === 'wpt') continue;
-    const hdop = Number(point.hdop); // 0 to some 20, without a unit: no accuracy in metres
+    const hdop = Number(point.hdop); // 0 to about 20 without a unit, so it is no accuracy in metres
     const reported = Number.isFinite(hdop) ? { hdop } : {};
     yield fixFound(point, fieldsIn(Object.keys(point)), { origin: originOf(creator), where, zone: 'UTC', reported });
   }
@@ -36,15 +36,15 @@ async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): Async
 async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): AsyncGenerator<Found> {
   for await (const { point, where } of pointsIn(file, onBytes, ['Trackpoint'])) {
     const fields = fieldsIn(Object.keys(point));
-    // Indoors and before the first fix a device writes points of the heart alone: they are no places.
+    // Indoors and before the first position, a device writes trackpoints that contain only the heart rate.
     if (fields.lat === undefined && fields.lon === undefined) yield { left: 'a trackpoint without a position' };
     else yield fixFound(point, fields, { origin: { program: 'tcx' }, where, zone: 'UTC' });
   }
 }
 
 /**
- * Each of the `elements` with its attributes and the first text of each part of a fix in it, extensions included, and
- * what the file says wrote it.
+ * The `elements` of a file, each with its attributes and the first text of each part of a location in it, extensions
+ * included. `creator`: the program that wrote the file, as the file says.
  */
 async function* pointsIn(
   file: SourceFile,
@@ -71,7 +71,7 @@ async function* pointsIn(
   }
 }
 
-/** The program that wrote a file, from what it calls itself: `OsmAnd 4.6.10`, `Garmin Connect`. */
+/** The program that wrote a file, from its own description: `OsmAnd 4.6.10`, `Garmin Connect`. */
 function originOf(creator = ''): Origin {
   const [, name = '', version] = /^(.*?)(?:[\s~/-]+v?(\d[\w.]*))?$/s.exec(creator.trim().slice(0, 80)) ?? [];
   const program = name.trim().toLowerCase() || 'gpx';
