@@ -36,7 +36,7 @@ export function tripsFound({ locations, motions, events }: RecordedCase, models:
     }));
 }
 
-/** Scores the cases of a folder one by one. `only`: cases whose name contains one of these texts. */
+/** Scores the cases of a folder one by one. `only`: cases whose name contains one of the texts. */
 export function* evaluate(
   folder: string,
   { models = {}, only = [] }: { models?: Partial<Models>; only?: readonly string[] } = {},

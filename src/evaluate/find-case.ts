@@ -34,7 +34,7 @@ const reaches = [1, 0.1];
 
 type Day = Pick<BundleSource, 'day' | 'range' | 'trips'>;
 
-/** A case, and the differences between its trips and those of the day. */
+/** A case, and the differences between its trips and the trips of the day. */
 export interface FoundCase {
   bundle: Bundle;
   differences: TripDifference[];

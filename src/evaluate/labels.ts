@@ -72,7 +72,7 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   return { ...report, all: scoreOf(compared), modes: Object.fromEntries(scores) };
 }
 
-/** m by mode of the diary. `said`: the sum of m times probability. */
+/** m by mode of the diary. The second figure is the sum of m times probability. */
 type Ways = Map<ModeClass, { metres: number; said: number }>;
 
 interface Label extends Interval {

@@ -1,4 +1,4 @@
-// Compresses finished log files, including those of killed processes, and limits their number.
+// Compresses finished log files, also after a process was killed, and limits their number.
 import { createReadStream, createWriteStream } from 'node:fs';
 import { copyFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';

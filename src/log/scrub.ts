@@ -18,7 +18,7 @@ export interface ScrubReceipt {
   folder: string;
   /** Files that were searched. */
   files: number;
-  /** The number of files with changed lines, and the number of these lines. */
+  /** The number of files with changed lines, and of changed lines. */
   rewritten: number;
   lines: number;
   /** Files that still contain the name or UUID, or that could not be read. */

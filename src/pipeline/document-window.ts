@@ -2,7 +2,7 @@
 import { addDays, localDay } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 
-/** Days before the end of the last trip. Phones keep documents of these days. */
+/** Days before the end of the last trip. Phones keep documents of that time. */
 const windowDays = 7;
 
 /** The local days with documents, both included. */

@@ -26,7 +26,7 @@ function whyObsolete(key: string): string {
 export interface DocumentKeys {
   /** The trips of the window, by `chain_ts`. */
   trips: Pick<TripRecord, 'chain_ts' | 'day'>[];
-  /** The days of these trips, ascending. They have documents, or will get them. */
+  /** The days with such trips, ascending. They have documents, or will get them. */
   days: string[];
   present: string[];
   valid: string[];

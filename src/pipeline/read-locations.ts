@@ -1,5 +1,5 @@
-// Reads the locations that trips are derived from, stretch by stretch: those of the phone, and those of other sources
-// where the phone has none.
+// Reads the locations that trips are derived from, stretch by stretch: the phone's locations, and locations of other
+// sources where the phone has none.
 import {
   type BySource,
   chooseLocations,

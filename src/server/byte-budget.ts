@@ -315,7 +315,7 @@ export class ByteBudget {
     this.#queue.findLast(({ holder }) => counts.get(holder.owner) === most)!.refuse(noRoom());
   }
 
-  /** Starts bodies of the queue while there is room, first those of the owners who hold least. */
+  /** Starts bodies of the queue while there is room; the owners who hold least come first. */
   #startWaiting(): void {
     const held = ({ holder: { owner } }: { holder: Holder }): number =>
       [...this.#holders].reduce((sum, one) => sum + (one.pool === 'large' && one.owner === owner ? one.bytes : 0), 0);

@@ -1,5 +1,5 @@
-// Metrics of the calls of one process, for Prometheus. The server adds up those of all its processes. They contain no
-// names of users.
+// Metrics of the calls of one process, for Prometheus. The server adds up the metrics of all its processes. They
+// contain no names of users.
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Store } from '../store/store.ts';
 import type { Call } from './call.ts';
@@ -38,7 +38,7 @@ const firstSeries = [
   ['503', 'limit'],
 ] as const;
 
-/** Gauges of prom-client whose names wrongly end like those of counters. */
+/** Gauges of prom-client whose names wrongly end like counters' names. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /**

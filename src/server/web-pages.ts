@@ -145,7 +145,7 @@ function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string
   return { 'Set-Cookie': `${languageCookie}=${chosen}; ${rules}` };
 }
 
-/** The languages that the reader prefers: first the chosen one, then those of the browser. */
+/** The languages that the reader prefers: first the chosen one, then the languages of the browser. */
 function wishedBy(c: Context<ServerEnv>): string[] {
   const chosen = [c.req.query('lang'), getCookie(c)[languageCookie]].filter((one) => ownValue(languages, one));
   return [...new Set([...chosen.flatMap((one) => one ?? []), ...wishedLanguages(c.req.header('Accept-Language'))])];

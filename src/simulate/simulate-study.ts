@@ -27,7 +27,7 @@ import { towns } from './town.ts';
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
 /** Days that a problem lasts: twice as many as a person may be silent. */
 const problemDays = 6;
-/** s after midnight at which the phone pushes the previous day. */
+/** s after midnight when the phone pushes the previous day. */
 const pushedAfter = 1200;
 /** s. A shorter stay is a wait during a trip. */
 const shortStay = 300;

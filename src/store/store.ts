@@ -150,7 +150,7 @@ export interface PersonFigures {
   /** The last lease, even if it has expired; null: it was released. */
   lease: Lease | null;
   /**
-   * Pending entries. `ahead`: those of them that stay pending until their `write_ts`, because the phone's clock was
+   * Pending entries. `ahead`: how many of them stay pending until their `write_ts`, because the phone's clock was
    * ahead.
    */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
@@ -518,7 +518,7 @@ export interface PipelineStates {
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
   /**
-   * The number of users with trips of another analysis version, and of the days of these trips. `userId`: only this
+   * The number of users with trips of another analysis version, and of the days with such trips. `userId`: only this
    * user.
    */
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;

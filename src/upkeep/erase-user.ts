@@ -25,7 +25,7 @@ export function totalOf(counts: Record<Collection, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Overwrites traces of removed rows in the files of the store, including those of a killed erasure. */
+/** Overwrites traces of removed rows in the files of the store, also after a killed erasure. */
 export async function wipeTraces(store: Store): Promise<void> {
   await store.erase('00000000-0000-0000-0000-000000000000'); // no user has this UUID
 }

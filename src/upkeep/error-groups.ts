@@ -24,7 +24,7 @@ export interface ErrorGroup {
   version: string | null;
   entries: number;
   people: number;
-  /** When the first and the last of these entries failed, seconds since the epoch. */
+  /** When the first and the last entry of the group failed, seconds since the epoch. */
   first_ts: number;
   last_ts: number;
   /** The message and the id of one of the errors. */

@@ -50,7 +50,7 @@ export interface StoreStatus {
     waiting: number;
     /** The number of people whose trips have another analysis version. The next run derives these trips again. */
     outdated: number;
-    /** The days of these trips. */
+    /** The number of days with such trips. */
     outdated_days: number;
     at_work: { user_email: string; owner: string; expires_ts: number }[];
   };

@@ -208,7 +208,7 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
 /** The most nested objects that are read. */
 const deepest = 4;
 
-/** Adds the fields of nested objects to those of the record, since programs nest a position in many ways. */
+/** Adds the fields of nested objects to the fields of the record, since programs nest a position in many ways. */
 export function flattened(record: JsonObject, depth = deepest): JsonObject {
   const inner = Object.values(record).filter(isJsonObject);
   if (inner.length === 0 || depth === 0) return record;

@@ -56,7 +56,8 @@ function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, de
   if (isJsonObject(value) && isFeature(value)) return [value];
   const search = (one: JsonValue | undefined): JsonObject[] => pointsIn(one ?? null, isRecord, depth - 1);
   if (Array.isArray(value)) return value.flatMap(search);
-  // An inner object that is a point is not searched: its fields are read together with those of the value around it.
+  // An inner object that is a point is not searched: its fields are read together with the fields of the value around
+  // it.
   const within = Object.values(value).flatMap((one) => (isJsonObject(one) && isRecord(one) ? [] : search(one)));
   return within.length > 0 ? within : isRecord(value) ? [value] : [];
 }

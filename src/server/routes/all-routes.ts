@@ -1,4 +1,4 @@
-// Every route of the server. No other path has an answer, except those of pages.
+// Every route of the server. No other path has an answer, except the paths of pages.
 import { customLabelRoutes } from './custom-labels.ts';
 import { datastreamRoutes } from './datastreams.ts';
 import { otherAppRoutes } from './other-apps.ts';

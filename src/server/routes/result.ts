@@ -57,7 +57,9 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
 }
 
-/** Metrics by day and label. Metrics of all users are never returned, since those of few people reveal each of them. */
+/**
+ * Metrics by day and label. Metrics of all users are never returned, since metrics of few people reveal each person.
+ */
 async function byDay(call: RouteCall): Promise<object> {
   const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
@@ -69,7 +71,7 @@ async function byDay(call: RouteCall): Promise<object> {
   return { ...figuresByDay(trips, asked), ...observed };
 }
 
-/** The most days with observed time in one answer, since it is computed from the entries of these days. */
+/** The most days with observed time in one answer, since it is computed from the entries of the days. */
 const mostDays = 62;
 
 /** Observed time of the caller's first days in a range, s. Includes days without trips. */

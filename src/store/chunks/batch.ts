@@ -30,7 +30,7 @@ export interface BatchHeader {
 }
 
 /**
- * The earliest time at which an entry may be processed; 0: at once. An entry whose `write_ts` is more than a day after
+ * The earliest time when an entry may be processed; 0: at once. An entry whose `write_ts` is more than a day after
  * its first receipt stays pending until its `write_ts`. Exception: a `write_ts` after the last date of the calendar is
  * due at once. (Beyond the safe integers, where a number is no exact second, the entry stays pending.)
  */

@@ -143,7 +143,7 @@ export const batches = table('batches', {
     /** First and last data time; null if no entry has one. */
     first_ts: 'number?',
     last_ts: 'number?',
-    /** The earliest time at which one of the entries may be processed, see `dueTime`. */
+    /** The earliest time when one of the entries may be processed, see `dueTime`. */
     due_ts: 'number',
     /** JSON of the `BatchHeader`. */
     waiting: 'text',

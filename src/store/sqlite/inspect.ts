@@ -12,7 +12,7 @@ export type Fault = { expected: string; found: string } | { format: number };
  * silently drop the commits in such a log.
  */
 export function inspectFile(path: string, expected: { format: number; applicationId: number }): Fault | null {
-  // On POSIX, closing a file drops all locks that this process has on it, also those of SQLite. If the process has the
+  // On POSIX, closing a file drops all locks that this process has on it, also SQLite's. If the process has the
   // file open already, it has inspected it before.
   if (isOpenHere(path)) return null;
   return headerFault(path, expected) ?? walFault(path);
