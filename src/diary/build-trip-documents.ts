@@ -1,5 +1,5 @@
-// Builds the days that phones read from stored trips. Server and pipeline both build through here, so they never
-// disagree.
+// Builds the trips of a day for phones from stored trips. The server and the pipeline both use it, so they always
+// agree.
 
 import { dataTime, type Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
@@ -11,17 +11,17 @@ import type { Store } from '../store/store.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type AfterTrip, type TripFeatureCollection, tripFeatures } from './trip-features.ts';
 
-/** The part of the store that a diary is made of. Without `usercache`, pending entries do not count. */
+/** The part of the store that a diary is derived from. Without `usercache`, pending entries are ignored. */
 export type DiaryStore = ChainStore & Pick<Store, 'pipeline'>;
 
-/** Trips that start on one local day, in order of time; empty when there are none. */
+/** Trips that start on one local day, in order of time; empty if there are none. */
 export async function readTripsOfDay(store: DiaryStore, userId: string, day: string): Promise<TripFeatureCollection[]> {
   return (await readTripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
 }
 
 /**
- * Trips by local start day, both ends included; days without trips are absent. `last`: the user's last trip, if the
- * caller has it; `drafts`: also those that have not ended.
+ * Trips by local start day, both ends included; days without trips are absent. `last`: the user's last trip, if known;
+ * `drafts`: also trips that have not ended.
  */
 export async function readTripsOfDays(
   store: DiaryStore,
@@ -50,9 +50,8 @@ export async function readTripsOfDays(
 }
 
 /**
- * For each record the trip after it. Days do not bound a part of the chain: over the date line, a trip of another day
- * may lie between two trips of one day. So only a trip that leaves the place where the one before ended is known to
- * follow it.
+ * The trip after each record. Days do not bound a part of the chain: at the date line, a trip of another day may be
+ * between two trips of one day. So a trip surely follows another only if it begins at the place where that one ended.
  */
 async function readFollowingTrips(
   store: DiaryStore,
@@ -81,7 +80,7 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
 }
 
 /**
- * Incidents from the first trip to the last, pending ones included; of two with one identity the pending one counts.
+ * Incidents from the first trip to the last. Of a pending and a moved one with one identity, the pending one counts.
  */
 async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);
@@ -106,7 +105,7 @@ function incidentsOf({ start_ts, end_ts }: Trip, incidents: readonly Entry[]): E
   return incidents.filter((incident) => timeOf(incident) >= start_ts && timeOf(incident) <= end_ts);
 }
 
-/** The query found them by `ts`, so they have it. */
+/** The query selects entries by `ts`, so they have one. */
 function timeOf({ data }: Entry): number {
   return dataTime(data) ?? Number.NaN;
 }

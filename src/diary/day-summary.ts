@@ -23,7 +23,7 @@ export function lineText(line: TransitLine | undefined): string {
   return line === undefined ? '' : `${lineName(line)}, ${line.agency}, from ${line.from_stop}`;
 }
 
-/** The name of a line as passengers know it. */
+/** The name of a line: short name, long name or id. */
 export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
   route_short_name || route_long_name || route_id;
 
@@ -32,7 +32,7 @@ const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceTex
 
 // ---------------------------------------------------------------- the parts of a day
 
-/** The part of a `Day` that is shown; labels and flags may be missing. */
+/** The part of a `Day` that the summary shows. Labels and flags may be missing. */
 export interface WordedDay extends Pick<Day, 'day' | 'observed'>, Partial<Pick<Day, 'labels' | 'flagged'>> {
   /** Links that start on the day, in order. */
   records: readonly TripRecord[];
@@ -52,7 +52,7 @@ export type DayPart =
 
 /** A section of a trip, or a wait of a minute or more between two. */
 export interface PathPart {
-  /** '' for a wait. */
+  /** Empty for a wait. */
   clock: string;
   mode: string;
   distance: string;
@@ -93,7 +93,7 @@ export function dayParts(
   }
 }
 
-/** s; two trips closer than this have no place between them */
+/** s; if less time is between two trips, no place is shown between them */
 const leastStay = 1;
 
 function stayText(from: number, to: number, observed: ObservedDay): string {
@@ -124,7 +124,7 @@ const labelNames: Record<string, string> = {
   replaced_mode: 'instead of',
 };
 
-/** The labels of a trip, each with its name: `mode e_bike`. */
+/** The labels of a trip as `name label`, such as `mode e_bike`. */
 const labelTexts = (labels: Labels | undefined, trip: Trip): string[] =>
   Object.entries(shownTexts((labels ?? noLabels).ofTrip(trip.start_ts))).map(
     ([name, text]) => `${labelNames[name] ?? name.replaceAll('_', ' ')} ${text.replaceAll(/\s+/g, ' ')}`,
@@ -132,7 +132,7 @@ const labelTexts = (labels: Labels | undefined, trip: Trip): string[] =>
 
 // ---------------------------------------------------------------- the day as a whole
 
-/** The zones of trips, each once. */
+/** The time zones of trips, each once. */
 export const zonesText = (trips: readonly Trip[]): string =>
   [...new Set(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))].join(', ');
 
@@ -144,7 +144,7 @@ export function totalsText(trips: readonly Trip[]): string {
   return `${tripsText(trips.length)}, ${length}, ${durationText(sum(({ duration }) => duration))} on the way`;
 }
 
-/** Lengths by mode, the longest first, each with one of its `sensed_mode` names. */
+/** Lengths by mode, the longest first, each with a `sensed_mode` of this mode. */
 export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metres: number; words: string }[] {
   const sections = trips.flatMap((trip) => trip.sections);
   const named = new Map(sections.map(({ sensed_mode }) => [modeText(sensed_mode), sensed_mode]));
@@ -153,7 +153,7 @@ export function modeTotals(trips: readonly Trip[]): { sensed_mode: string; metre
     .map(([mode, metres]) => ({ sensed_mode: named.get(mode)!, metres, words: `${mode} ${distanceText(metres)}` }));
 }
 
-/** The observed time of the day, and the duration of each reason for the rest. */
+/** The observed time of the day, and the duration of each reason for unobserved time. */
 export function observedWords(day: ObservedDay): { observed: string; reasons: string[] } {
   const observed = `observed ${durationText(day.moving_s + day.staying_s)}`;
   if (day.unobserved_s < 60) return { observed, reasons: [] };
@@ -163,7 +163,7 @@ export function observedWords(day: ObservedDay): { observed: string; reasons: st
   return { observed: `${observed}, not observed ${durationText(day.unobserved_s)}`, reasons };
 }
 
-/** Whether later data may change the day. `completeUntil`: the diary is final up to it; null: nothing is yet. */
+/** Whether later data may change the trip. `completeUntil`: the diary is final up to it; null: no part is final yet. */
 export function finalText({ end_ts, end_zone }: Trip, completeUntil: number | null): string {
   if (completeUntil === null || completeUntil < end_ts) return 'draft: later entries may change it';
   return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; what came later is draft`;

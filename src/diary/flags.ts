@@ -1,5 +1,5 @@
-// Flags on days, places, trips and sections that look wrong although nothing failed. They are computed at reading and
-// repair nothing.
+// Flags days, places, trips and sections that look wrong although nothing failed. Flags are computed when the diary is
+// read, and change nothing.
 //
 //   locations   o                                        o     2 locations, 60 km apart
 //   section     |------------- bicycle, 1 h -------------|
@@ -15,7 +15,7 @@ import { metresBy } from '../model/trip-fields.ts';
 import { ridesOf } from './corrections/stated-mode.ts';
 import { type Labels, noLabels } from './labels/load-labels.ts';
 
-/** Every flag and its meaning. */
+/** All flags with their meanings. */
 export const flagMeanings = {
   too_fast: 'the section is faster on average than its mode can be',
   mostly_estimated: 'no location shows more than half of the section (500 m or more)',
@@ -30,24 +30,22 @@ export const flagMeanings = {
 /** The name of a flag. */
 export type Flag = keyof typeof flagMeanings;
 
-/** A flag of a time range. */
+/** A flag on a time range. */
 export interface Mark extends TimeRange {
   flag: Flag;
 }
 
-/** Inputs of the flags of a time range, beside its trips. */
+/** Inputs of the flags of a time range, in addition to its trips. */
 export interface FlagInputs {
-  /** Times of locations, ascending, each once. */
+  /** Times of locations, ascending, without repeats. */
   locations: readonly number[];
-  /**
-   * Locations before this time were removed because of their age, so their count is unknown. Absent: none were removed.
-   */
+  /** Locations before this time were removed because of their age, so their number is not known. Absent: none. */
   removedBefore?: number;
-  /** Flags of time ranges: each applies to all days, places and sections that it touches. */
+  /** Flags on time ranges. Each applies to all days, places and sections that it touches. */
   marks: readonly Mark[];
 }
 
-/** What a flag is about. */
+/** A flag and what it is on. */
 export interface Flagged extends Mark {
   of: 'day' | 'place' | 'trip' | 'section';
   /** Id of the place, trip or section; null for a day. */
@@ -56,7 +54,7 @@ export interface Flagged extends Mark {
   mode?: string;
 }
 
-/** A stay; an open end is infinite. */
+/** A stay. An open end is infinite. */
 export interface FlaggedStay {
   id: string;
   from: number;
@@ -66,9 +64,9 @@ export interface FlaggedStay {
 const limits = {
   /** m; on shorter sections an average speed is not reliable, and the path to the first location is often estimated */
   least: 500,
-  /** s around a stay in which a second location confirms it */
+  /** s; a second location this long before or after a stay confirms it */
   around: 300,
-  /** s; a shorter stay may well have one location */
+  /** s; a stay shorter than this may have only one location */
   stay: 900,
 };
 
@@ -112,7 +110,7 @@ function contradicts(mode: string, sections: readonly Section[]): boolean {
   if (found === 'other' || found === label) return false;
   const isMotor = (kind: string): boolean => ['car', 'bus', 'rail', 'motor'].includes(kind);
   if (label === 'motor' || found === 'motor') return isMotor(label) !== isMotor(found);
-  return !(label === 'scooter' && found === 'bike'); // who rides a scooter is shown as cycling
+  return !(label === 'scooter' && found === 'bike'); // scooters are shown as cycling
 }
 
 /** The flags of a stay. */
@@ -130,11 +128,11 @@ export function flagDay(day: TimeRange, trips: number, inputs: FlagInputs): Flag
   return flags.map((flag) => ({ ...day, flag, of: 'day', id: null }));
 }
 
-/** The names of flags, each once, in the order of the table. */
+/** The names of the flags, without repeats, in the order of `flagMeanings`. */
 export const flagNames = (flagged: readonly Flagged[]): Flag[] =>
   (Object.keys(flagMeanings) as Flag[]).filter((flag) => flagged.some((one) => one.flag === flag));
 
-/** The flags whose range touches this one, each once. */
+/** The flags whose range touches this range, without repeats. */
 const touching = ({ marks }: FlagInputs, { from, to }: TimeRange): Flag[] => [
   ...new Set(marks.filter((mark) => mark.from < to && mark.to >= from).map(({ flag }) => flag)),
 ];

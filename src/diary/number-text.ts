@@ -1,4 +1,4 @@
-// Numbers as people read them, on the terminal and on pages.
+// Formats numbers for the terminal and for pages.
 import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 
 /** m as `350 m`, `4.2 km` or `128 km`. */
@@ -23,7 +23,7 @@ export function clockText(ts: number, zone: string): string {
   return formatForPeople(ts, zone, 'HH:mm');
 }
 
-/** `2024-03-12 08:05` in `zone`; the bare number where no calendar reaches: phones may write any. */
+/** `2024-03-12 08:05` in `zone`; the seconds if they are outside the calendar, as phones may write any number. */
 export function minuteText(ts: number, zone: string): string {
   if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');

@@ -1,8 +1,8 @@
-// Observed time: trips, gaps, causes and corrections -> the parts of each local day: moving, staying or unobserved.
+// Divides each local day into moving, staying and unobserved time, from trips, gaps, causes and corrections.
 //
 //   trips      |--trip--|             |--trip--|
 //   gaps                    |--gap--|
-//   causes                    |off--------|                       known from elsewhere: explains a gap, makes none
+//   causes                    |off--------|                       from other data: explain a gap, but make none
 //   day        moving   stay|unobserved|stay... moving  staying
 //
 // The parts of a day add up to its length, also if the clock changes or the user crosses time zones.
@@ -17,7 +17,7 @@ import { isAdded } from './corrections/apply.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type CorrectionStore, concernedTime, holding, readCorrections } from './corrections/read-corrections.ts';
 
-/** Why a time was not observed. */
+/** The reason why a time was not observed. */
 export type UnobservedReason =
   | SilenceReason
   | 'nothing received'
@@ -28,10 +28,10 @@ export type UnobservedReason =
   | 'not yet'
   | 'taken out';
 
-/** Reasons for which tracking was off on purpose, or the time was excluded. All others mean that data are missing. */
+/** Reasons that mean that tracking was off on purpose, or the time excluded. The others mean that data are missing. */
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
-/** A time that was not observed, and why. */
+/** A time that was not observed, and the reason. */
 export type Unobserved = TimeRange & { reason: UnobservedReason; moved_m?: number };
 
 /** A part of a day. */
@@ -39,40 +39,40 @@ export interface TimeSpan {
   from: number;
   to: number;
   kind: 'moving' | 'staying' | 'unobserved';
-  /** Of unobserved time; else null. */
+  /** The reason of unobserved time; null for other time. */
   reason: UnobservedReason | null;
 }
 
-/** A local day: its parts without gaps, in order, and how long each kind takes, s. */
+/** A local day. Its parts follow each other without a break. `_s` fields are the sums of each kind, in s. */
 export interface ObservedDay {
   day: string;
-  /** The zone at its start. */
+  /** The time zone at its start. */
   zone: string;
-  /** Half open. At the end, the zone of the trip before it is in force. */
+  /** `[from, to)`. The end is in the zone of the last trip before it. */
   from: number;
   to: number;
   spans: TimeSpan[];
   moving_s: number;
   staying_s: number;
   unobserved_s: number;
-  /** The part of `unobserved_s` in which it was off: tracking, the permission or the phone; or taken out. */
+  /** The part of `unobserved_s` in which tracking, the permission or the phone was off, or which was excluded. */
   off_s: number;
-  /** The part of `staying_s` that two locations of a phone without a state machine show. */
+  /** The part of `staying_s` that was inferred for phones without a state machine. */
   inferred_stay_s: number;
-  /** m in straight lines over the gaps that end on the day and in which the user moved; they are part of no trip. */
+  /** m in straight lines across the gaps that end on the day and in which the user moved. No trip contains them. */
   moved_unobserved_m: number;
 }
 
-/** What days are made of: links in order from the trip before them to the link behind them, and the state. */
+/** The inputs of observed days. `links`: in order, from the trip before the days to the link after them. */
 export interface ObservedSource {
   links: readonly TripRecord[];
   /** See `PipelineState`. */
   observed: PipelineState['observed'];
   /** The zone where no trip says one. */
   zone: string;
-  /** Causes that override the phone's own reason; the first match wins. */
+  /** Causes that override the phone's own reason. The first match wins. */
   causes?: readonly Unobserved[];
-  /** What corrections say: entries that are not analysed, and times at home or another place. Absent: nothing. */
+  /** From corrections: excluded entries, and times of stays at home or at another place. Absent: none. */
   setAside?: readonly Exclusion[];
   atHome?: readonly TimeRange[];
 }
@@ -91,7 +91,7 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
   return days;
 }
 
-/** The unobserved time of a range, in order, as days have it. Pure. */
+/** The unobserved time of a range, in order, as in the days. Pure. */
 export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }: TimeRange): Unobserved[] {
   const { spans } = dayOf(from, to, knownOf(source));
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
@@ -99,7 +99,7 @@ export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }:
 
 const tripsOf = (links: readonly TripRecord[]): Trip[] => links.flatMap(({ trip }) => trip ?? []);
 
-/** The same days, read from the store, with the links that they were made of. */
+/** Reads the observed days from the store, with the links that they are derived from. */
 export async function readObservedDays(
   store: ChainStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -111,17 +111,17 @@ export async function readObservedDays(
   const start = before === null ? {} : { from: before.chain_ts };
   const links: TripRecord[] = [];
   for await (const link of everyLink({ trips }, userId, { ...start, to: latest })) links.push(link);
-  links.push(...(await trips.chain(userId, { from: latest, limit: 1 }))); // it may hold a gap that began before
+  links.push(...(await trips.chain(userId, { from: latest, limit: 1 }))); // it may have a gap that began before
   links.push(...(await trips.drafts(userId)).filter(({ chain_ts }) => chain_ts >= earliest && chain_ts < latest));
   return { days: observedDays({ links, zone, causes, ...(await readStated(store, userId)) }, from, to), links };
 }
 
-/** What the state and the corrections say of a user's time. */
+/** The inputs of observed days from the state and from corrections. */
 export type StatedTime = Pick<ObservedSource, 'observed' | 'setAside' | 'atHome'>;
 
 const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';
 
-/** Reads what the unobserved time of a user depends on, beside the links. */
+/** Reads these inputs of a user's unobserved time. */
 export async function readStated(
   store: CorrectionStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -135,8 +135,8 @@ export async function readStated(
 }
 
 /**
- * The first instant of a day and its zone, by the zone in which the user is: a trip has the zone of its start,
- * the time until the next trip has the zone of its end.
+ * Finds the start of a day and its zone: a trip has the zone of its start, the time until the next trip has the zone of
+ * its end.
  */
 function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];
@@ -153,7 +153,7 @@ function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts:
   };
 }
 
-/** Unobserved time in order of its end, from the beginning to the end of time. */
+/** Unobserved time over all time, in order of its end. */
 function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Unobserved[] {
   if (observed === null) {
     return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY, reason: 'nothing received' }];
@@ -172,7 +172,7 @@ function silencesOf({ links, observed }: Pick<ObservedSource, 'links' | 'observe
 }
 
 function storedSilences({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
-  const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the silences since
+  const final = links.filter(({ kind }) => kind !== 'draft'); // the state has the gaps since then
   return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
 }
 
@@ -190,7 +190,7 @@ interface Known {
 function knownOf({ causes = [], atHome = [], setAside = [], ...source }: Omit<ObservedSource, 'zone'>): Known {
   const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
   const out = setAside.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
-  // Where a trip leads through a gap, its length includes the movement.
+  // If a trip leads through a gap, its length includes the movement.
   const recorded = source.links.filter(({ trip, untracked }) => trip !== null && untracked === null);
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     recorded.some(({ start_ts, end_ts }) => start_ts < to && end_ts > from);
@@ -216,16 +216,16 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const end = cuts[i + 1]!;
     const isAround = (part: TimeRange): boolean => part.from <= start && part.to >= end;
     const isMoving = moves.some(isAround);
-    // A time that a correction states is known, whatever was received.
+    // A time that a correction states is known, even if entries are missing.
     const isStated = atHome.some(isAround) || moves.some((move) => move.added && isAround(move));
     const cause = isStated ? undefined : causes.find(isAround);
-    // What a phone with a wrong clock sent is not where it belongs: without it nothing shows a stay.
+    // Entries of a phone with a wrong clock have wrong times, so no entry shows a stay.
     const isAstray = !isMoving && cause?.reason === 'clock wrong';
-    // A trip may lead through a tunnel.
+    // Within a trip, missing locations are no gap: it may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (isAstray ? cause : undefined));
     const taken = isStated ? undefined : out.find(isAround);
-    // Where only one of several sources or tokens was taken out, the others say whether the user stayed.
+    // If only one of several sources or tokens was excluded, the others show whether the user stayed.
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));
     const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';
@@ -247,7 +247,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
   return { from, to, spans, ...times };
 }
 
-/** How long each reason held on the day, s, the longest first. */
+/** s of the day for each reason, the longest first. */
 export function reasonsOf({ spans }: Pick<ObservedDay, 'spans'>): [reason: UnobservedReason, seconds: number][] {
   const sums = new Map<UnobservedReason, number>();
   for (const { reason, from, to } of spans) if (reason !== null) sums.set(reason, (sums.get(reason) ?? 0) + to - from);

@@ -1,5 +1,5 @@
-// Groups the stays of a person into places with stable ids. The result does not depend on the order of stays. Of a long
-// life a run of the pipeline keeps the places up to a time (`keepPlaces`): later stays join them or make new places.
+// Groups the stays of a person into places with stable ids. The order of stays has no effect. If there are many stays,
+// a run of the pipeline stores the places up to a time (`keepPlaces`). Later stays join these places or make new ones.
 //
 //   stays      a 06:00   b 09:00   c 17:00   d 22:00       a, c and d lie within 150 m of their median
 //   places     A = {a, c, d}   B = {b}                     letters in order of the first stay
@@ -7,7 +7,7 @@
 //   id of A    its 1500 m cell; if a larger place has that cell: the 500 m cell, then 150 m, then 1 m
 //
 //   kept       A B        later stays   a a' x             a and a' within 150 m of A, x of none
-//   places     A, with two stays more   B   C = {x}
+//   places     A, with two more stays   B   C = {x}
 
 import { daysWithTime } from '../model/clock-times.ts';
 import type { Stated } from '../model/correction.ts';
@@ -22,25 +22,22 @@ import { atOnce, inSlices } from '../util/slices.ts';
 import { type ChainStore, correctedTrips } from './corrections/corrected-trips.ts';
 import { type CorrectionStore, concernedTime, holding, readCorrections } from './corrections/read-corrections.ts';
 
-/** All set by hand, on made-up lives. */
+/** Thresholds, by hand on simulated people. */
 const limits = {
-  /** m; a stay farther from a place than this is another place */
+  /** m; a stay farther away is another place */
   reach: 150,
-  /** m; stays are counted in cells of this size */
+  /** m; side of the cells in which stays are counted */
   count: 50,
-  /**
-   * m; cell sizes of ids: the place with most stays in a large cell gets that cell's id, other places the id of a
-   * smaller cell
-   */
+  /** m; sizes of the cells for ids: the place with most stays in a cell gets its id, others try a smaller cell */
   ids: [1500, 500, 150, 1],
-  /** s after midnight when people are at home */
+  /** s after midnight; people are at home at this time */
   night: 3 * 3600,
 };
 
 /** A stay at one location. */
 export interface LocatedStay {
   at: Position;
-  /** Seconds since the epoch; `from` equals `to` if one of them is not known. */
+  /** Seconds since the epoch. `from` equals `to` if one of them is not known. */
   from: number;
   to: number;
   zone: string;
@@ -48,7 +45,7 @@ export interface LocatedStay {
 
 /** A place of a person. */
 export interface KnownPlace {
-  /** In nearly all cases later data do not change it: docs/quality.md. */
+  /** Stable: later data rarely change it, see docs/quality.md. */
   id: string;
   /** The median of its stays. */
   at: Position;
@@ -57,18 +54,18 @@ export interface KnownPlace {
   nights: number;
   /** When the first stay began, seconds since the epoch. */
   first: number;
-  /** `A` for the place of the first stay of all, then `B`; after `Z` numbers. */
+  /** `A` for the place of the first stay, then `B`; after `Z` numbers. */
   letter: string;
   /** The name that the person or an operator gave, or null. */
   name: string | null;
-  /** Probability that the next night is spent here, for the place with most nights; null for all others. */
+  /** Probability of spending the next night here, for the place with most nights; null for the others. */
   home: number | null;
 }
 
 /** The places of a person, in order of their first stay. */
 export interface Places {
   all: readonly KnownPlace[];
-  /** The place nearest to a trip's end. */
+  /** The place nearest to a position. */
   of(position: Position): KnownPlace;
   /** Letter and name of a place: `B Gym`. */
   labelOf(position: Position): string;
@@ -80,19 +77,17 @@ export interface PlaceName {
   name: string;
 }
 
-/** The places of all stays up to a time. */
+/** The stored places of all stays up to a time. */
 export interface KeptPlaces {
-  /** What they were made of: other corrections or another time make other places. */
+  /** Identifies what they were derived from. It changes with the corrections and the time. */
   key: string;
   until: number;
   places: Pick<KnownPlace, 'id' | 'at' | 'stays' | 'nights' | 'first'>[];
-  /** The times of names, with the index of the place where the person was. */
+  /** The times of names, and the index of the place at each time. */
   named: [ts: number, place: number][];
 }
 
-/**
- * Groups stays into places. `names`: the last of two for one place counts. `kept`: the places of earlier stays. Pure.
- */
+/** Groups stays into places. `names`: the last for a place counts. `kept`: stored places of earlier stays. Pure. */
 export const groupPlaces = (
   userId: string,
   found: readonly LocatedStay[],
@@ -100,7 +95,7 @@ export const groupPlaces = (
   kept: KeptPlaces | null = null,
 ): Places => atOnce(placesInSteps(userId, found, names, kept));
 
-/** Like `groupPlaces`, in slices: a person may have thousands of stays. */
+/** Like `groupPlaces`, but in slices, because a person may have thousands of stays. */
 export const groupPlacesInSlices: (...all: Required<Parameters<typeof groupPlaces>>) => Promise<Places> = (...all) =>
   inSlices(placesInSteps(...all));
 
@@ -167,13 +162,13 @@ function* placesInSteps(
 
 const locationOf = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });
 
-/** The stay at a time: the last that began, or the first of all. */
+/** The stay at a time: the last one that began by then, or the first one. */
 const stayAt = (stays: readonly LocatedStay[], ts: number): LocatedStay | undefined =>
   stays.findLast(({ from }) => from <= ts) ?? stays[0];
 
 const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
 
-/** The middles of groups of stays, largest group first. */
+/** The medians of groups of stays, the largest group first. */
 function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
   for (const at of positions) {
@@ -205,7 +200,7 @@ function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   return middles;
 }
 
-/** Degrees of latitude, a little more than `limits.reach`: whatever is in reach lies in the same band or the next. */
+/** Degrees of latitude, a little more than `limits.reach`: near positions are in the same band or the next. */
 const bandHeight = limits.reach / 111_000;
 
 /** Indexes of locations by band of latitude. */
@@ -222,20 +217,20 @@ function bandsOf(locations: readonly LatLon[]): Bands {
   return bands;
 }
 
-/** Indexes, ascending, of all locations within `limits.reach`, and of some others. */
+/** Indexes, ascending, of all locations within `limits.reach` and of some others. */
 function indexesAround(bands: Bands, at: LatLon): number[] {
   const band = bandOf(at);
   return [band - 1, band, band + 1].flatMap((one) => bands.get(one) ?? []).sort((a, b) => a - b);
 }
 
-/** The median of each coordinate, over the antimeridian too. */
+/** The median of each coordinate, also across the antimeridian. */
 function medianLocation(locations: readonly LatLon[]): LatLon {
   const east = locations[0]!.longitude;
   const longitudes = locations.map(({ longitude }) => ((longitude - east + 540) % 360) - 180);
   return { latitude: median(locations.map(({ latitude }) => latitude)), longitude: east + median(longitudes) };
 }
 
-/** The index of the nearest location, of two the first. Looks at all only if none is within reach. */
+/** The index of the nearest location, the first of two. Searches all locations only if none is within reach. */
 function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   let [found, metres] = [0, Number.POSITIVE_INFINITY];
   const look = (indexes: Iterable<number>): void => {
@@ -253,10 +248,7 @@ function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   return found;
 }
 
-/**
- * Ids from cells: middles that differ by some metres are mostly in one cell, more often in larger cells. Kept places
- * come first with the ids that they have.
- */
+/** Makes ids from cells, as medians that differ by some metres are mostly in one cell. Stored places keep theirs. */
 function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
   const ids = places.map(({ id }) => id ?? '');
@@ -277,7 +269,7 @@ function assignIds(userId: string, places: readonly { id: string | null; middle:
   return ids;
 }
 
-/** Reads the places of all trips of a person, with their names: those that are kept, and what came later. */
+/** Reads the places of a person with their names: the stored ones, and the places of later trips. */
 export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, userId: string): Promise<Places> {
   const corrections = await readCorrections(source, userId);
   const store = { ...source, corrections };
@@ -288,7 +280,7 @@ export async function readPlaces(source: ChainStore & Pick<Store, 'pipeline'>, u
   return groupPlacesInSlices(userId, stays, placeNames(corrections), kept);
 }
 
-/** Groups the places of a person up to a time. `store`: with what was moved only. */
+/** Groups the places of a person up to a time. `store`: without pending entries. */
 export async function placesUntil(
   store: ChainStore,
   userId: string,
@@ -306,16 +298,16 @@ export async function placesUntil(
   };
 }
 
-/** s; a correction changes no trips longer before it. */
+/** s; a correction does not change trips longer before its time */
 const correctionReach = 14 * day;
 
-/** What kept places are made of, beside the analysed trips. */
+/** Key of stored places: identifies what they depend on besides the analysed trips. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
   const concerning = holding(corrections).filter((one) => concernedTime(one).from < until + correctionReach);
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/** The stays of a person; with `from` or `to` those that begin after or end before the last trip that begins before. */
+/** The stays of a person, only from or up to the last trip that begins before `from` or `to`. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const trips = correctedTrips(store);
   const before = from === undefined ? null : await trips.previous(userId, from);
@@ -345,7 +337,7 @@ export interface Ends {
   end_loc: Position;
 }
 
-/** The stays between trips. If the next trip begins elsewhere, arrival and departure are unknown. */
+/** The stays between trips. If the next trip begins elsewhere, their arrival and departure are not known. */
 export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;

@@ -18,33 +18,32 @@ import { readFlagInputs } from './read-flag-inputs.ts';
 export interface Day {
   day: string;
   observed: ObservedDay;
-  /** Links that start on the day, in order: trips as analysed and corrected, and movement that was none. */
+  /** Links that start on the day, in order: corrected trips, and dropped ones. */
   records: TripRecord[];
   labels: Labels;
   flagged: Flagged[];
 }
 
-/** The person whose days are read. */
 type Owner = Pick<UserRecord, 'uuid' | 'joined_ts'>;
 
-/** The part of the store that days are made of. */
+/** The part of the store that days are derived from. */
 export type DayStore = LabelStore & Pick<Store, 'pipeline' | 'usercache' | 'tokens'> & Pick<ChainStore, 'corrections'>;
 
-/** Days whose trips are in memory at the same time. */
+/** The most days whose trips are in memory at one time. */
 const daysAtOnce = 31;
 
-/** The first and last day shown: the days beside them lie within the years 1 to 9999. */
+/** The first and last day that is shown. The days before and after them must be in the years 1 to 9999. */
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
-/** Local days, both included; a missing bound is the first or last day with data. */
+/** First and last local day. A missing bound is the first or last day with data. */
 export interface DayBounds {
   from?: string | undefined;
   to?: string | undefined;
 }
 
 /**
- * Every local day from the first to the last with data, also days without trips. `now`: seconds since the epoch.
- * `beyond`: also the days up to both bounds.
+ * All local days from the first to the last with data, also days without trips. `now`: seconds since the epoch.
+ * `beyond`: also all other days up to the given bounds.
  */
 export async function* everyDay(
   source: DayStore,
@@ -71,7 +70,7 @@ export async function* everyDay(
       yield one;
     }
     if (isKnown || beyond) continue;
-    // A phone with a wrong clock may leave trips centuries away: skip the years between.
+    // A phone with a wrong clock may send trips centuries away: skip the years between.
     const next = await correctedTrips(store).next(user.uuid, startOfDay(to, 'UTC'));
     if (next !== null && next.day > addDays(to, 366)) from = addDays(next.day, -daysAtOnce);
   }
@@ -95,7 +94,7 @@ async function* readRange(
   range: { from: string; to: string; zone: string },
   fixed: readonly Unobserved[],
 ): AsyncGenerator<Day, undefined> {
-  const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // zones differ from UTC by 14 h at most
+  const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200; // time zones differ from UTC by 14 h at most
   const around = { from: noon(range.from) - 2 * day, to: noon(range.to) + 2 * day };
   const read = await readFlagInputs(store, userId, around);
   const inputs = { ...read, marks: [...read.marks, ...(await readContradictions(store, userId, around))] };
@@ -119,7 +118,7 @@ async function* readRange(
   }
 }
 
-/** A flag names the mode of its section as the records of the day have it, without labels. */
+/** Sets the mode in a flag to the mode of the section before labels, as in the records of the day. */
 function inAnalysedMode(flagged: Flagged, { sections }: Trip): Flagged {
   const section = sections.find(({ id }) => id === flagged.id);
   return section === undefined ? flagged : { ...flagged, mode: plainMode(section.sensed_mode) };
@@ -127,7 +126,7 @@ function inAnalysedMode(flagged: Flagged, { sections }: Trip): Flagged {
 
 const isTrip = (record: TripRecord): record is TripRecord & { trip: Trip } => record.trip !== null;
 
-/** The stay after each trip that a next trip leaves. */
+/** The stays between a trip and the next. */
 function findStays(links: readonly (TripRecord & { trip: Trip })[]): FlaggedStay[] {
   return links.flatMap(({ trip, end_ts: from }, i) => {
     const next = links[i + 1];
@@ -137,7 +136,7 @@ function findStays(links: readonly (TripRecord & { trip: Trip })[]): FlaggedStay
   });
 }
 
-/** The first and last local day with data, and the person's zone; null without data. */
+/** The first and last local day with data, and the person's time zone; null without data. */
 async function readKnownRange(
   store: DayStore,
   userId: string,
@@ -156,7 +155,7 @@ async function readKnownRange(
   return { from, to, zone };
 }
 
-/** Ranges outside of any day: before joining, after leaving, and the future. */
+/** Times before the person joined, after they left, and in the future. */
 async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now: number): Promise<Unobserved[]> {
   const held = await tokens.list(uuid);
   const refused = held.flatMap((token) => refusalOf(token, now)?.since ?? []);
@@ -170,7 +169,7 @@ async function readCauses({ tokens }: DayStore, { uuid, joined_ts }: Owner, now:
   ];
 }
 
-/** Marks of corrections that later data contradict. */
+/** Marks for corrections that later data contradict. */
 async function readContradictions(store: DayStore, userId: string, range: TimeRange): Promise<Mark[]> {
   const found = (await correctedTrips(store).corrections(userId, range)).filter(
     ({ effect }) => effect === 'contradicted',
@@ -178,7 +177,7 @@ async function readContradictions(store: DayStore, userId: string, range: TimeRa
   return found.map(({ correction }) => ({ flag: 'correction_contradicted', ...concernedTime(correction) }));
 }
 
-/** Sums of a day: counts, m and s. */
+/** Figures of a day: counts, m and s. */
 export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'records'>) {
   const trips = records.flatMap(({ trip }) => trip ?? []);
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
@@ -194,7 +193,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/** s of a day by kind of observation; they sum to its length. */
+/** s of a day by kind of observation. They sum to its length. */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

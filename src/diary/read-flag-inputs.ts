@@ -1,5 +1,5 @@
-// Reads the inputs of flags and reasons from entries: times of locations, ranges where two sources disagree, and ranges
-// where the phone's clock was wrong.
+// Reads the inputs of flags from entries: times of locations, times when two sources disagree, and times when the
+// phone's clock was wrong.
 
 import { dataTime, type Entry } from '../model/entry.ts';
 import { distance } from '../model/geo/distance.ts';
@@ -11,18 +11,18 @@ import type { Store } from '../store/store.ts';
 import type { FlagInputs, Mark } from './flags.ts';
 import type { Unobserved } from './observed-time.ts';
 
-/** Thresholds, all set by hand. */
+/** Thresholds, by hand. */
 const limits = {
-  /** s; clocks of phones differ by minutes */
+  /** s; a smaller error of the clock is ignored */
   clock: 300,
-  /** m and s; two sources this far apart at one time are not in one pocket, even if one lags behind in a vehicle */
+  /** m and s; two sources this far apart, this close in time, are not with one person, even in a fast vehicle */
   apart: 1000,
   together: 60,
-  /** m/s; most speed of a person between two such locations */
+  /** m/s; the highest speed of a person between two such locations */
   speed: 50,
 };
 
-/** Inputs of flags, and ranges that were not observed because the clock was wrong. */
+/** Inputs of flags, and times that were not observed because the clock was wrong. */
 export interface ReadFlagInputs extends FlagInputs {
   clocks: readonly Unobserved[];
 }
@@ -35,7 +35,7 @@ interface Fix {
   accuracy: number;
 }
 
-/** Reads the inputs of a time range: its entries, and pending entries that a fast clock dated ahead. */
+/** Reads the inputs of a time range from its entries, and from pending entries that a fast clock dated ahead. */
 export async function readFlagInputs(
   { timeseries, usercache, pipeline }: Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>,
   userId: string,
@@ -71,7 +71,7 @@ function toFix(entry: Entry): Fix | null {
   return { ts, source: sourceOf(entry), latitude, longitude, accuracy: typeof accuracy === 'number' ? accuracy : 0 };
 }
 
-/** Locations of different sources within a minute that no movement explains. */
+/** Finds locations of different sources within a minute that are too far apart for one person. */
 function findDisagreements(fixes: readonly Fix[]): Mark[] {
   const last = new Map<string, Fix>();
   const marks: Mark[] = [];
@@ -89,7 +89,9 @@ function findDisagreements(fixes: readonly Fix[]): Mark[] {
   return marks;
 }
 
-/** Collects proofs of a wrong clock: entries written after they were received, or before the time of their data. */
+/**
+ * Collects evidence of a wrong clock: entries with a `write_ts` after they were received, or before their data time.
+ */
 class Clock {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];
@@ -102,7 +104,7 @@ class Clock {
     this.#ahead.set(received, { from: Math.min(from, write_ts), to: Math.max(to, write_ts) });
   }
 
-  /** Ranges when the clock was wrong. Entries received together were written over an equally long time before. */
+  /** Times when the clock was wrong. Entries received together were written over an equally long time before. */
   causes(): Unobserved[] {
     return [...this.#ahead].map(([to, claimed]) => ({
       from: to - (claimed.to - claimed.from),
@@ -111,7 +113,7 @@ class Clock {
     }));
   }
 
-  /** Ranges when the clock was wrong, and the ranges that the entries claim. */
+  /** Times when the clock was wrong, and the times that the entries have. */
   marks(): Mark[] {
     const ranges = [...this.causes(), ...this.#ahead.values(), ...this.#behind];
     return ranges.map(({ from, to }) => ({ flag: 'clock_moved', from, to }));

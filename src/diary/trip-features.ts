@@ -1,4 +1,4 @@
-// Builds the GeoJSON of a trip that phones read: a FeatureCollection of places, stops, nested sections and incidents.
+// Builds the GeoJSON of a trip for phones: a FeatureCollection of places, stops, sections and incidents.
 import type { Feature, GeoJsonProperties, LineString, Point } from 'geojson';
 import type { Entry } from '../model/entry.ts';
 import { oid, point, timeFields } from '../model/extended-json.ts';
@@ -16,13 +16,13 @@ export interface AfterTrip {
   starting_trip: string | null;
 }
 
-/** One section of a trip as the app of 2016/17 reads it: a collection with one line. */
+/** A section of a trip, as the app of 2016/17 reads it: a collection with one line. */
 export interface SectionCollection {
   type: 'FeatureCollection';
   features: [Feature<LineString>];
 }
 
-/** A trip as `/timeline/getTrips` and the day documents hold it. */
+/** A trip in the answer of `/timeline/getTrips` and in the day documents. */
 export interface TripFeatureCollection {
   type: 'FeatureCollection';
   id: string;
@@ -105,7 +105,7 @@ function stopFeature(stop: Stop, trip: Trip): Feature<LineString> {
 function sectionCollection(section: Section, trip: Trip, index: number): SectionCollection {
   const startStop = trip.stops[index - 1];
   const endStop = trip.stops[index];
-  // A line needs two positions (RFC 7946); a section that is one point is drawn as a line of no length.
+  // A line needs two positions (RFC 7946), so a section of one point becomes a line of length 0.
   const single = section.coordinates.length === 1;
   const aligned = <T>(list: readonly T[]): T[] => (single ? [list[0]!, list[0]!] : [...list]);
   const properties = {
@@ -137,7 +137,7 @@ const isPosition = (list: readonly unknown[]): list is [number, number] =>
 
 const inMilliseconds = (ts: number): number => Math.round(ts * 1000);
 
-/** null if the location of an incident cannot be read; the entry stays in the timeseries. */
+/** null: the location of the incident cannot be read. The entry stays in the timeseries. */
 function incidentFeature({ metadata, data }: Entry, trip: Trip, userId: string): Feature<Point> | null {
   const loc = data.loc as { coordinates?: unknown } | null | undefined;
   const coordinates = loc?.coordinates;

@@ -1,4 +1,4 @@
-// Corrections on links of the analysed chain: what readers see in their place. Pure.
+// Applies corrections to links of the analysed chain. Pure.
 import { locationOf, metres, speed } from '../../analysis/positions.ts';
 import { startAtPlace } from '../../analysis/trips/build-trip.ts';
 import { newPlace } from '../../analysis/trips/chain-links.ts';
@@ -20,36 +20,35 @@ type TripLink = TripRecord & { trip: Trip };
 const isTrip = (link: TripRecord): link is TripLink => link.trip !== null;
 
 const limits = {
-  /** m and s; as in the analysis: a trip that begins this near to the stay before begins there, this much earlier. */
+  /** m and s, as in the analysis: a trip that begins this near to the stay before begins there, this much earlier. */
   nearPlace: 100,
   leadIn: 30,
-  /** s; a trip whose start or end differs by more is another trip than the author saw. By hand, as for labels. */
+  /** s; if the start or end differs by more, it is not the trip that the author saw (by hand, as for labels) */
   slack: 900,
 };
 
 const source = 'correction';
 
-/** True for a trip that a correction added: nothing of it was recorded. */
+/** True for a trip that a correction added. No data of it were recorded. */
 export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
 
-/** The links with the corrections applied, and the effect of each correction. */
+/** The links after the corrections, and the effect of each correction. */
 export interface Corrected {
   links: TripRecord[];
   standings: CorrectionStanding[];
 }
 
 /**
- * Applies corrections, in the order of their `write_ts`, to a stretch of the analysed chain that holds the trips before
- * and after the time of each correction.
+ * Applies corrections in order of `write_ts`. `links` must contain the trips before and after the time of each.
  *
- *     analysed   home --walk-- cafe --bus-- office --car-- home
- *     split bus at 9:10    ... cafe --bus-- place --bus-- office ...
- *     join at the cafe     home --walk, stop, bus-- office --car-- home
- *     drop the bus         home --walk-- cafe  (gap)  office --car-- home
- *     mode of the car      ... office --bicycle-- home
- *     place_name 12:00     ... --bus-- "Work" --car-- ...
+ * analysed   home --walk-- cafe --bus-- office --car-- home
+ * split bus at 9:10    ... cafe --bus-- place --bus-- office ...
+ * join at the cafe     home --walk, stop, bus-- office --car-- home
+ * drop the bus         home --walk-- cafe  (gap)  office --car-- home
+ * mode of the car      ... office --bicycle-- home
+ * place_name 12:00     ... --bus-- "Work" --car-- ...
  *
- * A trip that gives way stays in the chain as a dropped link.
+ * A trip that a correction replaces stays in the chain as a dropped link.
  */
 export function applyCorrections(
   userId: string,
@@ -62,7 +61,7 @@ export function applyCorrections(
   return { links: stretch.links(), standings };
 }
 
-/** The trips that a correction speaks of: those under way in its time; of `join`, those beside it. `trips` ascend. */
+/** The trips under way at the time of a correction; for `join`, the trips before and after it. `trips` ascend. */
 export function concernedTrips<T extends TripSpan>(correction: Correction, trips: readonly T[]): T[] {
   const { from, to } = concernedTime(correction);
   const ended = trips.findLastIndex(({ end_ts }) => end_ts <= from);
@@ -97,7 +96,7 @@ class CorrectedStretch {
     return { correction, effect: effect === 'applied' && !asSeen ? 'contradicted' : effect, day };
   }
 
-  /** False if the trips concerned are others than the author saw. */
+  /** False if the trips at this time are not the trips that the author saw. */
   private isAsSeen(correction: Stated): boolean {
     const { seen } = correction;
     if (seen === undefined) return true;
@@ -120,17 +119,17 @@ class CorrectedStretch {
     return cleared === 'contradicted' ? cleared : 'applied';
   }
 
-  /** Index of the trip under way at a time; -1: none. */
+  /** Index of the trip under way at `ts`; -1: none. */
   private tripAt(ts: number): number {
     return this.trips.findIndex(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
   }
 
-  /** Index of the last trip that has ended at a time; -1: none. */
+  /** Index of the last trip that ended at or before `ts`; -1: none. */
   private gapAt(ts: number): number {
     return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
   }
 
-  /** Puts other trips in the place of `count`: the next trip begins where the last of them ends. */
+  /** Replaces `count` trips by others. The next trip begins where the last new one ends. */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const gone = this.trips.splice(i, count, ...trips);
     const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
@@ -151,7 +150,7 @@ class CorrectedStretch {
     return 'applied';
   }
 
-  /** Removes trips that follow each other. */
+  /** Removes `count` consecutive trips. */
   private remove(i: number, count: number): Effect {
     const [first, last] = i < 0 ? [] : [this.trips[i], this.trips[i + count - 1]];
     if (first === undefined || last === undefined) return 'without effect';
@@ -162,7 +161,7 @@ class CorrectedStretch {
     return this.relink(i, { from, to: next.untracked?.end_ts ?? last.end_ts }) ? 'applied' : 'contradicted';
   }
 
-  /** Removes the trips of which most lies in the time. */
+  /** Removes the trips that are mostly within this time. */
   private clear(from: number, to: number): Effect {
     const isWithin = ({ start_ts, end_ts }: TripLink): boolean =>
       Math.min(to, end_ts) - Math.max(from, start_ts) > (end_ts - start_ts) / 2;
@@ -170,8 +169,8 @@ class CorrectedStretch {
   }
 
   /**
-   * Lets a trip begin at the stay before it; where it begins elsewhere, the user moved there unseen at some time of
-   * `unseen`. True: it begins there.
+   * Makes a trip begin at the stay before it. If it begins elsewhere, the user moved there unrecorded during `unseen`.
+   * Returns true if it begins at the stay.
    */
   private relink(i: number, unseen: TimeRange): boolean {
     const [left, link] = [this.trips[i - 1], this.trips[i]!];
@@ -202,7 +201,7 @@ class CorrectedStretch {
     return 'applied';
   }
 
-  /** The two trips; null if one of them would be nothing. */
+  /** Cuts a trip in two; null if one part would be empty. */
   private cut(trip: Trip, ts: number): [Trip, Trip] | null {
     const { sections, stops, end_zone } = trip;
     const at = sections.findLastIndex((section) => section.start_ts < ts);
@@ -263,7 +262,7 @@ class CorrectedStretch {
     const cleared = this.clear(one.start_ts, one.end_ts);
     const at = this.trips.findLastIndex(({ start_ts }) => start_ts <= one.start_ts) + 1;
     const [before, after] = [this.trips[at - 1], this.trips[at]];
-    // Other trips keep what they have of the time.
+    // Other trips keep their time.
     const start_ts = Math.max(one.start_ts, before?.end_ts ?? one.start_ts);
     const end_ts = Math.min(one.end_ts, after?.start_ts ?? one.end_ts);
     const start_loc = before?.trip.end_loc ?? after?.trip.start_loc ?? one.end_loc;
@@ -292,7 +291,7 @@ class CorrectedStretch {
       stops: [],
     });
     const chain_ts = this.freeChainTime(Math.max(start_ts, justAfter(before?.chain_ts ?? start_ts)));
-    const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // nothing is analysed from here
+    const carry = { resume_ts: chain_ts, started: false, raw_place: null, place: null }; // no analysis continues from here
     const about = { id, kind: 'trip', chain_ts, start_ts, end_ts, day: '', settled_ts: null, untracked: null } as const;
     const [silences, behind] = splitGaps(before ?? {}, start_ts);
     if (before !== undefined) this.trips[at - 1] = { ...before, silences };
@@ -302,13 +301,13 @@ class CorrectedStretch {
     return cleared === 'without effect' && isWhole ? 'applied' : 'contradicted';
   }
 
-  /** The place where a trip ends by a correction. */
+  /** The place after a trip that a correction ended. */
   private placeAfter(ending_trip: string, enterTs: number, zone: string, location: Position): Place {
     const id = idOf(this.userId, 'place', source, enterTs);
     return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
   }
 
-  /** The first time from `ts` on that no link has. */
+  /** The first time from `ts` on that is no link's `chain_ts`. */
   private freeChainTime(ts: number): number {
     let free = ts;
     while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);
@@ -318,7 +317,7 @@ class CorrectedStretch {
   private nameStay(ts: number, name: string): Effect {
     const i = this.gapAt(ts);
     const [left, right] = [this.trips[i], this.trips[i + 1]];
-    const gap = right?.untracked ?? null; // parts the place where the user came from the one where they left
+    const gap = right?.untracked ?? null; // separates the place before the move from the place after it
     const isUnseen = left !== undefined && gap !== null && ts > gap.start_ts && ts < gap.end_ts;
     if ((left ?? right) === undefined || (right !== undefined && right.start_ts < ts) || isUnseen)
       return 'without effect';
@@ -334,10 +333,10 @@ class CorrectedStretch {
   }
 }
 
-/** True for a link that only corrections made: an added trip, or the second part of a split one. */
+/** True for a link that a correction created: an added trip, or the second part of a split one. */
 const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
 
-/** Moves gaps to the links that corrections made: each takes the gaps up to its end from the next analysed link. */
+/** Moves gaps to created links: each gets the gaps up to its end from the next analysed link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
     const [made, next] = isMade(link)
@@ -354,29 +353,29 @@ function withOwnGaps(links: TripRecord[]): TripRecord[] {
 }
 
 function cutTo({ moved_m, ...gap }: Silence, { from, to }: TimeRange): Silence[] {
-  // The distance counts once, where the gap ends.
+  // The distance counts once: in the part where the gap ends.
   const moved = moved_m !== undefined && gap.to <= to ? { moved_m } : {};
   const part = { ...gap, ...moved, from: Math.max(gap.from, from), to: Math.min(gap.to, to) };
   return part.to > part.from ? [part] : [];
 }
 
-/** The silences of a link that end up to a time, and the others. */
+/** The gaps of a link that end at or before `ts`, and the others. */
 function splitGaps({ silences = [] }: Pick<TripRecord, 'silences'>, ts: number): [Silence[], Silence[]] {
   return [silences.filter(({ to }) => to <= ts), silences.filter(({ to }) => to > ts)];
 }
 
-/** The link with a corrected trip in the place of its own. */
+/** The link with a corrected trip instead of its own. */
 function linkOf(link: TripLink, trip: Trip): TripLink {
   const { start_ts, end_ts, start_zone } = trip;
   return { ...link, start_ts, end_ts, day: localDay(start_ts, start_zone), trip: { ...trip, corrected: true } };
 }
 
-/** A trip that gave way, as a link that shows nothing. */
+/** A replaced trip as a dropped link. */
 function droppedLink(link: TripLink): TripRecord {
   return { ...link, kind: 'dropped', dropped: 'corrected', trip: null, untracked: null };
 }
 
-/** The trip with what follows from its sections and stops. */
+/** The trip with the fields that are computed from its sections and stops. */
 function rebuiltTrip(
   trip: Omit<Trip, 'start_ts' | 'end_ts' | 'start_loc' | 'end_loc' | 'duration' | 'distance'>,
 ): Trip {
@@ -394,10 +393,7 @@ function rebuiltTrip(
   };
 }
 
-/**
- * The trip from the place where the user was: some seconds earlier, or, without room for that, with its first vertex
- * there.
- */
+/** Makes a trip begin at the place: some seconds earlier, or, without time for it, with its first vertex there. */
 function startTripAt(trip: Trip, place: Place): Trip {
   const [longitude, latitude] = trip.start_loc;
   const isThere = longitude === place.location[0] && latitude === place.location[1];
@@ -414,7 +410,7 @@ function startTripAt(trip: Trip, place: Place): Trip {
   };
 }
 
-/** A section of which only the ends are known. */
+/** A straight section, as only its ends are known. */
 function straightSection(
   id: string,
   { mode, distance: stated }: { mode: string; distance?: number },

@@ -1,4 +1,4 @@
-// The chain of trips as people read it: the analysed chain with the corrections that hold. Nothing of it is stored.
+// The corrected chain: applies the corrections that hold to the analysed chain. It is not stored.
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
 import { day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
@@ -8,13 +8,13 @@ import type { Store, Trips } from '../../store/store.ts';
 import { applyCorrections } from './apply.ts';
 import { type CorrectionStore, concernedTime, holding, readCorrections, undoneTimes } from './read-corrections.ts';
 
-/** The readers of `Trips`, with the corrections that hold applied. */
+/** The reading functions of `Trips`, with the corrections that hold applied. */
 export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'places' | 'apply'> {
-  /** Corrections by `write_ts`: all, or those about a time of `range`, both ends included. */
+  /** Corrections by `write_ts`: all, or only corrections about a time in `range`, both ends included. */
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
 }
 
-/** What corrected trips are read from. Without `usercache` pending corrections do not count. */
+/** The part of the store that corrected trips need. Without `usercache`, pending corrections are ignored. */
 export interface ChainStore
   extends Pick<Store, 'trips' | 'timeseries'>,
     Partial<Pick<Store, 'usercache'>>,
@@ -22,13 +22,10 @@ export interface ChainStore
 
 const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
 
-/**
- * Trips as people see them. Every call reads the corrections of its user, while it reads the trips: a correction or its
- * undo counts at once.
- */
+/** Trips with corrections. Every call reads the user's corrections, too, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
   const raw = store.trips;
-  /** What `read` finds; with corrections, what `correct` makes of it. */
+  /** The result of `read`; if there are corrections, what `correct` makes of it. */
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
@@ -91,7 +88,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     spans: (userId, { from, to }) =>
       corrected(userId, raw.spans(userId, { from, to }), async (found, overlay) => {
         const overlaid = await overlay({ from, to });
-        // A corrected trip is as new as the last that was written around it, or as the correction.
+        // A corrected trip is as new as the newest link around it, or as the correction.
         const chainRange = await raw.spans(userId, { from: overlaid.range.from, to: justAfter(overlaid.range.to) });
         const latest = chainRange.reduce((most, { written_ts }) => Math.max(most, written_ts), overlaid.received_ts);
         const written = new Map(chainRange.map((span) => [span.chain_ts, span.written_ts]));
@@ -114,12 +111,12 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
 }
 
 /**
- * The store without its pending entries. Stored documents are made of it: an entry pushed during a run may fail its
- * conversion, or be replaced, and nothing would show that the documents have to be written again.
+ * The store without pending entries, for stored documents. An entry pushed during a run may be rejected or replaced;
+ * then nothing would show that documents made of it are out of date.
  */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
-/** Every link of the corrected chain of trips, by `chain_ts`; only those in `[from, to)` if given. */
+/** All links of the corrected chain, by `chain_ts`; only those in `[from, to)` if given. */
 export function everyCorrectedLink(
   store: ChainStore,
   userId: string,
@@ -128,7 +125,7 @@ export function everyCorrectedLink(
   return everyLink({ trips: correctedTrips(store) }, userId, range);
 }
 
-/** The same links, and after them the trips that have not ended. */
+/** The same links, then the trips that have not ended. */
 export async function* everyLinkAndDraft(
   store: ChainStore,
   userId: string,
@@ -143,7 +140,7 @@ export async function* everyLinkAndDraft(
 const isTrip = ({ kind }: TripRecord): boolean => kind === 'trip';
 
 /**
- * The `chain_ts` that trips of local days may have, in any zone; they begin up to a day before their first location.
+ * The `chain_ts` that trips of local days may have in any zone. A trip begins up to a day before its first location.
  */
 function around(days: { from: string; to: string }, found: readonly { chain_ts: number }[]): TimeRange {
   const times = found.map(({ chain_ts }) => chain_ts);
@@ -151,19 +148,19 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
 }
 
-/** Links that come in the place of analysed ones. */
+/** Links that replace analysed ones. */
 interface Overlay {
-  /** All links from the first to the last that corrections touch, as analysed and as corrected. */
+  /** All links from the first to the last that a correction changes, as analysed and as corrected. */
   analysed: readonly TripRecord[];
   links: readonly TripRecord[];
   standings: readonly CorrectionStanding[];
-  /** Where these lie. */
+  /** Range of their `chain_ts`. */
   range: TimeRange;
-  /** When the last of the corrections was received. */
+  /** When the newest of the corrections was received. */
   received_ts: number;
 }
 
-/** `found` with the links that are `wanted` in place of the analysed ones. */
+/** Replaces the analysed links in `found` by the corrected links that are `wanted`. */
 function withOverlay<T extends { chain_ts: number }>(
   found: readonly T[],
   { analysed, links }: Overlay,
@@ -175,7 +172,7 @@ function withOverlay<T extends { chain_ts: number }>(
   return [...kept, ...links.filter(wanted).map(as)].sort((a, b) => a.chain_ts - b.chain_ts);
 }
 
-/** The overlay of all corrections that can change anything in a range of `chain_ts`, both ends included. */
+/** The overlay of all corrections that can change a link in a range of `chain_ts`, both ends included. */
 async function readOverlay(raw: Trips, userId: string, stated: readonly Stated[], range: TimeRange): Promise<Overlay> {
   const { touching, reach } = await findTouching(raw, userId, stated, range);
   const analysed: TripRecord[] = [];
@@ -194,9 +191,9 @@ async function readOverlay(raw: Trips, userId: string, stated: readonly Stated[]
 const linksAtOnce = 500;
 
 /**
- * The corrections that reach into a range, the corrections that reach into theirs, and so on; and the range that all of
- * them reach. A mode reaches the trips that may be under way at its time; others from the second trip before what they
- * speak of to the second behind it.
+ * Finds the corrections that reach into a range, then those that reach into the range of the found ones, and so on.
+ * Also returns the range of them all. A mode reaches the trips that may be under way at its time. Other corrections
+ * reach from the second trip before their time to the second trip after it.
  */
 async function findTouching(
   raw: Trips,
@@ -227,7 +224,7 @@ async function findTouching(
     const first = await gapAt(Math.min(...inside.map((one) => one.from)));
     touch({ from: first.first, to: (await gapAt(Math.max(...inside.map((one) => one.to)))).last });
   }
-  // The nearest first: if one does not reach, the farther ones of its kind do not either.
+  // Look at the nearest first: if it does not reach the range, farther ones of its kind do not either.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
     return [
@@ -249,16 +246,13 @@ async function findTouching(
   return { touching: [...touching], reach: touching.size === 0 ? null : reach };
 }
 
-/** A correction with the time that it speaks of. */
+/** A correction and the time that it concerns. */
 type Concerned = TimeRange & { one: Stated };
 
-/**
- * A time in which no trip begins, between two trips, with the beginnings of the second trip before it and the second
- * behind it.
- */
+/** A time between two trips. `first`, `last`: start of the second trip before it and of the second after it. */
 type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
 
-/** The gap around a time; of the beginning of a trip an empty one. */
+/** The gap around a time; empty if a trip begins at that time. */
 async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   const before = await raw.previous(userId, ts);
   const first = before && (await raw.previous(userId, before.chain_ts));
@@ -270,15 +264,13 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   return { from, to, ...ends, before, after };
 }
 
-/** From the first to the last trip that may be under way at a time of the gap; they begin before their `chain_ts`. */
+/** The range of trips that may be under way at a time of the gap. They begin before their `chain_ts`. */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
 }
 
-/**
- * The corrections of a user and what became of them, by `write_ts`: all, or those that speak of a time of `range`.
- */
+/** The corrections of a user with their effects, by `write_ts`: all, or only those about a time in `range`. */
 async function readStandings(
   raw: Trips,
   userId: string,

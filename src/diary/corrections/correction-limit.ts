@@ -1,18 +1,16 @@
-// How many corrections a user may have: every reader of their trips reads them all.
+// Limits how many corrections a user may have, because every reader of their trips reads them all.
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
 import type { EntryPart } from '../../store/paging.ts';
 import { mostCorrections, parseCorrection, readCorrections, withoutUndone } from './read-corrections.ts';
 
-/**
- * The reason for which a correction is rejected when its user has too many. It can be recovered like any other entry.
- */
+/** The reason for rejecting a correction whose user has too many. It can be recovered like any other entry. */
 export const tooManyCorrections = 'too_many_corrections';
 
-/** Says what the limit is. */
+/** The limit as a sentence. */
 export const limitText = `expected at most ${mostCorrections.holding} corrections of a person that hold, and ${mostCorrections.inAll} with those undone and the undoing ones`;
 
-/** The entries that are corrections beyond the limit of their user. Pending corrections count too. */
+/** The corrections among these entries that are beyond their user's limit. Pending corrections count, too. */
 export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },
   userId: string,
@@ -28,11 +26,11 @@ export async function beyondLimit(
   for (const entry of stated) {
     const { write_ts } = entry.metadata;
     const [one] = parseCorrection(entry, write_ts);
-    if (one === undefined || found.has(write_ts)) continue; // it will not convert; or was sent again
+    if (one === undefined || found.has(write_ts)) continue; // its converter refuses it, or it was sent before
     const undoes = one.kind === 'undo' && holding.has(one.of);
-    // Undoing an undo states the first correction again.
+    // Undoing an undo puts the first correction in force again.
     const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';
-    // Every correction that holds can be undone.
+    // The limit never prevents the undo of a correction that holds.
     const isMuch = undoes ? found.size >= inAll + most : found.size >= inAll || (states && holding.size >= most);
     if (isMuch) {
       beyond.add(entry);

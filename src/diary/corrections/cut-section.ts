@@ -1,11 +1,7 @@
-// A section cut in two.
 import { metres } from '../../analysis/positions.ts';
 import type { Section } from '../../model/trip.ts';
 
-/**
- * The parts up to and from the first vertex at or behind `ts`; the second has the id. null: a part would have no length
- * of time.
- */
+/** Cuts a section at the first vertex at or after `ts`. The second part gets the id. null: a part would last 0 s. */
 export function cutSection(section: Section, ts: number, id: string): [Section, Section] | null {
   const { times, speeds, distances } = section;
   const at = Math.min(
@@ -18,7 +14,7 @@ export function cutSection(section: Section, ts: number, id: string): [Section, 
   return [partOf(section, 0, at + 1, first), partOf({ ...section, id }, at, times.length, second)];
 }
 
-/** Of what was estimated, each part has its share. */
+/** One part. It gets its share of the estimated metres. */
 function partOf(section: Section, from: number, to: number, steps: Pick<Section, 'speeds' | 'distances'>): Section {
   const { estimated = 0, ...rest } = section;
   const [coordinates, altitudes, times] = [section.coordinates, section.altitudes, section.times].map((list) =>

@@ -1,4 +1,4 @@
-// The entry of a correction, as a page or a command makes it.
+// Makes the entry of a correction, for pages and commands.
 
 import type { Correction } from '../../model/correction.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
@@ -10,18 +10,18 @@ import { concernedTrips } from './apply.ts';
 import { type ChainStore, correctedTrips, everyCorrectedLink } from './corrected-trips.ts';
 import { concernedTime } from './read-corrections.ts';
 
-/** Who states a correction, when, and why. */
+/** The author of a correction, the time, and the reason. */
 export interface CorrectionAuthor {
-  /** Seconds since the epoch; two corrections of a user need different ones. */
+  /** Seconds since the epoch. Must be different for each correction of a user. */
   now: number;
   origin: Origin;
   zone?: string;
-  /** An operator's name; absent: the person. */
+  /** Name of an operator; absent: the user is the author. */
   author?: string;
   reason?: string;
 }
 
-/** The entry to put: with the trips that its author sees now, so that it is known later if they became others. */
+/** Makes the entry, with the trips that the author sees now: later it shows whether the trips have changed. */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,

@@ -1,4 +1,4 @@
-// The corrections of a user: entries of the timeseries, and which of them hold.
+// Reads the corrections of a user, and finds out which of them hold.
 import { convert } from '../../intake/converters/convert.ts';
 import { withinBounds } from '../../intake/stated-times.ts';
 import { type Correction, correctionKinds, type Stated } from '../../model/correction.ts';
@@ -7,30 +7,30 @@ import { keys } from '../../model/keys.ts';
 import type { TimeRange } from '../../model/time.ts';
 import { type EntryPart, entryPages } from '../../store/paging.ts';
 
-/** Corrections of a user, by hand: more than people state, and few enough to read whenever trips are read. */
+/** The most corrections of a user, by hand: more than people make, and few enough to read whenever trips are read. */
 export const mostCorrections = { holding: 1000, inAll: 2000 };
 
-/** How many are read: a correction that holds can be undone even beyond `inAll`. */
+/** The most corrections that are read: one that holds can be undone even beyond `inAll`. */
 const mostRead = mostCorrections.inAll + mostCorrections.holding;
 
-/** Where corrections are read. Without `usercache` the pending ones do not count. */
+/** The part of the store that has corrections. Without `usercache`, pending ones are ignored. */
 export interface CorrectionStore {
   timeseries: EntryPart;
   usercache?: EntryPart;
-  /** The corrections of the one user who is read, if the caller has them already. */
+  /** The corrections of the user to read, if the caller has them already. */
   corrections?: readonly Stated[];
 }
 
 /**
- * Every correction of a user by `write_ts`, including pending ones, undone ones and the undoing ones. Reads no more
- * than a user may have: corrections that were imported or recovered beyond this limit have no effect.
+ * All corrections of a user by `write_ts`, also pending ones, undone ones, and undos. Reads at most `mostRead`:
+ * imported or recovered corrections beyond this limit have no effect.
  */
 export async function readCorrections(
   { timeseries, usercache, corrections }: CorrectionStore,
   userId: string,
 ): Promise<readonly Stated[]> {
   if (corrections !== undefined) return corrections;
-  // The usercache first: a run of the pipeline may move entries between the two reads.
+  // Read the usercache first: a run of the pipeline may move entries between the two reads.
   const pending = usercache === undefined ? [] : await correctionsIn(usercache, userId);
   const moved = await correctionsIn(timeseries, userId);
   if (pending.length === 0) return moved;
@@ -48,8 +48,8 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
 }
 
 /**
- * The correction of an entry; none of an entry that an earlier version took and this one refuses. Times that an earlier
- * version took beyond the bounds are moved within.
+ * The correction in an entry; empty if an earlier version accepted the entry and this one refuses it. Times beyond the
+ * bounds, which an earlier version accepted, are moved to the bounds.
  */
 export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
@@ -61,7 +61,7 @@ export function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   }
 }
 
-/** True if the latest correction of the same subject that holds states the same. */
+/** True if the latest correction in force about the same subject says the same. */
 export function isNewest(all: readonly Stated[], correction: Correction): boolean {
   const undone = undoneTimes(all);
   const subject = (one: Correction): string =>
@@ -71,7 +71,7 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   return said !== undefined && Object.entries(correction).every(([name, value]) => said[name] === value);
 }
 
-/** The `write_ts` of the corrections that a later one undoes, if that one holds itself. `all` ascend by `write_ts`. */
+/** The `write_ts` of the corrections that an undo in force undoes. `all` ascend by `write_ts`. */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed()) {
@@ -80,18 +80,18 @@ export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   return undone;
 }
 
-/** The corrections that are not undone, without the undoing ones. `all` ascend by `write_ts`. */
+/** The corrections that are not undone, without the undos themselves. `all` ascend by `write_ts`. */
 export function withoutUndone(all: readonly Stated[]): Stated[] {
   const undone = undoneTimes(all);
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-/** Chosen by hand: more than people state about a UTC day. */
+/** The most corrections about one UTC day (by hand: more than people make). */
 const mostOfDay = 100;
 
 /**
- * The corrections that count, in order: of the corrections that hold, the first ones of each UTC day in which they
- * begin, up to the limit in all. The undoing ones are left out. `all` ascend by `write_ts`.
+ * The corrections that have effect, in order: up to the limit, the first ones that begin on each UTC day. Undone ones
+ * and undos are left out. `all` ascend by `write_ts`.
  */
 export function holding(all: readonly Stated[]): Stated[] {
   const found = new Map<number, number>();
@@ -104,7 +104,7 @@ export function holding(all: readonly Stated[]): Stated[] {
   return counting.slice(0, mostCorrections.holding);
 }
 
-/** First and last time that a correction speaks of; `NaN` of one that undoes another. */
+/** First and last time that a correction concerns; `NaN` for an undo. */
 export function concernedTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: Number.NaN, to: Number.NaN };

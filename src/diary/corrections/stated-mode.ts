@@ -1,24 +1,23 @@
-// The mode that a correction or a label states, in place of the analysed one.
+// Replaces the mode of a section by the mode that a correction or a label states.
 //
 //   walk 300 m, bus 4 km, walk 200 m    label "car"    -> the bus becomes a car: it is the only ride
 //   bus 4 km, train 20 km               label "car"    -> unchanged: there are two rides
-//   bus 4 km                            label "other"  -> unchanged: no mode has this name
+//   bus 4 km                            label "other"  -> unchanged: it is no mode
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
 import type { Section } from '../../model/trip.ts';
 
-/** The part of a trip that has modes. */
 interface WithSections {
   sections: Section[];
 }
 
-/** The sections of a trip that are no walks; of a trip on foot its longest section. */
+/** The sections of a trip that are not walks. For a trip on foot, its longest section. */
 export function ridesOf<T extends Pick<Section, 'sensed_mode' | 'distance'>>(sections: readonly T[]): T[] {
   const rides = sections.filter(({ sensed_mode }) => plainMode(sensed_mode) !== 'walking');
   const [longest] = [...sections].sort((a, b) => b.distance - a.distance);
   return rides.length > 0 || longest === undefined ? rides : [longest];
 }
 
-/** The trip with a section in another mode. `source`: who states it. */
+/** Changes the mode of one section of a trip. `source`: who stated the mode. */
 export function inStatedMode<T extends WithSections>(trip: T, section: Section, mode: string, source: string): T {
   const { mode_confidence: _, mode_probabilities: _others, transit, ...rest } = section;
   const sensed_mode = sensedModeOf(mode);
@@ -27,7 +26,7 @@ export function inStatedMode<T extends WithSections>(trip: T, section: Section, 
   return { ...trip, sections: trip.sections.map((one) => (one === section ? stated : one)) };
 }
 
-/** The trip in the mode of its label, if it has one ride. A correction counts before a label. */
+/** Changes the only ride of a trip to the mode of its label. A correction takes precedence over a label. */
 export function inLabelledMode<T extends WithSections>(trip: T, mode: string | null): T {
   const [ride, ...others] = ridesOf(trip.sections);
   if (mode === null || ride === undefined || others.length > 0 || ride.source === 'correction') return trip;

@@ -1,5 +1,5 @@
-// Why a day is as the diary says: for each part of it the rules and probabilities that decided, in plain words, with
-// their values. Reads what is stored with trips and silences; derives nothing anew.
+// Explains the diary of a day: lists, for each part, the rules and probabilities that decided it, in plain words and
+// with values. Reads what is stored with trips and gaps, and runs no analysis.
 import { type Candidate, candidateLimits as rests } from '../../analysis/clean/candidates.ts';
 import { gapLimits } from '../../analysis/clean/gaps.ts';
 import { linkLimits } from '../../analysis/trips/chain-links.ts';
@@ -13,24 +13,24 @@ import { lineText, modeText } from '../day-summary.ts';
 import { clockText, distanceText, durationText } from '../number-text.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
 
-/** Something that the phone sent: a location, a motion reading or an event. */
+/** A location, a motion reading or an event of the phone. */
 export interface PhoneReading {
   ts: number;
   kind: 'location' | 'motion' | 'phone';
-  /** Such as `walking` or `exited geofence`; of a location `location`. */
+  /** Such as `walking`, `exited geofence` or `location`. */
   word: string;
 }
 
 /** One reason. */
 export interface Reason {
-  /** What it explains. */
+  /** The aspect that the reason explains. */
   about: 'start' | 'end' | 'ended by' | 'next trip' | 'wait' | 'mode' | 'length' | 'left out' | 'settled' | 'why';
-  /** The rule as it is stored; null: no rule, but a measure. */
+  /** The name of the stored rule; null: the reason is a measurement. */
   rule: string | null;
   text: string;
-  /** Its values; times are seconds since the epoch, `_s` are seconds, `_m` metres, probabilities 0 to 1. */
+  /** The values of the reason: times in seconds since the epoch, `_s` seconds, `_m` metres, probabilities 0 to 1. */
   values: Record<string, number | string>;
-  /** What the phone sent around it, in order of time; absent where nothing was looked up. */
+  /** Entries of the phone around it, in order of time; absent: not read. */
   readings?: PhoneReading[];
 }
 
@@ -39,21 +39,21 @@ export interface ExplainedPart {
   kind: 'trip' | 'no trip' | 'moved unseen' | 'staying' | 'unobserved';
   from: number;
   to: number;
-  /** The zone of its clock times. */
+  /** The time zone of its clock times. */
   zone: string;
   /** Such as `walking, bus, 6.3 km`. */
   title: string;
   reasons: Reason[];
 }
 
-/** What a day is explained from. */
+/** The inputs of the explanation. */
 export interface ExplainSource {
   /** The links that touch the day, in order. */
   records: readonly TripRecord[];
   observed: ObservedDay;
-  /** The zone where no trip says one. */
+  /** The time zone if no trip has one. */
   zone: string;
-  /** All that the phone sent on the day and shortly before and after, ascending by `ts`; absent: not looked up. */
+  /** Entries of the phone on the day and shortly before and after it, ascending by `ts`; absent: not read. */
   readings?: readonly PhoneReading[];
 }
 
@@ -69,7 +69,7 @@ export function explainDay({ records, observed, zone, readings }: ExplainSource)
   return [...links, ...spans].filter(isOnDay).sort((a, b) => a.from - b.from || a.to - b.to);
 }
 
-/** The parts that hold at a clock time, `HH:mm`, of the day. */
+/** The parts at a clock time of the day, `HH:mm`. */
 export function partsAt(parts: readonly ExplainedPart[], clock: string): ExplainedPart[] {
   return parts.filter(
     ({ from, to, zone }) => firstTimeShowing(clock, { from: from - (from % 60), to: justAfter(to) }, zone) !== null,
@@ -147,7 +147,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
   }
 }
 
-/** s before and after a boundary in which what the phone sent is shown */
+/** s; entries of the phone this long before and after a boundary are shown */
 const aroundBoundary = 300;
 
 const startTexts: Record<BoundaryRule, string> = {
@@ -215,7 +215,7 @@ function modeReason(section: Section, zone: string): Reason {
   });
 }
 
-/** The line, how sure it is, and what it may have been instead. */
+/** Text about the line, its probability and its alternatives. */
 function lineReason(line: TransitLine | undefined): string {
   if (line === undefined) return '';
   const { probability, to_stop, alternatives, feed_age_days } = line;
@@ -224,7 +224,7 @@ function lineReason(line: TransitLine | undefined): string {
   return `; line ${lineText(line)} to ${to_stop}, probability ${probability.toFixed(2)}${others}${old}`;
 }
 
-/** A mode less probable than this is not shown beside the others. */
+/** Less probable modes are not shown beside others. */
 const leastShown = 0.01;
 
 function lengthReason(trip: Trip): Reason {

@@ -1,4 +1,4 @@
-// What the phone sent around a day, in a word each: nothing is analysed, and no coordinate is kept.
+// Reads the entries of the phone around a day as names, without coordinates and without analysis.
 import { meaningOf } from '../../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
@@ -8,7 +8,7 @@ import { everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
 import type { PhoneReading } from './explain-day.ts';
 
-/** All readings of a time, ascending. `locations`: the key of the locations that trips are made of. */
+/** Entries within a time, ascending. `locations`: the key of the locations that trips are made of. */
 export async function readReadings(
   { timeseries }: Pick<Store, 'timeseries'>,
   userId: string,

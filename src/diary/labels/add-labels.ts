@@ -1,4 +1,4 @@
-// Adds labels to trips in the shape that phones read. Stored documents hold no labels; they are added at reading.
+// Adds labels to the trips that phones read. Stored documents have no labels.
 
 import { withFields } from '../../model/with-fields.ts';
 import type { TripFeatureCollection } from '../trip-features.ts';
@@ -9,10 +9,7 @@ import type { LabelStore } from './read-inputs.ts';
 import type { SuggestionSettings } from './suggest.ts';
 import { suggestionFields } from './suggestion-fields.ts';
 
-/**
- * Returns the trips with `user_input` and `additions` in their properties and the properties of their places; with
- * `settings` also suggested labels. `isBounded`: see `readInputs`.
- */
+/** Adds user input to trips and places; with `settings`, also suggested labels. `isBounded`: see `readInputs`. */
 export async function withLabels(
   store: LabelStore,
   userId: string,

@@ -5,12 +5,9 @@ import type { Entry } from '../../model/entry.ts';
 export interface InputKey {
   key: string;
   about: 'trip' | 'place';
-  /**
-   * `label`: one word, the last one counts; `survey`: the whole entry, the last one counts; `note`: any number side by
-   * side.
-   */
+  /** `label`: one word, the newest counts. `survey`: a whole entry, the newest counts. `note`: all count. */
   kind: 'label' | 'survey' | 'note';
-  /** Its name in `user_input`: the key without its group. */
+  /** Its name in `user_input`: the key without its first part. */
   name: string;
 }
 
@@ -21,7 +18,6 @@ const row = (name: string, about: InputKey['about'], kind: InputKey['kind']): In
   name,
 });
 
-/** Every key of user input. */
 export const inputKeys: readonly InputKey[] = [
   row('mode_confirm', 'trip', 'label'),
   row('purpose_confirm', 'trip', 'label'),
@@ -33,7 +29,7 @@ export const inputKeys: readonly InputKey[] = [
   row('place_addition_input', 'place', 'note'),
 ];
 
-/** The names of all keys of user input. */
+/** The keys in `inputKeys`. */
 export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
 
 const byKey = new Map(inputKeys.map((one) => [one.key, one]));
@@ -43,7 +39,7 @@ export interface Input {
   of: InputKey;
   /** The entry as clients read it. */
   entry: Entry;
-  /** Seconds since the epoch; null: open, of the first place or of the one where the user is. */
+  /** Seconds since the epoch; null: open, as for the first place and the place where the user is. */
   start: number | null;
   end: number | null;
 }

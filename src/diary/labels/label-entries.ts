@@ -1,4 +1,4 @@
-// Builds the entries of labels as the app writes them.
+// Makes entries for labels, as the app writes them.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { keys } from '../../model/keys.ts';
@@ -10,21 +10,19 @@ const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replace
 /** What a label is about. */
 export type LabelName = keyof typeof wordKeys;
 
-/** A label as the app writes it, in lower case with underscores; null for a text that cannot be one. */
+/** Converts a text to a label as the app writes it, in lower case with underscores; null: it cannot be a label. */
 export function labelWord(given: string): string | null {
   const word = given.trim().toLowerCase().replaceAll(/\s+/g, '_');
   return word === '' || word.length > 100 ? null : word;
 }
 
-/** The program that writes labels, and when, seconds since the epoch. */
+/** The program that writes labels, and the time, in seconds since the epoch. */
 interface LabelAuthor {
   origin: JsonObject;
   now: number;
 }
 
-/**
- * The entries that label a trip. `now` is also the `match_id` by which `undoOfLabels` finds them.
- */
+/** Makes the entries that label a trip. `now` is also the `match_id` by which `undoOfLabels` finds them. */
 export function labelEntries(
   { start_ts, end_ts, start_zone }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_zone'>,
   words: Partial<Record<LabelName, string>>,
@@ -43,7 +41,7 @@ export function labelEntries(
   }));
 }
 
-/** The entries that undo labels with a `match_id`: the labels before them count again. */
+/** Makes the entries that undo the labels with a `match_id`. The labels before them count again. */
 export const undoOfLabels = (inputs: readonly Input[], id: string, { origin, now }: LabelAuthor): Entry[] =>
   inputs
     .filter(({ of, entry: { data } }) => of.kind === 'label' && data.match_id === id && data.status !== 'DELETED')

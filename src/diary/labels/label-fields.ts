@@ -1,4 +1,4 @@
-// User input about a trip or a stay in the form that apps read.
+// Converts user input about a trip or a stay to the form that apps read.
 import type { Entry } from '../../model/entry.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';

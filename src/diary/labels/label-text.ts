@@ -1,8 +1,8 @@
-// User input about a trip or a stay as plain texts, for people and for tables.
+// Converts user input about a trip or a stay to plain texts, for pages and tables.
 import type { Entry } from '../../model/entry.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** Labels by name, a survey as its own summary (`label`), and all notes as one text. */
+/** Converts input to texts: labels by name, surveys as their summary (`label`), and all notes as one text. */
 export function inputTexts({ user_input, additions }: UserInput): Record<string, string> {
   const texts = Object.entries(user_input).map(([name, input]) => [
     name,
@@ -14,10 +14,10 @@ export function inputTexts({ user_input, additions }: UserInput): Record<string,
   };
 }
 
-/** Most characters of one text, and of all notes about one trip. */
+/** The most characters of one text, and of all notes about a trip. */
 const mostShown = { text: 200, notes: 1000 };
 
-/** Like `inputTexts`, cut to a length that keeps pages small. */
+/** Like `inputTexts`, but cut, so that pages stay small. */
 export function shownTexts(input: UserInput): Record<string, string> {
   const notes = input.additions.map((note) => cut(textOf(note), mostShown.text)).join('; ');
   const texts = inputTexts({ ...input, additions: [] });
@@ -29,7 +29,7 @@ export function shownTexts(input: UserInput): Record<string, string> {
 
 const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
-/** The summary that the app writes of an answered form; else the name of the form. */
+/** The summary of an answered form, which the app writes; otherwise the name of the form. */
 function textOf({ metadata, data }: Entry): string {
   const text = [data.label, data.name].find((one) => typeof one === 'string' && one.trim() !== '');
   return typeof text === 'string' ? text.trim() : metadata.key;

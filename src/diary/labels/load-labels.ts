@@ -1,4 +1,4 @@
-// Loads the user input about the trips and stays of a time range. Inputs are matched at each reading.
+// Loads the user input about the trips and stays of a time range. Inputs are matched whenever the diary is read.
 
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
@@ -15,9 +15,9 @@ import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 export interface Labels {
   /** Input about the trip that starts at this time. */
   ofTrip(startTs: number): UserInput;
-  /** Input about a stay; an open end is null. */
+  /** Input about a stay. null: open. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
-  /** The trip in the mode that its label states: see `inLabelledMode`. */
+  /** The trip in the mode of its label, see `inLabelledMode`. */
   stated<T extends Pick<Trip, 'start_ts' | 'sections'>>(trip: T): T;
   /** Number of trips with a label or a survey. */
   readonly labelledTrips: number;
@@ -32,8 +32,8 @@ export const noLabels: Labels = {
 };
 
 /**
- * User input about trips and stays that touch the range. Nothing is stored, so labels depend neither on their order of
- * arrival nor on runs of the pipeline. `isBounded`: only the newest 8 MiB of input.
+ * Reads user input about trips and stays that touch the range. Matches are not stored, so they depend neither on the
+ * order of arrival nor on runs of the pipeline. `isBounded`: only the newest 8 MiB of input.
  */
 export async function readLabels(
   store: LabelStore,
@@ -48,7 +48,7 @@ export async function readLabels(
   return matchInputs(inputs, await spansAround(store, userId, inputs), labelModes(record?.config));
 }
 
-/** The trips that inputs may belong to: all trips that they touch, and one before and after. */
+/** The trips that inputs may belong to: all trips that they touch, and one trip before and after. */
 export async function spansAround(store: LabelStore, userId: string, inputs: readonly Input[]): Promise<TripSpan[]> {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;
@@ -58,7 +58,7 @@ export async function spansAround(store: LabelStore, userId: string, inputs: rea
   }
   const trips = correctedTrips(store);
   const before = await trips.previous(userId, from);
-  // A trip starts, as shown, before its first location: hence the day.
+  // Add a day, because a trip may start before its first location.
   const spans = await trips.spans(userId, { from: before?.chain_ts ?? from, to: justAfter(to + day) });
   const after = await trips.next(userId, spans.at(-1)?.chain_ts ?? to);
   return after === null ? spans : [...spans, { ...after, written_ts: 0 }];
@@ -85,7 +85,7 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
       const own = { start: enterTs ?? Number.NEGATIVE_INFINITY, end: exitTs ?? Number.POSITIVE_INFINITY };
       const stay = stays.find(({ start, end }) => own.start >= start && own.start <= end && own.end <= end);
       const found = stay === undefined ? [] : (ofStay.get(stay) ?? []);
-      // Two places lie between two trips if the movement between them was not recorded.
+      // There are two places between two trips if the movement between them was not recorded.
       return combineInputs(found.filter((input) => isWithin(input, own, stay!)));
     },
   };
@@ -97,7 +97,7 @@ function isWithin({ start, end }: Input, own: Span, stay: Span): boolean {
   return own.start === stay.start ? begins < own.end : begins >= own.start;
 }
 
-/** The first stay has no start, the last no end. */
+/** The stays between trips. The first has no start, the last no end. */
 function staysBetween(tripSpans: readonly Span[]): Span[] {
   const stays: Span[] = [];
   for (let i = 0; i <= tripSpans.length; i += 1) {

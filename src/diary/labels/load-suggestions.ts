@@ -24,9 +24,7 @@ export interface Suggestions {
 /** A trip for which labels are suggested. */
 export type TimedTraitSource = TraitSource & { end_ts: number };
 
-/**
- * Reads the inputs of suggestions for one time range after the other. Nothing is read if all trips have their labels.
- */
+/** Makes a reader of suggestions for consecutive time ranges. It reads nothing if all trips have their labels. */
 export function suggestionsReader(store: LabelStore, userId: string, settings: SuggestionSettings) {
   const habitsAround = habitsReader(store, userId);
   return async function suggestionsFor(trips: readonly TimedTraitSource[], labels: Labels): Promise<Suggestions> {

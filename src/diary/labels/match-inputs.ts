@@ -7,25 +7,25 @@
 //   input 4                  |-|                         no trip
 import type { Input } from './input-keys.ts';
 
-/** A trip or a stay; open ends are infinite. Spans of one kind do not overlap. */
+/** A trip or a stay. Open ends are infinite. Spans of one kind do not overlap. */
 export interface Span {
   start: number;
   end: number;
 }
 
-/** s; a draft begins up to this much before the trip that is made of it, or later, and ends up to this much after it */
+/** s; a draft may begin this much before or after its trip, and may end this much after it */
 const slack = 900;
 
-/** s; assumed length of an input with one open end, for overlaps */
+/** s; assumed length of an input with one open end, to compute overlaps */
 const openReach = 86_400;
 
 /**
- * Finds the span of an input: the span in which it begins, if it also ends there or covers most of it. Otherwise, of
- * the spans that it fits, the one with most common time; at a tie the one in which it begins. Null if none fits: the
- * labelled draft did not become a trip. `spans` ascend.
+ * Finds the span of an input: the one in which it begins, if it also ends there or covers most of it. Otherwise, of the
+ * spans that match within `slack`, the one with the most common time; at a tie the one in which it begins. null: no
+ * span matches, as a labelled draft did not become a trip. `spans` ascend.
  *
  * Beginning within a trip and ending soon after it is not enough: another analysis may let a trip begin some minutes
- * before the same trip of ours, while the trip before it has not ended.
+ * earlier than ours, while the trip before it has not ended.
  */
 export function findSpan<Of extends Span>(
   { start, end }: Pick<Input, 'start' | 'end'>,
@@ -48,7 +48,7 @@ export function findSpan<Of extends Span>(
   return best;
 }
 
-/** True if the input begins within the span. An input without a start belongs where it ends. */
+/** True if the input begins within the span; without a start, if it ends there. */
 function beginsWithin(span: Span, start: number | null, end: number | null): boolean {
   if (start !== null) return start >= span.start && start < span.end;
   return end! > span.start && end! <= span.end + slack;
@@ -57,7 +57,7 @@ function beginsWithin(span: Span, start: number | null, end: number | null): boo
 const shared = (span: Span, from: number, to: number): number =>
   Math.max(0, Math.min(span.end, to) - Math.max(span.start, from));
 
-/** The share of the span within the input; 0 for an endless span. */
+/** The share of the span that the input covers; 0 for an endless span. */
 function coverage(span: Span, from: number, to: number): number {
   const length = span.end - span.start;
   return Number.isFinite(length) && length > 0 ? shared(span, from, to) / length : 0;

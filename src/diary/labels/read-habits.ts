@@ -1,4 +1,4 @@
-// Reads the labelled trips around a time range, from which labels are suggested.
+// Reads the labelled trips around a time range, which suggestions are derived from.
 
 import { day, type TimeRange } from '../../model/time.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
@@ -6,14 +6,14 @@ import { matchInputs, spansAround } from './load-labels.ts';
 import { type LabelStore, readLastLabels } from './read-inputs.ts';
 import { type LabelledTraits, type LabelSet, suggestedLabels, type TripTraits, toTraits } from './suggest.ts';
 
-/** Labelled trips count this long before and after a trip, because habits change. */
+/** Labelled trips this long before and after a trip are used (by hand: habits change). */
 const reach = { before: 90 * day, after: 30 * day };
 
-/** Limits: the newest 100 labelled trips, the newest 400 labels. */
+/** The most labelled trips and labels that are used, the newest ones (by hand). */
 const mostHabits = 100;
 const mostLabels = 400;
 
-/** Reads habits for one time range after the other; trips known from the range before are not read again. */
+/** Makes a reader of habits for consecutive time ranges. It does not read trips of the previous range again. */
 export function habitsReader(store: LabelStore, userId: string) {
   let known = new Map<number, TripTraits>();
   return async function habitsAround({ from, to }: TimeRange): Promise<LabelledTraits[]> {
@@ -40,7 +40,7 @@ export function habitsReader(store: LabelStore, userId: string) {
   };
 }
 
-/** The suggested kinds of labels in an input; null: none. */
+/** The labels in an input of the kinds that are suggested; null: none. */
 export function labelsIn(given: Readonly<Record<string, unknown>>): LabelSet | null {
   const labels = suggestedLabels.flatMap((name) => {
     const label = given[name];

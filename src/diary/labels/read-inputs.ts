@@ -1,4 +1,4 @@
-// Reads the user input about a time range, pending entries included.
+// Reads the user input about a time range, including pending entries.
 import { convert, meaningOf, present } from '../../intake/converters/convert.ts';
 import { type Entry, identityOf, identityText } from '../../model/entry.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
@@ -8,22 +8,22 @@ import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
 
 /**
- * The part of the store that labels are matched from. Without `usercache`, pending entries do not count. Without
- * `users` and `studies`, the labels that studies define do not count.
+ * The part of the store that matching needs. Without `usercache`, pending entries are ignored. Without `users` and
+ * `studies`, the labels that studies define are ignored.
  */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
-/** s; an input that begins longer before the range is not found. */
+/** s; an input that begins earlier than this before the range is not found */
 export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
 
-/** Most characters of input read for a day: a survey has some 10,000. */
+/** The most characters of input that are read for a day: a survey has some 10,000. */
 const mostOfDay = 8 * 1024 * 1024;
 
 /**
- * Inputs whose time may touch the range, both ends included. Of one identity the pending one counts: it is newer.
- * `isBounded`: only the newest 8 MiB of them, because the reader answers a call.
+ * Reads the inputs whose time may touch the range, both ends included. Of two with one identity, the pending one
+ * counts, as it is newer. `isBounded`: only the newest 8 MiB, for answers to calls.
  */
 export async function readInputs(
   store: LabelStore,
@@ -37,7 +37,7 @@ export async function readInputs(
   );
 }
 
-/** Only labels of one word, at most `most`, the newest ones. */
+/** Reads the newest labels of one word, at most `most`. */
 export async function readLastLabels(
   store: LabelStore,
   userId: string,
@@ -47,14 +47,14 @@ export async function readLastLabels(
   const entries = await newest(store, userId, range, labelKeys, { most });
   const inputs = entries.flatMap((entry) => inputsIn(meaningOf(entry), range));
   if (entries.length < most) return inputs;
-  // The limit may have cut labels of the oldest trip: drop that trip.
+  // The limit may have cut off labels of the oldest trip, so leave that trip out.
   const first = inputs.reduce((least, input) => Math.min(least, startOf(input)), Number.POSITIVE_INFINITY);
   return inputs.filter((input) => startOf(input) > first);
 }
 
 const startOf = ({ start, end }: Input): number => start ?? end!;
 
-/** Entries read at a time if their size is bounded: one may have some MiB. */
+/** Entries to read at a time if their size is bounded: one entry may have some MiB. */
 const atOnce = 16;
 
 async function newest(
@@ -79,7 +79,7 @@ async function newest(
     }
     return isBounded ? entries.reverse() : entries;
   };
-  // Pending entries first: a run may move them to the timeseries between both reads.
+  // Read pending entries first: a run may move them to the timeseries between both reads.
   const waiting = store.usercache === undefined ? [] : await read(store.usercache);
   const found = new Map<string, Entry>();
   for (const entry of [...(await read(store.timeseries)), ...waiting.filter(converts)])
@@ -87,7 +87,7 @@ async function newest(
   return [...found.values()];
 }
 
-/** Pending entries are not checked yet: an entry that its converter refuses will be rejected. */
+/** False for a pending entry that its converter refuses. It will be rejected. */
 function converts(entry: Entry): boolean {
   try {
     convert(entry);
@@ -97,7 +97,7 @@ function converts(entry: Entry): boolean {
   }
 }
 
-/** s; the slack of the matching */
+/** s; as `slack` of match-inputs.ts */
 const slack = 900;
 
 function inputsIn(entry: Entry, { from }: TimeRange): Input[] {

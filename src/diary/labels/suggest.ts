@@ -1,4 +1,4 @@
-// Suggests labels for a trip from the user's own labelled trips, each label set with a probability. Pure.
+// Suggests label sets with probabilities for a trip, from the user's own labelled trips. Pure.
 //
 //   trip       home -> office  Tue 08:10  sensed bus
 //   labelled   home -> office  Mon 08:05  sensed bus      bus, work        weight 0.99
@@ -12,7 +12,7 @@ import type { Position } from '../../model/trip.ts';
 /** The labels that are suggested. */
 export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
 
-/** Labels by the name of their key. */
+/** Labels by the name of the label. */
 export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number], string>>>;
 
 /** The properties of a trip that suggestions compare. */
@@ -21,10 +21,10 @@ export interface TripTraits {
   start_ts: number;
   start: Position;
   end: Position;
-  /** Minute of the local day when it began, and true for Saturday and Sunday. */
+  /** Minute of the local day at the start, and true for Saturday and Sunday. */
   minute: number;
   weekend: boolean;
-  /** Sensed mode of its longest part. */
+  /** Sensed mode of the longest section. */
   mode: string;
 }
 
@@ -39,15 +39,15 @@ export interface Suggestion {
   labels: LabelSet;
 }
 
-/** Thresholds of suggestions, 0 to 1. */
+/** Thresholds for suggestions, 0 to 1. */
 export interface SuggestionSettings {
-  /** Apps show a suggested label that is more probable than this. */
+  /** Apps show a suggested label with a higher probability. */
   shownFrom: number;
-  /** The app does not ask about a trip with a label set this probable; 1: it always asks. */
+  /** The app asks about a trip only if its best label set is less probable; 1: it always asks. */
   sureFrom: number;
 }
 
-/** Apps show labels from 55 %; at 95 %, some seven trips with the same labels, they do not ask about a trip. */
+/** Apps show labels from 55 %. They do not ask from 95 %, which some seven trips with the same labels reach. */
 export const suggestionSettings: SuggestionSettings = { shownFrom: 0.55, sureFrom: 0.95 };
 
 /** The part of a trip that `toTraits` needs. */
@@ -74,30 +74,30 @@ export function toTraits(trip: TraitSource): TripTraits {
   };
 }
 
-/** m; trip ends closer than this are at one place */
+/** m; two trip ends closer than this are one place */
 const sameEnd = 300;
 
-/** Weight of a labelled trip with another sensed mode, or of the other kind of day; 1 for the same. */
+/** Factors of the weight of a labelled trip: for another sensed mode, and for another kind of day. */
 const otherMode = 0.2;
 const otherKindOfDay = 0.7;
 
-/** Minutes of difference in time of day that halve the weight */
+/** Minutes; such a difference in time of day halves the weight */
 const halfTime = 240;
 
 /**
- * Weight of labels not seen before: a constant, and more for each label set seen on such trips. Fitted, like the
- * weights above, to simulated users (test/diary/labels/suggest.test.ts).
+ * Weight of labels that the user has not used on such trips: a constant, and more for each label set on them. Fitted,
+ * like the weights above, to simulated users (test/diary/labels/suggest.test.ts).
  */
 const newness = 0.2;
 const newnessOfEach = 0.15;
 
-/** Less probable label sets are left out. */
+/** Label sets with a lower probability are left out. */
 const leastProbable = 0.02;
 
 /**
- * Ranks label sets for a trip by probability; what is missing to 1 is the probability of any other label set. `given`:
- * labels that the user entered already; suggestions agree with them. Only trips between the same two places count,
- * weighted by time of day, kind of day and sensed mode.
+ * Ranks label sets for a trip by probability. The rest to 1 is the probability of any other label set. `given`: labels
+ * that the user already entered; suggestions agree with them. Only trips between the same two places are used, weighted
+ * by time of day, kind of day and sensed mode.
  */
 export function suggest(trip: TripTraits, given: LabelSet, known: readonly LabelledTraits[]): Suggestion[] {
   if (!isAsked(given)) return [];
@@ -131,7 +131,7 @@ const contradicts = (labels: LabelSet, given: LabelSet): boolean =>
 const hasSameEnds = (a: TripTraits, b: TripTraits): boolean => isNear(a.start, b.start) && isNear(a.end, b.end);
 
 function isNear(a: Position, b: Position): boolean {
-  // A degree of latitude is 111 km: what is further apart needs no trigonometry.
+  // A degree of latitude is 111 km, so far positions need no trigonometry.
   if (Math.abs(a[1] - b[1]) * 111_000 > sameEnd) return false;
   return distance({ longitude: a[0], latitude: a[1] }, { longitude: b[0], latitude: b[1] }) <= sameEnd;
 }

@@ -1,17 +1,17 @@
-// The answers to a survey as a list of questions and answers: of `jsonDocResponse`, else of `xmlResponse`.
+// Reads the questions and answers of a survey from `jsonDocResponse`, or else from `xmlResponse`.
 //
 //   {"data": {"attrid": "x", "travel": {"how_many_people": "2"}, "meta": {…}}}   ->   how many people: 2
 import type { Entry } from '../../model/entry.ts';
 import { isJsonObject, type JsonValue } from '../../model/json.ts';
 import type { UserInput } from './user-labels.ts';
 
-/** A question by its name in the form, and its answer. */
+/** The name of a question in the form, and its answer. */
 export type SurveyAnswer = readonly [question: string, answer: string];
 
-/** Most answers of a survey that a page shows, and characters of each. */
+/** The most answers of a survey that a page shows, and the most characters of each. */
 const most = { answers: 30, characters: 200 };
 
-/** What the form adds by itself. */
+/** True for fields that the form adds by itself. */
 const isOwnField = (name: string): boolean => /^(attr.*|meta|start|end|deviceid|instanceID|__.*)$/.test(name);
 
 /** The answers in an entry. */

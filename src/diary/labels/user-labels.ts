@@ -1,4 +1,4 @@
-// Combines the inputs of one trip or stay. The order of arrival does not matter.
+// Combines the inputs of one trip or stay. Their order of arrival has no effect.
 import type { Entry } from '../../model/entry.ts';
 import { identityText } from '../../model/entry.ts';
 import type { Input } from './input-keys.ts';
@@ -7,16 +7,16 @@ import type { Input } from './input-keys.ts';
 export interface UserInput {
   /** Input by the name of its key: the text of a label, or the whole entry of a survey. */
   user_input: Record<string, string | Entry>;
-  /** Notes, by when they were written. */
+  /** Notes, in the order in which they were written. */
   additions: Entry[];
-  /** The `match_id` of labels that can be undone, by the name of the key. */
+  /** The `match_id` of labels that can be undone, by the name of the label. */
   label_ids?: Record<string, string>;
 }
 
 /** No input. */
 export const noInput: UserInput = { user_input: {}, additions: [] };
 
-/** Combines inputs: the label or survey written last counts for each key; all notes count unless they were deleted. */
+/** Combines inputs. For each key the newest label or survey counts. All notes count unless deleted. */
 export function combineInputs(inputs: readonly Input[]): UserInput {
   if (inputs.length === 0) return noInput;
   const deleted = new Set(inputs.filter(isDeleted).flatMap(({ entry }) => entry.data.match_id ?? []));
@@ -44,16 +44,13 @@ export function combineInputs(inputs: readonly Input[]): UserInput {
 const writtenAt = ({ entry }: Input): number => entry.metadata.write_ts;
 const isDeleted = ({ entry }: Input): boolean => entry.data.status === 'DELETED';
 
-/** One note for each `match_id`, the last; notes without one all stay. */
+/** The newest note of each `match_id`, and all notes without one. */
 function lastOfEach(notes: readonly Input[]): Input[] {
   const last = new Map(notes.map((note, i) => [note.entry.data.match_id ?? i, note]));
   return notes.filter((note, i) => last.get(note.entry.data.match_id ?? i) === note);
 }
 
-/**
- * A replaced mode belongs to the mode of its time. It is dropped if the user changed the mode later without naming the
- * replaced mode again.
- */
+/** True unless the user changed the mode after the replaced mode, and did not name the replaced mode again. */
 function replacedModeHolds(active: readonly Input[]): boolean {
   const named = (name: string): Input[] => active.filter(({ of }) => of.name === name);
   const replaced = named('replaced_mode').at(-1);

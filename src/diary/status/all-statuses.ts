@@ -1,4 +1,4 @@
-// Reads the status of all people, page by page; a person with a damaged row gets the status `damaged`.
+// Reads the status of all people in parts. A person with a damaged row gets the status `damaged`.
 import { isMobilityError } from '../../model/mobility-error.ts';
 import { initialPipelineState } from '../../model/pipeline-state.ts';
 import type { UserRecord } from '../../model/user.ts';
@@ -10,7 +10,7 @@ export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
 /** Users read at a time. */
 const pageSize = 1000;
 
-/** The status of one person whose record the caller has read. */
+/** The status of one person. The caller has read their record. */
 export async function readStatus(store: StatusStore, user: UserRecord, options: StatusOptions): Promise<PersonStatus> {
   try {
     const [figures] = await store.users.figures({ uuid: user.uuid });

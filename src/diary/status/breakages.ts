@@ -1,5 +1,5 @@
-// The steps of a person's data, and the reasons why they stop: for each code the failing step, the state of the person
-// and a sentence.
+// The steps of a person's data, and the reasons why a step fails: for each code the step, the state of the person, and
+// a sentence.
 
 /**
  * When each step last succeeded, in seconds since the epoch; null: never, or not known. Each step needs the steps
@@ -7,23 +7,23 @@
  */
 export interface Steps {
   registered: StepTime;
-  /** By a study's link; people registered by an operator do not join. */
+  /** The person used a study's link. People whom an operator registers do not join. */
   joined: StepTime;
-  /** A call with a good token; one that only reads is known to the hour. */
+  /** A call with a valid token; calls that only read are known to the hour. */
   called: StepTime;
-  /** A put that was stored as a whole; `phone_ts`: its newest `write_ts`. */
+  /** A put of which all entries were stored. `phone_ts`: its newest `write_ts`. */
   pushed: StepTime;
-  /** A put that brought entries. */
+  /** A put with entries. */
   stored: StepTime;
-  /** A put with a location; `phone_ts`: the newest location of all. */
+  /** A put with a location. `phone_ts`: time of the newest location of all. */
   located: StepTime;
   /** A run moved pending entries. */
   moved: StepTime;
   /** A converter accepted an entry. */
   converted: StepTime;
-  /** The last run, if it succeeded; `phone_ts`: the last reading of the phone's movement. */
+  /** The last run, if it succeeded. `phone_ts`: time of the last motion reading. */
   analysed: StepTime;
-  /** `phone_ts`: the diary is final up to here. */
+  /** The diary is final up to `phone_ts`. */
   final: StepTime;
   /** A phone or a page fetched days or trips; known to the hour. */
   fetched: StepTime;
@@ -39,10 +39,10 @@ export interface StepTime {
 export type StepName = keyof Steps;
 
 /**
- * States of people. `refused`: the phone is refused, and pushed nothing since. `unusable`:
- * it pushes, but nothing that trips can be made of. `never_began`: nothing was ever stored.
- * `silent`: no call for some days. `without_locations`: calls, but no location for some days. `behind`: pushed entries
- * are pending for long, or runs fail. `stopped`: the person ended the recording.
+ * States of people. `refused`: the server refuses the phone's calls, and it pushed nothing since. `unusable`: it
+ * pushes, but no entry is usable for trips. `never_began`: no entry was ever stored. `silent`: no call for some days.
+ * `without_locations`: calls, but no location for some days. `behind`: entries have been pending for long, or runs
+ * fail. `stopped`: the person ended the recording.
  */
 export type PersonState =
   | 'in_order'
@@ -54,10 +54,9 @@ export type PersonState =
   | 'behind'
   | 'stopped';
 
-/** A code of this table. */
 export type BreakageCode = keyof typeof breakages;
 
-/** Every reason. `remedies.ts` has the texts for operators, the texts of pages have those for managers. */
+/** All reasons. `remedies.ts` has the texts for operators; the texts of pages have the ones for managers. */
 export const breakages = {
   damaged: {
     step: 'registered',

@@ -12,17 +12,14 @@ import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';
 import { type BreakageCode, breakages, type PersonState, type StepName, type Steps } from './breakages.ts';
 
-/**
- * The states that need a person's action, most urgent first; `never_began` counts only some days after the
- * registration.
- */
+/** The states that need action, most urgent first. `never_began` counts only some days after the registration. */
 export const troubles = ['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began'] as const;
 
 /** True for a state that needs action. */
 export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>
   troubles.some((one) => one === state);
 
-/** The first failing step, its cause, and since when. */
+/** The first failing step, its cause, and when it began to fail. */
 export interface BrokenStep {
   link: StepName;
   code: BreakageCode;
@@ -33,19 +30,19 @@ export interface BrokenStep {
 export interface PersonStatus {
   user: UserRecord;
   state: PersonState;
-  /** Start of the state; null: in order. */
+  /** When the state began; null: all is in order. */
   since: number | null;
   chain: Steps;
-  /** Null: all steps succeed. */
+  /** null: all steps succeed. */
   broken: BrokenStep | null;
-  /** With `damaged`: the row and its fault. */
+  /** For `damaged`: the row, and what is wrong with it. */
   damage?: string;
   figures: PersonFigures;
   /** Entries rejected because a converter failed, not because of their content. */
   faults: number;
-  /** s that entries are pending although a run could take them; null: none are. */
+  /** s for which entries have been pending although a run could have moved them; null: none are pending. */
   waiting_s: number | null;
-  /** s from the first pending put to the run that took it, or to now; null: no put within a day. */
+  /** s from the first pending put to the run that moved it, or to now; null: no put within a day. */
   lag_s: number | null;
 }
 
@@ -53,20 +50,20 @@ export interface PersonStatus {
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
-  /** Days without a call, or without a location. Default 3: a phone in use calls every day. */
+  /** Days without a call, or without a location, until it is a trouble. Default 3: a phone in use calls every day. */
   silentDays?: number;
 }
 
 /** Days without a call after which a person is silent. */
 export const usualSilentDays = 3;
-/** s that entries may be pending: runs are made every few minutes to once a day. */
+/** s; entries may be pending for this long, as runs are made every few minutes to once a day (by hand) */
 const longWait = 1.5 * day;
-/** s; a refusal by an unknown token counts only if the person did not call for this long. */
+/** s; a call with an unknown token counts as the person's only if they did not call for this long */
 const strangersWait = day;
-/** Number of rejected entries that count as a fault: a few among thousands do not. */
+/** The least number of rejected entries that is a fault: fewer among thousands are normal. */
 const manySetAside = 10;
 
-/** Derives the status of a person from their stored figures: a pure function, in constant time. */
+/** Derives the status of a person from their stored figures. Pure, in constant time. */
 export function deriveStatus(figures: PersonFigures, options: StatusOptions): PersonStatus {
   const chain = toSteps(figures);
   const broken = findBrokenStep(figures, chain, options);
@@ -117,12 +114,12 @@ function findBrokenStep(figures: PersonFigures, chain: Steps, options: StatusOpt
     : (findCallFault(figures, chain, options) ??
       findUnusable(figures, chain, options) ??
       findPutFault(figures, chain, options));
-  // Stopping is not a fault, but entries sent before may be.
+  // Stopping is no fault, but entries sent before may have one.
   if (ofPhone?.code === 'stopped') return findRunFault(figures, chain, options) ?? ofPhone;
   return ofPhone ?? findRunFault(figures, chain, options);
 }
 
-/** Steps older than this are overdue. */
+/** A step is overdue if it last succeeded before this time. */
 const longAgo = ({ now, silentDays = usualSilentDays }: StatusOptions): number => now - silentDays * day;
 
 function findCallFault(figures: PersonFigures, chain: Steps, options: StatusOptions): BrokenStep | null {
@@ -141,7 +138,7 @@ function findCallFault(figures: PersonFigures, chain: Steps, options: StatusOpti
   return heard < longAgo(options) ? brokenStep('silent', heard) : null;
 }
 
-/** Why a rejected message of another app could not be an entry, as the code of a breakage. */
+/** The code for each reason why a message of another app was rejected. */
 const unusableReasons: ReadonlyMap<string, BreakageCode> = new Map<FormatReason, BreakageCode>([
   ['format_encrypted', 'encrypted'],
   ['format_not_an_object', 'unknown_messages'],
@@ -150,7 +147,7 @@ const unusableReasons: ReadonlyMap<string, BreakageCode> = new Map<FormatReason,
   ['format_bad_time', 'misdated'],
 ]);
 
-/** Messages or locations of the last days that cannot be used, if nothing usable arrived for a day before them. */
+/** Finds messages or locations that cannot be used, if no usable one arrived for a day before them. */
 function findUnusable({ user, profile, set_aside }: PersonFigures, chain: Steps, options: StatusOptions) {
   const time = (name: string): number | null => (typeof profile[name] === 'number' ? profile[name] : null);
   const [good, bad] = [time('last_usable_ts'), time('last_unusable_ts')];
@@ -194,13 +191,13 @@ function findRunFault(figures: PersonFigures, { converted }: Steps, options: Sta
   return brokenStep('set_aside', converted.ts ?? newest(...lost.map(({ last_ts }) => last_ts)));
 }
 
-/** Since when entries are pending: the first put after the last run. */
+/** When the oldest pending entry was put: the first put after the last run. */
 function pendingSince({ profile, state }: PersonFigures): number | null {
   const { waiting_since_ts: since } = profile;
   return typeof since === 'number' ? Math.max(since, state.last_run_ts ?? since) : null;
 }
 
-/** The state that a fault causes, and since when. */
+/** The state that a fault causes, and when it began. */
 function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep | null): [PersonState, number | null] {
   const state = broken && breakages[broken.code].state;
   if (broken?.code === 'refused' || state === 'stopped' || state === 'unusable') return [state!, broken!.since];
@@ -210,7 +207,7 @@ function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep |
   return [breakages[broken.code].state, broken.since];
 }
 
-/** Entries dated ahead by a wrong clock are pending until their time and do not count. */
+/** s for which entries have been pending. Entries dated ahead by a wrong clock do not count before their time. */
 function pendingTime(figures: PersonFigures, now: number): number | null {
   const since = pendingSince(figures);
   return figures.waiting.count > figures.waiting.ahead && since !== null ? Math.max(0, now - since) : null;

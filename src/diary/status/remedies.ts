@@ -1,4 +1,4 @@
-// What an operator reads of a breakage: details, and the command or the question to the person that helps.
+// Texts for operators about a failed step: details, and a remedy, which is a command or a question to the person.
 import { counted, oneLine } from '../../log/text.ts';
 import { appIds } from '../../model/apps.ts';
 import type { PersonFigures } from '../../store/store.ts';
@@ -6,34 +6,34 @@ import { agoText, minuteText } from '../number-text.ts';
 import { type BreakageCode, breakages } from './breakages.ts';
 import type { BrokenStep, PersonStatus } from './person-status.ts';
 
-/** What is wrong, in sentences, and what helps: a command, or a question to the person. */
+/** What is wrong, in sentences, and the remedy: a command, or a question to the person. */
 export interface Remedy {
   why: string;
   next: string;
 }
 
-/** The clock, seconds since the epoch, and the zone in which times are shown. */
+/** The current time, seconds since the epoch, and the zone of shown times. */
 export interface Shown {
   now: number;
   zone: string;
 }
 
 interface Facts extends PersonFigures {
-  /** The name as a command line takes it. */
+  /** The name, quoted for a command line. */
   name: string;
   /** The command that makes a new token. */
   token: string;
-  /** When the breakage began, as a time. */
+  /** When the step began to fail, as a text. */
   since: string;
-  /** When the phone called last, as a time with its age. */
+  /** When the phone called last, as a text with the age. */
   called: string;
-  /** Rejected entries: for any reason, and because a converter failed. */
+  /** Number of rejected entries: for any reason, and because a converter failed. */
   rejected: number;
   faults: number;
   shown: Shown;
 }
 
-/** Returns what broke a step, and what helps. */
+/** Explains why a step failed, and the remedy. */
 export function findRemedy(status: PersonStatus, broken: BrokenStep, shown: Shown): Remedy {
   const { user, figures, chain, damage, faults } = status;
   const name = quotedName(user.user_email);
@@ -54,7 +54,7 @@ export function findRemedy(status: PersonStatus, broken: BrokenStep, shown: Show
 
 const phones = 'docs/phones.md';
 
-/** By code: what is known beside the sentence of the table, and what helps. */
+/** By code: details beyond the text of `breakages`, and the remedy. */
 const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: string }> = {
   damaged: ({ name }) => ({
     next: `restore a backup, or leave the row out: mobility store check --user ${name} --leave-out`,
@@ -126,7 +126,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   }),
   run_failed: ({ name, state: { last_error } }) => ({
     detail: String(last_error),
-    // Free disk space is needed first: no run helps before.
+    // No run succeeds before disk space is free.
     next: last_error?.includes('MOBILITY_STORE_FULL')
       ? 'free space on the disk of the store; the next run continues by itself'
       : `mobility pipeline --user ${name} --debug`,
@@ -151,11 +151,11 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   }),
 };
 
-/** Rejected entries of a person, for any reason. */
+/** Number of rejected entries of a person, for any reason. */
 export const countRejected = ({ set_aside }: Pick<PersonFigures, 'set_aside'>): number =>
   set_aside.reduce((sum, { count }) => sum + count, 0);
 
-/** A name as a command line takes it. */
+/** Quotes a name for a command line. */
 export const quotedName = (name: string): string =>
   /^[\w@.+-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 

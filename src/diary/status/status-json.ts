@@ -1,7 +1,7 @@
-// A person's status for programs: no token, no place.
+// Converts a person's status to JSON, without tokens and places.
 import type { PersonStatus } from './person-status.ts';
 
-/** Returns the status as commands print it with `--json`. */
+/** Makes the JSON that commands print with `--json`. */
 export function toStatusJson(status: PersonStatus) {
   const { user, state, since, chain, broken, damage, faults, lag_s, figures } = status;
   const { waiting, set_aside, lease, profile, tokens } = figures;
