@@ -52,9 +52,7 @@ const leastShared = 0.5;
 /** s. A wait of this length cuts a trip into pieces for "F1 split". */
 const longWait = 300;
 
-/**
- * Scores one case. Trips outside the window of the truth do not count, nor do true trips that the phone did not record.
- */
+/** Scores one case. Ignores trips outside the window of the truth, and true trips that the phone did not record. */
 export function scoreCase(truth: Truth, found: readonly FoundTrip[]): CaseScore {
   const window = { start: truth.range.start_ts, end: truth.range.end_ts };
   const trueTrips = truth.trips.map((trip) => ({

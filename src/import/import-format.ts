@@ -24,7 +24,7 @@ export type Found =
   | { of: Owner; unusable: UnusableEntry }
   /** An entry that another service rejected, with its history. */
   | { of: Owner; error: ErrorRow }
-  /** A person to register even without entries. */
+  /** A person, to be registered even without entries. */
   | { of: SourcePerson; person: true }
   /** A profile. A user who has one already keeps it. */
   | { of: Owner; profile: JsonObject }
@@ -46,7 +46,7 @@ export interface FileReading {
 
 /** Options of a reader. */
 export interface SourceReadOptions extends FileReading {
-  /** Called with the number of bytes read from disk. */
+  /** Gets the number of bytes read from disk. */
   onBytes(count: number): void;
 }
 

@@ -40,7 +40,7 @@ const recordings: readonly FileFormat[] = [
   csv,
 ];
 
-/** The format of a recording; undefined for another file. */
+/** The format of a recording; undefined: the file is no recording. */
 export async function recordingFormat(file: SourceFile): Promise<FileFormat | undefined> {
   for (const format of recordings) if (await format.recognises(file, {})) return format;
   return undefined;

@@ -26,7 +26,7 @@ export interface ImportCounts {
   left_behind: number;
 }
 
-/** One source and its counts. */
+/** A source with its counts. */
 export interface PartReport extends ImportCounts {
   source: string;
   format: string;

@@ -1,10 +1,11 @@
-// A file that an app sent by HTTP, such as the GPX file of GPSLogger: as a body of its own or as a field of a form.
+// Reads a file that an app sent by HTTP, such as the GPX file of GPSLogger. The file is the whole body or a field of a
+// form.
 import type { Pushed } from '../intake/put-batch.ts';
 import { recordingFormat } from './import-formats.ts';
 import { textFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 
-/** Entries of a file, some at a time, and how many points have no time or place. */
+/** Some entries of a file. `unread`: the number of points without time or coordinates. */
 export interface UploadPart {
   entries: Pushed[];
   unread: number;
@@ -12,12 +13,13 @@ export interface UploadPart {
 
 const partEntries = 5000;
 
-/** A file in a form: its boundary, and the content of the first part with a name of a file. */
+/** Finds a file in a form: the boundary, and the content of the first part with a file name. */
 const filePart = /^--([^\r\n]+).*?filename=.*?\r\n\r\n(.*?)\r\n--\1/s;
 
 /**
- * The entries of a text; null if it is in no format of recordings. Such a file grows until the app begins another, so
- * that its end is not the end of a ride. A file that breaks off gives what is before.
+ * Reads the entries of a text; null if it is not a recording in a known format. The app may send the file while it
+ * still records, so the end of the file is not the end of a trip. If the file breaks off, the entries before that point
+ * are read.
  */
 export async function readUpload(text: string): Promise<AsyncIterable<UploadPart> | null> {
   const file = await textFile(filePart.exec(text)?.[2] ?? text);

@@ -16,7 +16,7 @@ export interface SourceFile {
   readonly name: string;
   /** Bytes on disk. */
   readonly size: number;
-  /** The first bytes, unpacked. */
+  /** The beginning of the file, unpacked. */
   readonly head: Buffer;
   /**
    * Its bytes, unpacked. `onBytes` gets the number of bytes read from disk. Throws `SourceBroken` if the file breaks

@@ -48,18 +48,17 @@ export interface PutOptions {
 }
 
 /**
- * Stores what was pushed for a user. `simulate`, `label` and `correct` call it. Routes and imports, which have checked
- * their values, call `putTaken`.
+ * Stores the pushed entries of a user. `simulate`, `label` and `correct` call it. Routes and imports, which have
+ * checked their values, call `putTaken`.
  *
- * `pushed` may be a list of any length, a generator or an asynchronous one: it is read and stored in parts, so that its
- * length costs no memory. Each element is checked on its own (`takeEntry`): an entry may name its `metadata.platform`
- * or not, its times may be in milliseconds, it may be an object or JSON text. An invalid entry is stored in the
- * error timeseries with the reason, counted as `rejected`, and fails nothing. An entry replaces the one with the same
- * identity: user, `metadata.key` and `metadata.write_ts`. The same entries may be pushed any number of times, so a
- * caller that was interrupted starts again.
+ * `pushed` may be a list, a generator or an asynchronous generator. It is read and stored in parts, so its length needs
+ * no memory. Each element is checked by `takeEntry`: it may be an object or JSON text, its times may be in
+ * milliseconds, and `metadata.platform` may be missing. An invalid entry is stored in the error timeseries with the
+ * reason and counted as `rejected`; it does not fail the put. An entry replaces the one with the same identity: user,
+ * `metadata.key` and `metadata.write_ts`. So an interrupted caller can push the same entries again.
  *
- * Resolves when all of it is durable; the user's profile then says when entries came last. Rejects when the store does
- * (`MOBILITY_STORE_FULL`, …): parts before the one that failed are stored.
+ * Resolves when all entries are durable and the profile records the put. If the store fails (`MOBILITY_STORE_FULL`, …),
+ * it rejects; earlier parts are stored.
  *
  *     const counts = await putBatch(user.uuid, entries, { store, log, now });
  *     // { inserted: 1912, updated: 0, rejected: 3 }
@@ -69,7 +68,7 @@ export async function putBatch(
   pushed: Iterable<Pushed> | AsyncIterable<Pushed>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  // Elements of a list in memory are not awaited one by one: that would cost an eighth of the time.
+  // A list in memory is read without `await` per element, which would take an eighth of the time.
   return putTaken(userId, Symbol.asyncIterator in pushed ? takeAll(pushed) : takeEach(pushed), options);
 }
 

@@ -9,7 +9,7 @@ const maxNotes = 5; // warnings per call in memory
 export interface LoggedCall {
   source: string;
   thread: string;
-  /** Time of the first line. */
+  /** The time of the first line. */
   seen_ts: number;
   start_ts: number | null;
   end_ts: number | null;

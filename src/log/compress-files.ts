@@ -18,7 +18,7 @@ export interface ArchiveOptions {
    */
   current: () => string;
   today: () => string;
-  /** Number of compressed files to keep, of each kind. */
+  /** The number of compressed files to keep, for each kind. */
   maxFiles: number;
 }
 

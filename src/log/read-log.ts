@@ -60,7 +60,8 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
           yield* lines.filter(({ time }) => time >= since && time < until);
       } catch (error) {
         const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-        if (isMissing && !log.compressed) logs.unshift({ ...log, compressed: true }); // compressed meanwhile
+        // another process compressed it meanwhile
+        if (isMissing && !log.compressed) logs.unshift({ ...log, compressed: true });
         if (isMissing) continue;
         ends.set(log.name, Infinity);
         stats.unreadable.push({ file, reason: errorText(error) });

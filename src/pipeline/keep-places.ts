@@ -1,6 +1,6 @@
-// Keeps the places of a long life up to a time, so that a page need not group all of its stays again.
+// Stores the places of a user up to a time, so that pages of long diaries need not group all stays again.
 //
-//   trips    |------------ places are kept ------------|--- read and added at each look ---|
+//   trips    |------------ places are stored ------------|--- read and added for a page ---|
 //                                                    until                             last trip
 
 import type { ChainStore } from '../diary/corrections/corrected-trips.ts';
@@ -10,16 +10,20 @@ import type { JsonObject } from '../model/json.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { RunContext } from './stage.ts';
 
-/** s; the time moves on by so much, and lies once to twice as long before the last trip: late data are rare there. */
+/**
+ * s. `until` advances in steps of this length. It is one to two steps before the last trip, where late data are rare.
+ */
 const step = 28 * 86_400;
 
-/** Keeps the places again where time moved on, earlier trips changed, or corrections did. `moved`: see `movedOnly`. */
+/**
+ * Stores the places again if `until` advanced, or if earlier trips or corrections changed. `moved`: see `movedOnly`.
+ */
 export async function keepPlaces(context: RunContext, moved: ChainStore, last: TripRecord | null): Promise<void> {
   const { store, userId, state, lease, changedTrips } = context;
   const { observed, retained, places } = state;
   if (last === null || observed === null) return;
   const until = (Math.floor(last.end_ts / step) - 1) * step;
-  if (places === null && observed.from >= until) return; // there is nothing before
+  if (places === null && observed.from >= until) return; // there are no trips before `until`
   const key = keptKey(until, retained, await readCorrections(moved, userId));
   const isCurrent = key === places && changedTrips?.every(({ chain_ts }) => chain_ts >= until);
   if (isCurrent) return;

@@ -62,7 +62,7 @@ const pageSize = 100;
 /** s between two checks of a lease. The first checks follow quickly, since most runs end soon. */
 const firstStep = 1 / 16;
 const longestStep = 1;
-/** s of waiting before `onWait` is called. */
+/** s of waiting after which `onWait` is called. */
 const silence = 1;
 const pause = (seconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 

@@ -29,7 +29,7 @@ export interface AppParts {
   checks?: () => Promise<Check[]>;
   /** Claims work that one process at a time may do. Default: within this process. */
   claim?: (work: string) => { release(): void } | null;
-  /** Version of the program, shown to the operator. Default: none. */
+  /** The program's version, shown to the operator. Default: none. */
   version?: string;
   /** Background tiles for the maps of pages. Default: none. */
   tiles?: Tiles | null;

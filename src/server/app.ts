@@ -63,7 +63,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
     // Users type the addresses for other apps by hand, sometimes with a slash at the end.
     for (const path of route.dialect === undefined ? [route.path] : [route.path, `${route.path}/`]) {
       app.post(path, answer);
-      // Some send a file with PUT, below the address that was typed.
+      // Some apps send a file with PUT, to a path below the address that the user typed.
       if (route.dialect !== undefined)
         for (const file of [path, `${path.replace(/\/$/, '')}/:file`]) app.put(file, answer);
       if (route.inQuery !== undefined) app.get(path, storing(answer));

@@ -52,7 +52,7 @@ export const streamBytes = 256 * 1024;
 // bytes. Smaller answers are not counted; the limits of open calls and connections cover them
 const smallAnswer = 16 * 1024;
 const window = 5_000; // ms over which the speed of a body is measured
-const slowBelow = 4 * 1024; // bytes a second
+const slowBelow = 4 * 1024; // bytes per second
 const queueCheck = 1_000; // ms. Slow bodies are searched this often while others wait for room
 
 type Pool = 'small' | 'large' | 'strangers' | 'answers';

@@ -9,7 +9,7 @@ const mostAhead = 8;
 // ms for the headers of a request; `crowded`: when more than half of the connections are in use.
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
 
-/** How many connections may be open. */
+/** Limits of open connections. */
 export interface ConnectionLimits {
   /** In total. When the limit is near, the oldest connections without a call are closed. */
   most: number;

@@ -35,7 +35,7 @@ export interface RequestBody {
 /** bytes; a larger body waits for a slot before it is parsed */
 const largeBody = 256 * 1024;
 
-/** Characters of a form. */
+/** The most characters of a form. */
 const longestForm = 64 * 1024;
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, notes: [], unread: null };

@@ -36,7 +36,7 @@ export interface PlannedLeg {
   to: number;
   /** m along the path */
   distance: number;
-  /** One instant a second. */
+  /** One instant per second. */
   track: readonly Instant[];
 }
 

@@ -22,7 +22,7 @@ interface Gait {
   corner: number;
   /** m between halts, s that they last, and their probability */
   halts: { every: number; seconds: [number, number]; chance: number };
-  /** m between corners of the streets taken */
+  /** m between corners of the streets */
   block: number;
 }
 
@@ -96,7 +96,7 @@ export function ride(corners: readonly Point[], mode: TravelMode, random: Random
 
 const clamp = (change: number, most: number): number => Math.max(-most, Math.min(most, change));
 
-/** The highest speeds from which the phone's user can still brake for the next marks: v² = u² + 2as. */
+/** The highest speeds from which the person can still slow down for the next marks: v² = u² + 2as. */
 function limits(marks: readonly Mark[], next: number, at: number, acceleration: number): number[] {
   return marks
     .slice(next, next + 3)

@@ -483,7 +483,7 @@ export interface Trips {
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
   /** The outlines of the trips with these `chain_ts`, ascending. */
   outlines(userId: string, chainTs: readonly number[]): Promise<TripOutline[]>;
-  /** The places that were kept last, as `apply` got them; null: none were. */
+  /** The places that `apply` stored last; null: none were stored. */
   places(userId: string): Promise<JsonObject | null>;
   /**
    * Puts links, each in place of the one with its `chain_ts`; removes those with the `chain_ts` of `remove`; replaces

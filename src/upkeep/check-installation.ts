@@ -93,7 +93,7 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   );
 }
 
-/** Months after which time zone data are called old: zones change several times a year. */
+/** Months after which time zone data count as old. Time zones change several times a year. */
 const oldMonths = 6;
 
 function checkZones({ env, zone, now }: Host): Check {
@@ -105,7 +105,7 @@ function checkZones({ env, zone, now }: Host): Check {
       'set TZ to a name such as Europe/Berlin',
     );
   if (!knowsZones) return wrong('zones', 'Node has no time zones', 'install a complete Node');
-  const { tz = '' } = process.versions; // such as 2025c
+  const { tz = '' } = process.versions; // a release such as 2025c
   const since = new Date(now() * 1000);
   since.setUTCMonth(since.getUTCMonth() - oldMonths);
   if (Number.parseInt(tz, 10) >= since.getUTCFullYear()) return sound('zones', `host time ${zone}, data of ${tz}`);
@@ -171,7 +171,7 @@ export function checkRuns(dead: readonly Lease[], newest: number | null, host: H
 }
 
 const patience = 10_000; // ms
-const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes some MiB
+const largeBody = 4 * 2 ** 20; // bytes; a phone that was offline for a week pushes several MiB
 
 /** Checks the address that phones use: whether the server answers, its clock, and a body of some MiB. */
 async function checkServer(url: string, now: number): Promise<Check[]> {

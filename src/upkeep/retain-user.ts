@@ -1,5 +1,5 @@
-// Removes what is older than a study keeps it: what phones sensed, the diary, or both. Days that stay are not derived
-// again from what is left.
+// Removes data that are older than a study keeps them: what phones sensed, the diary, or both. Remaining days are not
+// derived again from the remaining data.
 import { lookAround } from '../analysis/segmenter.ts';
 import { keys } from '../model/keys.ts';
 import { MobilityError } from '../model/mobility-error.ts';
@@ -42,13 +42,13 @@ const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\/
 const isSaid = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
 
 /**
- * Runs the pipeline for the user and removes what is old: up to the last trip that no later data can change, with the
- * entries that later trips need left; all of it if nothing came since. First it notes in the state of the pipeline from
- * where on trips may still be derived, so that a run that was killed loses no day, and the next one continues. Entries
- * that come late for a removed time change no day; the next call removes them. Corrections stay, because later days are
- * read with them.
+ * Runs the pipeline for the user, then removes old data: up to the last trip that no later data can change, except
+ * entries that later trips need. If no data arrived since `before`, removes all old data. First it records in the
+ * pipeline state from which link on trips may still be derived: so a killed call loses no day, and the next call
+ * continues. Late entries for a removed time change no day; the next call removes them. Corrections stay, because they
+ * are needed to read later days.
  *
- * Throws `MOBILITY_LEASE_HELD` while another process has the user.
+ * Throws `MOBILITY_LEASE_HELD` if another process holds the user.
  */
 export async function retain(
   store: Store,

@@ -71,7 +71,7 @@ export async function* bsonDocuments(
   onBytes: (count: number) => void,
 ): AsyncGenerator<EmissionDocument | Unreadable> {
   let rest = Buffer.alloc(0);
-  let position = 0; // of `rest` in the file
+  let position = 0; // the byte of the file where `rest` begins
   let skipped = 0; // bytes that are left of a document that is too long
   for await (const chunk of file.bytes(onBytes)) {
     const bytes = Buffer.concat([rest, chunk]);

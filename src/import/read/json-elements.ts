@@ -5,9 +5,9 @@ import { SourceBroken } from '../source-error.ts';
 export interface JsonElement {
   /** The member of the outermost object that the element is or belongs to; null if the file is a single list. */
   of: string | null;
-  /** True for an element of a list, false for a member that is no list. */
+  /** True for an element of a list; false for a member that is not a list. */
   listed: boolean;
-  /** Its JSON text; null if the element was skipped, for `reason`. */
+  /** Its JSON text; null if it was skipped because of `reason`. */
   text: string | null;
   reason?: string;
   /** The byte of the file where it begins. */
@@ -47,7 +47,7 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
   let of: string | null = null;
   let isList = false; // of the outermost value
   let piece: Piece | null = null;
-  let position = 0; // of the chunk in the file
+  let position = 0; // the byte of the file where the chunk begins
   for await (const chunk of chunks) {
     let i = 0;
     while (i < chunk.length) {

@@ -3,7 +3,7 @@ import { StringDecoder } from 'node:string_decoder';
 
 /** A line of a file without its line break. */
 export interface TextLine {
-  /** The first line is 1. */
+  /** The number of the line, counted from 1. */
   number: number;
   text: string;
 }

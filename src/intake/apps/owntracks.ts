@@ -54,7 +54,7 @@ export function fromOwnTracks(message: JsonValue): Mapped {
   }
   const shown = keptOf(message, shownNames);
   const isPosition = message.lat !== undefined && message.lon !== undefined;
-  const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // Colota names no type
+  const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // Colota does not name the type
   if (type === null) {
     return aside(unusable(shown, 'format_unknown', `expected _type to name a message, found ${kindOf(message._type)}`));
   }
@@ -94,7 +94,7 @@ function aside(one: Mapped['unusable'][number]): Mapped {
  * always left out.
  */
 function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
-  const isColota = message._type === undefined || message.bear !== undefined; // its speeds are in m/s
+  const isColota = message._type === undefined || message.bear !== undefined; // Colota sends speeds in m/s
   const speed = numberFrom(message.vel, 0);
   const fix = {
     ts,

@@ -67,9 +67,10 @@ const reportedParameters = new Set(
 const knot = 1852 / 3600; // m/s
 
 /**
- * One message in OsmAnd's protocol: the parameters of a query or form, the speed in knots. PhoneTrack and its kin say
- * `acc`, `alt` and `bat`, and their speed is in m/s. Without a time a message is of `arrived`, seconds since the epoch;
- * sent again it is then another position. A message without a position gives the battery. Never throws.
+ * Converts one message in OsmAnd's protocol: the parameters of a query or form, with the speed in knots. PhoneTrack and
+ * similar apps name them `acc`, `alt` and `bat`, and send speeds in m/s. A message without a time gets the time
+ * `arrived`, seconds since the epoch; if it is sent again, it becomes another location. A message without a position
+ * gives only a battery reading. Never throws.
  */
 export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: number): Mapped {
   const { timestamp = query.time, location = '', batt = query.bat ?? query.battery, charge } = query;
@@ -130,7 +131,7 @@ function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped
   if (type !== null) entries.push(motionEntry(ts, type, origin, confidenceOf(activity)));
   const battery = isJsonObject(location.battery) ? location.battery : {};
   const level = numberFrom(battery.level, 0);
-  const percent = level !== undefined && level <= 1 ? level * 100 : level; // Home Assistant has percent
+  const percent = level !== undefined && level <= 1 ? level * 100 : level; // Home Assistant sends percent
   if (percent !== undefined) entries.push(batteryEntry(ts, Math.round(percent), statusOf(battery), origin));
   return entries;
 }

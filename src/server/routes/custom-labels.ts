@@ -1,5 +1,5 @@
-// The user's own words for modes and purposes, kept in the profile: what the apps of 2024/25 offer beside the study's
-// choices.
+// Labels of users for modes and purposes, stored in the profile. The apps of 2024 and 2025 offer them beside the
+// choices of the study.
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, bodyOf, objectOf } from '../schemas.ts';

@@ -1,5 +1,5 @@
-// What other apps push: OwnTracks, Overland, Traccar Client, and files of GPSLogger and others. Each answered so that
-// its app keeps what was not stored.
+// Routes for other apps: OwnTracks, Overland, Traccar Client, and apps that send files, such as GPSLogger. The answers
+// make each app keep the data that were not stored.
 import type { Mapped } from '../../intake/apps/other-entry.ts';
 import { rejectTogether, restOf, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
@@ -17,7 +17,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   owntracks: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
   traccar: ({ query, body: { location: sent = null, ...others }, now }) => {
-    // Home Assistant, as guides of GeoPulse show it, has the place alone in `location`.
+    // Home Assistant, configured as guides of GeoPulse show, sends only the coordinates in `location`.
     const isPlace = isJsonObject(sent) && sent.coords === undefined && sent.latitude !== undefined;
     const location = isPlace ? { ...others, coords: sent } : sent;
     const rest = restOf(others, new Set(['device_id', 'user', 'id', 'deviceid']));
@@ -76,7 +76,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
     answer: async (call) => {
       const { unread, query } = call;
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
-      // What is neither an object nor a recording is rejected: sending it again would not correct it.
+      // A body that is neither an object nor a recording is rejected, since the app would send the same again.
       else if (!(await putFile(call, unread))) {
         await putMapped(call, notMapped(unread.slice(0, mostRejected), 'a JSON object or a file such as GPX as body'));
       }
@@ -89,10 +89,10 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
 export const isPosition = ({ lat, lon, location }: Readonly<Record<string, string>>): boolean =>
   (lat !== undefined && lon !== undefined) || location !== undefined;
 
-/** Characters that are kept of a body that is rejected. */
+/** characters that are kept of a rejected body */
 const mostRejected = 64 * 1024;
 
-/** Stores the entries of a file that an app sent. False for a text in no known format. */
+/** Stores the entries of a file that an app sent. False if the file is in no known format. */
 async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> {
   const { readUpload } = await import('../../import/read-upload.ts');
   const upload = await readUpload(text);

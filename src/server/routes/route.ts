@@ -57,12 +57,12 @@ export interface Dialect {
 }
 
 /**
- * A route for callers: a POST with a JSON object; with `inQuery`, also a GET.
+ * A route that needs a caller: a POST with a JSON object; with `inQuery`, also a GET.
  *
  * To add one: write it in a file of this folder, add it to the list in `all-routes.ts`, give it `summary`, `answers`
- * and, if its body holds more than the token, `body`. From these come the check of each body, `/openapi.json` and the
- * tables of docs/api.md; the tests hold every answer against `answers`. An app of another family needs a `dialect`. A
- * route that takes more than a MiB says `large`.
+ * and, if its body holds more than the token, `body`. The check of each body, `/openapi.json` and
+ * the tables of docs/api.md use them; tests compare every answer with `answers`. Apps other than e-mission's need a
+ * `dialect`. A route that accepts more than a MiB sets `large`.
  */
 export interface Route {
   path: string;

@@ -1,4 +1,4 @@
-// Entries that wait, as rows: up to 1,000 entries of one put in each row.
+// Rows of `batches`: each has up to 1,000 pending entries of one put.
 import { dataTime, type Entry } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
 import { jsonText } from '../../model/json-text.ts';

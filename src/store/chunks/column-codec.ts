@@ -66,7 +66,7 @@ interface Path {
   children: Map<string, Path>;
 }
 
-/** Thrown for objects that columns cannot hold exactly. */
+/** Thrown if columns cannot hold an object exactly. */
 class NoColumns extends Error {}
 
 const deepest = 100;

@@ -8,14 +8,14 @@ const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
 /** Levels of Brotli: `brief` for data that is read once and removed, `lasting` for all other data. */
 export const levels = { brief: 1, lasting: 4 } as const;
 
-const window = 18; // bits: 256 KiB, the most that a chunk or a batch of usual size needs
+const window = 18; // bits: 256 KiB, enough for a chunk or batch of usual size
 
 /** Compresses the text as UTF-8. It must not contain half a surrogate pair; JSON texts have none. */
 export function packText(text: string, level: number = levels.lasting): Uint8Array {
   return brotliCompressSync(text, { params: { [BROTLI_PARAM_QUALITY]: level, [BROTLI_PARAM_LGWIN]: window } });
 }
 
-/** The text that was packed. Throws if the bytes are damaged. */
+/** Decompresses a text. Throws if the bytes are damaged. */
 export function unpackText(bytes: Uint8Array): string {
   return brotliDecompressSync(bytes).toString('utf8');
 }
@@ -25,7 +25,7 @@ export function packValue(value: JsonValue): Uint8Array {
   return packText(jsonText(value));
 }
 
-/** The value that was packed. Throws if the bytes are damaged. */
+/** Decompresses a JSON value. Throws if the bytes are damaged. */
 export function unpackValue(bytes: Uint8Array): JsonValue {
   return JSON.parse(unpackText(bytes)) as JsonValue;
 }

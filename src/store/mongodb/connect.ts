@@ -7,9 +7,7 @@ import { initiation, toStoreError } from './mongodb-errors.ts';
 
 /** Options for opening a store on MongoDB; `make: true` also creates what an existing store lacks. */
 export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
-  /**
-   * Seconds during which calls are retried after passing failures: lost connections, fail-over, conflicts. Default 20.
-   */
+  /** s during which a call is retried after passing failures: lost connections, fail-over, conflicts. Default 20. */
   retrySeconds?: number;
   /** Tests pass this to receive every command that is sent to the server. */
   onCommand?: (command: Document) => void;
@@ -36,7 +34,9 @@ const defaultDatabase = 'mobility';
 const defaultRetrySeconds = 20;
 const leastWireVersion = 17; // MongoDB 6.0
 
-/** Connects. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
+/**
+ * Connects to the deployment. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`.
+ */
 export async function connect(fullAddress: string, options: MongoOptions): Promise<Connection> {
   const address = withoutCredentials(fullAddress);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;

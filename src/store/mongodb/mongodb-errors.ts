@@ -20,7 +20,7 @@ const passingCodes = new Set([
   13388, // StaleConfig
 ]);
 
-/** Codes of the server for a conflict with another writer: LockTimeout, WriteConflict, DuplicateKey. */
+/** Error codes for a conflict with another writer: LockTimeout, WriteConflict, DuplicateKey. */
 const conflictCodes = new Set([24, 112, 11000]);
 
 const outOfDiskSpace = 14031;
@@ -30,7 +30,7 @@ const refusalCodes = new Set([13, 18, 8000]);
 
 const passingLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
 
-/** The command that turns a server that was started with `--replSet` into a replica set of one member. */
+/** Turns a server that was started with `--replSet` into a replica set with one member. */
 export const initiation = "mongosh --eval 'rs.initiate()'";
 
 /** The error inside a bulk write error. The wrapper hides the class and the labels of a connection error. */

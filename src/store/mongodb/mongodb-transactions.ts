@@ -38,7 +38,7 @@ export async function inTransaction<T>(
   try {
     return await retry(connection, (deadline) => tryOnce(connection, session, deadline, work));
   } finally {
-    session.endSession().catch(() => {}); // not awaited: it may look for a server that is gone
+    session.endSession().catch(() => {}); // not awaited, because it may search for a server that is gone
   }
 }
 

@@ -16,7 +16,7 @@ function fromStored(value: unknown): unknown {
   return typeof value === 'string' ? unescapeText(value) : value;
 }
 
-/** The document of a row. Its `_id` comes from the server. */
+/** The document of a row. The server adds its `_id`. */
 export function documentOf<Row>(table: Table<Row>, row: Row): Document {
   const document: Document = {};
   for (const column in table.columns) document[column] = toStored(row[column] as ColumnValue);
@@ -42,7 +42,7 @@ export function filterOf<Row>(where: Where<Row>): Document {
   return Object.fromEntries(conditions.filter(([, operators]) => operators !== undefined));
 }
 
-/** Undefined if the condition has no bound. */
+/** The operators of a condition; undefined if it has no bound. */
 function operatorsOf(condition: Condition): unknown {
   if (condition === null || typeof condition !== 'object' || condition instanceof Uint8Array)
     return toStored(condition);
@@ -55,7 +55,7 @@ function operatorsOf(condition: Condition): unknown {
     : Object.fromEntries(bounds.map(([operator, bound]) => [`$${operator}`, toStored(bound!)]));
 }
 
-/** The order of a query; empty: any. */
+/** The sort order of a query; empty: any order. */
 export function sortOf<Row>(order: Query<Row>['order'] = []): Record<string, 1 | -1> {
   return Object.fromEntries(
     order.map((column) => (column.startsWith('-') ? [column.slice(1), -1 as const] : [column, 1 as const])),

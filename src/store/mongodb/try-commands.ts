@@ -4,7 +4,7 @@ import { errorText, MobilityError } from '../../model/mobility-error.ts';
 import type { Connection } from './connect.ts';
 import { inTransaction, retry } from './mongodb-transactions.ts';
 
-/** Throws `MOBILITY_UNSUPPORTED` with the name of the command that the server refuses. Leaves nothing behind. */
+/** Throws `MOBILITY_UNSUPPORTED` with the name of the command that the server refuses. Leaves no data behind. */
 export async function tryCommands(connection: Connection): Promise<void> {
   const { db, client, address } = connection;
   const rows = db.collection<{ _id: string; count?: number }>('about');

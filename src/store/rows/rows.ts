@@ -28,7 +28,7 @@ export interface Table<Row> {
   readonly user: (keyof Row & string) | null;
 }
 
-/** Which rows to read, in which order, and how many. */
+/** Selects rows to read, their order and their number. */
 export interface Query<Row> {
   where: Where<Row>;
   /**

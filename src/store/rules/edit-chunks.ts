@@ -11,7 +11,7 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Dirty } from '../store.ts';
 import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 
-/** What a change of the timeseries did. */
+/** The result of a change of the timeseries. */
 export interface Edited {
   inserted: number;
   updated: number;

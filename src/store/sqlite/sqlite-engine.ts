@@ -8,7 +8,7 @@ import { missingParts } from './schema.ts';
 import { openTransactions, type Transactions } from './sqlite-transactions.ts';
 import { wipe } from './wipe.ts';
 
-/** Opens the store in `folder`. Throws what `openFolder` throws. */
+/** Opens the store in `folder`. Throws the errors of `openFolder`. */
 export async function openSqliteEngine(
   folder: string,
   { make = true, now = () => Date.now() / 1000, busySeconds }: OpenOptions = {},

@@ -14,7 +14,7 @@ const longGroup = 20; // ms. A group of writes is committed after this time at t
 export const makeWay = 5;
 
 const cachePages = 4_000; // 16 MB per connection
-const largestLog = 64 * 2 ** 20; // bytes of log that stay on disk for later writes
+const largestLog = 64 * 2 ** 20; // bytes; the log file keeps this size on disk for later writes
 
 /** The open database file. */
 export interface Transactions {
@@ -180,7 +180,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
   };
 }
 
-/** Runs tasks one after another. */
+/** Returns a function that runs tasks one after another. */
 function queue(): <T>(task: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (task) => {
