@@ -1,7 +1,7 @@
 // Stores the places of a user up to a time, so that pages of long diaries need not group all stays again.
 //
 //   trips    |------------ places are stored ------------|--- read and added for a page ---|
-//                                                    until                             last trip
+//                                                      until                           last trip
 
 import type { ChainStore } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
