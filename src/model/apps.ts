@@ -1,11 +1,11 @@
-// The phone apps beside e-mission that push to this server. To add one, add its row here, its format in `intake/apps/`,
-// one line in `server/routes/other-apps.ts`, its texts and its tests.
+// The phone apps, besides e-mission's, that push to this server. To add one, add its row here, its format in
+// `intake/apps/`, one line in `server/routes/other-apps.ts`, its texts and its tests.
 
 /** How an app is set up for one user. */
 export interface AppSetup {
-  /** What to type into the app, by the app's own names. */
+  /** The values to type into the app, by the names of the app's fields. */
   settings: Readonly<Record<string, string>>;
-  /** Opens the app and sets it up; the QR code holds the same. */
+  /** A link that opens the app and sets it up. The QR code contains it. */
   link: string;
 }
 
@@ -14,15 +14,15 @@ export interface PhoneApp {
   /** The name in the app store. */
   name: string;
   path: `/${string}`;
-  /** Says in one sentence of the docs what its route does. */
+  /** One sentence about its route, for the documentation. */
   summary: string;
-  /** Where the app puts its token; see `Dialect` of the routes. */
+  /** Where the app sends its token; see `Dialect` of the routes. */
   token: { tokenField: string | null; tokenPlace: string; tokenParameters?: readonly string[] };
-  /** The answer that the app takes for "received". */
+  /** The answer that means "received" to the app. */
   answer: object;
-  /** True: people scan the QR code with the app itself, not with the camera. */
+  /** True: people scan the QR code within the app, not with the camera. */
   isScannedInApp?: true;
-  /** `address`: of the server, without a slash at its end. */
+  /** `address`: address of the server, without a slash at the end. */
   setUp(address: string, userName: string, token: string): AppSetup;
 }
 
@@ -33,7 +33,7 @@ const rows = {
     summary: 'Stores one message of OwnTracks in HTTP mode; the token is the password',
     token: {
       tokenField: null,
-      // Overland has an OwnTracks mode, which sends no token that can be read.
+      // Overland has an OwnTracks mode, but sends no readable token in it.
       tokenPlace:
         'as the password of Basic authentication. If this is Overland: give it the address /overland and leave its OwnTracks mode',
     },
@@ -101,9 +101,9 @@ export type AppId = keyof typeof rows;
 /** The apps by their name. */
 export const phoneApps: Readonly<Record<AppId, PhoneApp>> = rows;
 
-/** The names of the apps. */
+/** The ids of the apps. */
 export const appIds = Object.keys(rows) as AppId[];
 
-/** The row of the app that a token was made for; undefined for any other kind of token. */
+/** The app that a token was made for; undefined for other kinds of tokens. */
 export const appOfToken = (kind: string | undefined): PhoneApp | undefined =>
   kind !== undefined && Object.hasOwn(rows, kind) ? phoneApps[kind as AppId] : undefined;

@@ -1,28 +1,27 @@
-// A statement about a day, as an entry: the analysis stays as it is, and readers see the correction.
+// Corrections: statements about a day, stored as entries. The analysis stays unchanged; readers get the corrected
+// diary.
 import type { Position } from './trip.ts';
 
-/**
- * `ts`: a time within the trip, section or stay. `start_ts` to `end_ts`: a stretch of time. Seconds since the epoch.
- */
+/** `ts`: a time within the trip, section or stay. `start_ts` to `end_ts`: a time range. Seconds since the epoch. */
 export type Correction =
-  /** Entries of the time are not analysed: all, or entries of a platform or program, or entries pushed with a token. */
+  /** The analysis ignores entries of the range: all, or only entries of one source or pushed with one token. */
   | ({ kind: 'set_aside'; source?: string; token_id?: string } & Stretch)
   /** The section at `ts` was of this mode. */
   | { kind: 'mode'; ts: number; mode: string }
-  /** The trip at `ts` was two: one ended and the next began then. */
+  /** The trip at `ts` was two trips: the first ended, and the second began, at `ts`. */
   | { kind: 'split'; ts: number }
-  /** The trips before and after the stay at `ts` were one. */
+  /** The trips before and after the stay at `ts` were one trip. */
   | { kind: 'join'; ts: number }
   /** The trip at `ts` did not happen. */
   | { kind: 'drop'; ts: number }
-  /** There was a trip; `distance` in m, default: straight. `end_loc`, default: where the next trip begins. */
+  /** There was a trip. `distance`: m, default: straight line. `end_loc`, default: start of the next trip. */
   | ({ kind: 'add'; mode: string; distance?: number; end_loc?: Position } & Stretch)
   | ({ kind: 'at_home' } & Stretch)
-  /** The user was where the trip before had ended. */
+  /** The user stayed where the trip before had ended. */
   | ({ kind: 'at_place' } & Stretch)
   /** The place of the stay at `ts` has this name. */
   | { kind: 'place_name'; ts: number; name: string }
-  /** The correction with the `write_ts` of `of` no longer holds. */
+  /** The correction whose `write_ts` is `of` no longer holds. */
   | { kind: 'undo'; of: number };
 
 interface Stretch {
@@ -30,7 +29,7 @@ interface Stretch {
   end_ts: number;
 }
 
-/** The kinds, each with the fields that it must have. */
+/** The kinds of corrections, each with its required fields. */
 export const correctionKinds: Readonly<Record<Correction['kind'], readonly string[]>> = {
   set_aside: ['start_ts', 'end_ts'],
   mode: ['ts', 'mode'],
@@ -44,26 +43,26 @@ export const correctionKinds: Readonly<Record<Correction['kind'], readonly strin
   at_place: ['start_ts', 'end_ts'],
 };
 
-/** A correction with what its entry says beside it. */
+/** A correction with the other fields of its entry. */
 export type Stated = Correction & {
-  /** Names it within a user. */
+  /** Identifies it within a user. */
   write_ts: number;
   /** When the service first received it. */
   received_ts: number;
-  /** The operator who stated it, by a command. Absent: the person. */
+  /** The operator who made it, with a command. Absent: the user made it. */
   author?: string;
   reason?: string;
-  /** Start and end of the trips concerned, as the author saw them. */
+  /** Start and end of the concerned trips, as the author saw them. */
   seen?: readonly (readonly [start_ts: number, end_ts: number])[];
 };
 
-/** What became of a correction. `contradicted`: it holds, but later data say otherwise. */
+/** The effect of a correction. `contradicted`: it holds, but later data contradict it. */
 export type Effect = 'applied' | 'contradicted' | 'without effect' | 'undone';
 
-/** A correction and what became of it. */
+/** A correction and its effect. */
 export interface CorrectionStanding {
   correction: Stated;
   effect: Effect;
-  /** The local day concerned; null: no trip is near, or it concerns none. */
+  /** The local day that it concerns; null: no trip is near, or it concerns no day. */
   day: string | null;
 }

@@ -1,4 +1,4 @@
-// The dirty range: what a change of entries sets in the pipeline state.
+// The dirty range: records in the pipeline state which data changed.
 //
 //     an entry                                   before -> after     changed      documents
 //     new location                                    - -> 09:10     09:10-09:10
@@ -8,13 +8,13 @@ import { affectsOf } from './keys.ts';
 import type { PipelineState } from './pipeline-state.ts';
 import type { TimeRange } from './time.ts';
 
-/** The dirty range of a change: data time that affects trips, both ends included; and whether documents may differ. */
+/** The dirty range of a change, both ends included: data times that affect trips; and whether documents may differ. */
 export interface Dirty {
   changed: TimeRange | null;
   documents: boolean;
 }
 
-/** Adds an entry of `key` that is new, removed or different; `times`: its data times before and after. */
+/** Adds a new, removed or different entry of `key`. `times`: its data times before and after the change. */
 export function addDirty(touched: Dirty, key: string, ...times: readonly (number | null)[]): void {
   const affects = affectsOf(key);
   if (affects === 'documents') touched.documents = true;
@@ -22,18 +22,18 @@ export function addDirty(touched: Dirty, key: string, ...times: readonly (number
   for (const ts of times) if (ts !== null) touched.changed = unionOf(touched.changed, { from: ts, to: ts });
 }
 
-/** The range around both. */
+/** The smallest range that contains both. */
 export function unionOf(a: TimeRange | null, b: TimeRange | null): TimeRange | null {
   if (a === null || b === null) return a ?? b;
   return { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) };
 }
 
-/** False if a change left nothing for the pipeline to do. */
+/** True if a change needs work by the pipeline. */
 export function isDirty({ changed, documents }: Dirty): boolean {
   return changed !== null || documents;
 }
 
-/** The fields of the state that a change marks. */
+/** The fields of the state that a change sets. */
 export function dirtyState(state: PipelineState, { changed, documents }: Dirty): Partial<PipelineState> {
   return { changed: unionOf(state.changed, changed), documents_due: state.documents_due || documents };
 }

@@ -1,7 +1,6 @@
-// A document of a user.
 import type { JsonValue } from './json.ts';
 
-/** A document that the phone pulls. Identity: user and key; independent of entries pushed with the same key. */
+/** A document that phones pull. User and key identify it. Pushed entries with the same key are independent of it. */
 export interface Document {
   key: string;
   /** Last change, seconds since the epoch. */

@@ -1,20 +1,17 @@
-// A rejected entry.
+// Rows of the error timeseries.
 import type { Identity } from './entry.ts';
 import type { JsonValue } from './json.ts';
 
-/**
- * The reason if a converter failed: a fault of the program. All other reasons are judgements of
- * intake or of a converter about what was pushed.
- */
+/** The reason if a converter threw: a fault of the program. All other reasons are about the content. */
 export const faultReason = 'conversion_failed';
 
 /** A rejected entry, with the reason. */
 export interface ErrorRow {
-  /** Derived from the identity, or from the content of an unusable entry. */
+  /** Derived from the identity, or from the content if the entry has none. */
   id: string;
-  /** Exactly as pushed (times in seconds). */
+  /** The entry exactly as pushed (times in seconds). */
   entry: JsonValue;
-  /** null for an unusable entry without one. */
+  /** null: the unusable entry has no identity. */
   identity: Identity | null;
   reason: string;
   message: string;

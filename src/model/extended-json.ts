@@ -1,5 +1,5 @@
-// The JSON dialect of the database that phones know: ids, UUIDs and dates as objects with a dollar name; points; times
-// in three forms.
+// Extended JSON of MongoDB, as phones know it: ids, UUIDs and dates are objects with a dollar name. Also points, and
+// times in three forms.
 
 import type { JsonObject } from './json.ts';
 import { formatTime, localDateTime } from './time.ts';
@@ -16,7 +16,7 @@ export const dateValue = (ts: number) => ({ $date: Math.round(ts * 1000) });
 /** A GeoJSON point. */
 export const point = (coordinates: [longitude: number, latitude: number]) => ({ type: 'Point' as const, coordinates });
 
-/** `<name>_ts`, `<name>_local_dt` and `<name>_fmt_time`. */
+/** The fields `<name>_ts`, `<name>_local_dt` and `<name>_fmt_time` of a time. */
 export function timeFields(name: string, ts: number, zone: string): JsonObject {
   return {
     [`${name}_ts`]: ts,

@@ -1,9 +1,9 @@
-// Ids derived from the objects that they name, so that the same object has the same id in every run and every store.
+// Ids are derived from the objects that they identify, so the same object has the same id in every run and store.
 import { hash, randomUUID } from 'node:crypto';
 
-/** 24 hex characters, in the form of an object id, from the parts that identify a thing. */
+/** An id of 24 hex characters, like an object id of MongoDB, from the parts that identify an object. */
 export function idOf(...parts: (string | number)[]): string {
-  // In one call: half the time of a hash object, and every entry of an answer needs one.
+  // One call takes half the time of a hash object, and an answer needs an id for each entry.
   return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 24);
 }
 

@@ -1,9 +1,9 @@
-// Exact JSON text, from which `JSON.parse` gives the same value again; and texts in a form that any engine can store.
+// Writes exact JSON text, and escapes texts so that every store can keep them.
 import type { JsonValue } from './json.ts';
 
 /**
- * JSON text from which `JSON.parse` makes the same value again. Unlike `JSON.stringify` it keeps -0 and numbers beyond
- * the range of doubles (`1e999`), and accepts any depth. Throws a `TypeError` for NaN and other values outside JSON.
+ * JSON text from which `JSON.parse` makes the same value. Unlike `JSON.stringify`, it keeps -0 and numbers beyond the
+ * range of doubles (`1e999`), and accepts any depth. Throws a `TypeError` for NaN and other values outside JSON.
  */
 export function jsonText(value: JsonValue): string {
   return isPlain(value) ? JSON.stringify(value) : writeExactly(value);
@@ -13,7 +13,7 @@ const plainDepth = 200;
 
 const isPlainNumber = (value: number): boolean => (value === 0 ? 1 / value > 0 : value - value === 0);
 
-/** True when `JSON.stringify` writes the value exactly, and far from the end of any stack. */
+/** True if `JSON.stringify` writes the value exactly and without overflow of the stack. */
 export function isPlain(value: unknown, depth = 0): boolean {
   switch (typeof value) {
     case 'number':
@@ -27,7 +27,7 @@ export function isPlain(value: unknown, depth = 0): boolean {
       if (Array.isArray(value)) {
         for (let i = 0; i < value.length; i++) {
           const item: unknown = value[i];
-          // Most are numbers: a call for each takes twice as long.
+          // Most items are numbers, and a call for each would take twice as long.
           if (typeof item === 'number' ? !isPlainNumber(item) : !isPlain(item, depth + 1)) return false;
         }
         return true;
@@ -44,13 +44,13 @@ export function isPlain(value: unknown, depth = 0): boolean {
 }
 
 interface Frame {
-  /** Names of an object that have a value; null for an array. */
+  /** Names of the members that have a value; null for an array. */
   names: string[] | null;
   of: object;
   next: number;
 }
 
-/** The slow way, without recursion: a payload may be nested deeper than the stack. */
+/** Slower, without recursion, because a payload may be nested deeper than the stack. */
 function writeExactly(root: unknown): string {
   const parts: string[] = [];
   const open: Frame[] = [];
@@ -96,8 +96,8 @@ function scalarText(value: unknown): string {
 const needsEscape = /[\0\\\p{Surrogate}]/u;
 
 /**
- * A text as engines can keep it: NUL, lone surrogates and the backslash become escapes, any other text stays as it is.
- * Different texts stay different; `unescapeText` turns it back.
+ * Escapes NUL, lone surrogates and backslashes, so that all engines can keep the text. Different texts stay different.
+ * `unescapeText` reverses it.
  */
 export function escapeText(text: string): string {
   if (!needsEscape.test(text)) return text;
@@ -106,7 +106,7 @@ export function escapeText(text: string): string {
   );
 }
 
-/** The text that `escapeText` was given. */
+/** The text before `escapeText`. */
 export function unescapeText(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(/\\(?:\\|u([0-9a-f]{4}))/g, (_, code?: string) =>

@@ -1,6 +1,6 @@
 // Types of JSON values, as in the payloads of phones.
 
-/** Any value that JSON can hold. */
+/** Any value of JSON. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 
 /** A JSON object whose members are not known beforehand. */
@@ -13,7 +13,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The JSON object in a text; null for another value or invalid JSON. */
+/** Parses a JSON object; null for another value or invalid JSON. */
 export function parseJsonObject(text: string): JsonObject | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -23,7 +23,7 @@ export function parseJsonObject(text: string): JsonObject | null {
   }
 }
 
-/** The kind of a value in a few words, for error messages; never the value itself, which may be a position. */
+/** The type of a value in a few words, for error messages. Never the value itself, which may be a position. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';

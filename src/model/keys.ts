@@ -1,16 +1,13 @@
-// The table of keys: whether phones push a key, the server writes it, or it is made when asked. `payloads.ts` has the
-// payloads of pushed entries.
+// The table of keys: whether phones push a key, the server writes it, or the server derives it on request.
+// `payloads.ts` has the payloads of pushed entries.
 
-/** The derived data that a change of such an entry affects: trips, only the documents that show it, or nothing. */
+/** What a change of an entry affects: trips, only the documents, or nothing. */
 export type Affects = 'trips' | 'documents' | 'nothing';
 
 /** The properties of a key. */
 export interface KeyRow {
   key: string;
-  /**
-   * `pushed` by phones, a `document` that the server writes and phones pull, or `derived`: made from the trips when
-   * asked.
-   */
+  /** `pushed` by phones; `document`: written by the server and pulled by phones; `derived` from trips on request. */
   kind: 'pushed' | 'document' | 'derived';
   affects: Affects;
 }
@@ -20,7 +17,7 @@ export const keys = {
   location: 'background/location',
   filteredLocation: 'background/filtered_location',
   motionActivity: 'background/motion_activity',
-  /** Motion readings of phones of 2015. */
+  /** Motion readings of the app of 2015. */
   activity: 'background/activity',
   transition: 'statemachine/transition',
   battery: 'background/battery',
@@ -39,7 +36,7 @@ const pushed = (key: string, affects: Affects = 'nothing'): KeyRow => ({ key, ki
 
 const derived = (key: string): KeyRow => ({ key, kind: 'derived', affects: 'nothing' });
 
-/** Every key, sorted. `diary/trips-<YYYY-MM-DD>` is one key for each day. */
+/** All keys, sorted. `diary/trips-<YYYY-MM-DD>` means one key per day. */
 export const keyTable: readonly KeyRow[] = [
   derived('analysis/cleaned_place'),
   derived('analysis/cleaned_section'),
@@ -85,14 +82,12 @@ export const keyTable: readonly KeyRow[] = [
 
 const rows = new Map(keyTable.map((row) => [row.key, row]));
 
-/**
- * The row of a key; null for an unknown key, whose entries are stored and served as they came.
- */
+/** The row of a key; null for an unknown key, whose entries are stored and served unchanged. */
 export function keyRow(key: string): KeyRow | null {
   return rows.get(key.startsWith('diary/trips-') ? 'diary/trips-<YYYY-MM-DD>' : key) ?? null;
 }
 
-/** The derived data that a change of an entry with this key affects; nothing for unknown keys. */
+/** What a change of an entry with this key affects. For unknown keys: nothing. */
 export function affectsOf(key: string): Affects {
   return rows.get(key)?.affects ?? 'nothing';
 }
@@ -102,5 +97,5 @@ export function dayKey(day: string): string {
   return `diary/trips-${day}`;
 }
 
-/** The configuration keys whose documents stay valid whatever the days are. */
+/** The configuration keys, whose documents are valid for any days. */
 export const configKeys: readonly string[] = [keys.sensorConfig, keys.syncConfig, keys.consent];

@@ -1,6 +1,6 @@
-// The errors a caller may meet: one class, one list of stable codes.
+// The errors of the service: one class with a list of stable codes.
 
-/** Every code a `MobilityError` can carry. Codes stay; messages may change. Explained one by one in docs/errors.md. */
+/** All codes of a `MobilityError`. Codes never change; messages may. docs/errors.md explains each. */
 export const errorCodes = [
   'MOBILITY_BAD_REQUEST',
   'MOBILITY_BODY_TOO_LARGE',
@@ -28,10 +28,10 @@ export const errorCodes = [
   'MOBILITY_USER_UNKNOWN',
 ] as const;
 
-/** The code of an error that people can act upon; `docs/errors.md` explains each. */
+/** A code of a `MobilityError`. */
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** An error that a caller may meet and handle. Programming mistakes are `TypeError`s instead. */
+/** An error that callers may handle. Programming mistakes are `TypeError`s instead. */
 export class MobilityError extends Error {
   readonly code: ErrorCode;
 
@@ -42,20 +42,20 @@ export class MobilityError extends Error {
   }
 }
 
-/** The error about a command line: what was expected and what was found. */
+/** An error in a command line. The message says what was expected and what was found. */
 export const usageError = (message: string, options?: { cause?: unknown }): MobilityError =>
   new MobilityError('MOBILITY_USAGE', message, options);
 
-/** True when `error` is a `MobilityError`, of one of `codes` if any are given. */
+/** True if `error` is a `MobilityError`, and has one of `codes` if any are given. */
 export function isMobilityError(error: unknown, ...codes: ErrorCode[]): error is MobilityError {
   return error instanceof MobilityError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** The text of anything that was thrown. */
+/** The message of any thrown value. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The same, after its code where it has one: `MOBILITY_STORE_FULL: no space …`. */
+/** The message after the code, if it has one: `MOBILITY_STORE_FULL: no space …`. */
 export const codedText = (error: unknown): string =>
   isMobilityError(error) ? `${error.code}: ${error.message}` : errorText(error);

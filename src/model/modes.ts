@@ -1,49 +1,49 @@
-// The travel modes. A new mode is a row here, its texts (`web/pages/texts/`), its drawing (`web/pages/icons.ts`)
+// The travel modes. To add one, add a row here, its texts (`web/pages/texts/`), its drawing (`web/pages/icons.ts`)
 // unless it shares one, and its tests.
 import { motionTypes } from './payloads.ts';
 
-/** Modes that evaluations and flags do not tell apart have one class. */
+/** The class of a mode. Evaluations and flags do not distinguish modes of one class. */
 export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
 
-/** How lines and bars of a mode look, on pages and in a terminal: never by colour alone. */
+/** The look of the lines and bars of a mode, on pages and in a terminal. It never differs by colour alone. */
 export interface ModeLook {
-  /** Colours in a light and in a dark page. */
+  /** Colours on a light and on a dark page. */
   light: string;
   dark: string;
-  /** Width and `stroke-dasharray` of lines; an empty dash: solid. */
+  /** Width and `stroke-dasharray` of lines. An empty dash: solid. */
   width: number;
   dash: string;
-  /** Width and dash of a second line in the colour of the paper, drawn within the first. */
+  /** Width and dash of a second line within the first, in the colour of the paper. */
   core?: readonly [width: number, dash: string];
-  /** SVG path that is repeated in bars, and the size of its tile; an empty path: a plain fill. */
+  /** SVG path that is repeated in bars, and the size of its tile. An empty path: a plain fill. */
   pattern: string;
   tile: readonly [width: number, height: number];
   /** Fills bars in a terminal. */
   character: string;
-  /** Colour of a terminal with 256 colours: contrast 3 to 1 or more against black and against white. */
+  /** Colour in a terminal with 256 colours. Its contrast against black and white is 3 to 1 or more. */
   terminal: number;
 }
 
 /** A travel mode. */
 export interface ModeRow {
-  /** In exports, pages and as the key of texts. */
+  /** The name in exports and pages, and the key of texts. */
   name: string;
-  /** Names in a `sensed_mode`, after `PredictedModeTypes.` or `MotionTypes.`; the first is the usual one. */
+  /** Names in a `sensed_mode`, after `PredictedModeTypes.` or `MotionTypes.`. The first is the usual one. */
   wire: readonly string[];
-  /** Further names in the usual sets of labels. */
+  /** Other names in the usual sets of labels. */
   labels?: readonly string[];
   class: ModeClass;
   /** m/s, default 90: the greatest average over 500 m or more in this mode (physical limit, by hand). */
   fastest?: number;
-  /** Column of the table `days` that sums its distance. Default: `other_m`. */
+  /** The column of the table `days` that sums its distance. Default: `other_m`. */
   column?: 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m';
-  /** True if a correction can state it. */
+  /** True if a correction can state the mode. */
   isStated?: boolean;
-  /** Names for which e-mission's phone app has an icon, with their number there; 0: it infers no such mode. */
+  /** Names for which e-mission's phone app has an icon, with the app's number; 0: the app infers no such mode. */
   app?: Readonly<Record<string, number>>;
-  /** What a phone's motion sensor reports in this mode. Default: UNKNOWN. */
+  /** The motion type that a phone reports in this mode. Default: UNKNOWN. */
   motion?: keyof typeof motionTypes;
-  /** Its look, or the name of the mode whose look and drawing it shares. Default: `other`. */
+  /** Its look, or the name of the mode whose look and drawing it uses. Default: `other`. */
   look?: ModeLook | string;
 }
 
@@ -275,7 +275,7 @@ export const travelModes = [
 
 type Row = (typeof travelModes)[number];
 
-/** The name of a mode of the table. */
+/** The name of a mode in `travelModes`. */
 export type ModeName = Row['name'];
 
 /** The name of a mode that has a look of its own. */
@@ -289,7 +289,7 @@ const byAnyName = new Map(rows.flatMap((mode) => [...mode.wire, ...(mode.labels 
 /** `PredictedModeTypes.LIGHT_RAIL` -> `LIGHT_RAIL`. */
 const wireName = (sensedMode: string): string => sensedMode.slice(sensedMode.lastIndexOf('.') + 1).toUpperCase();
 
-/** The mode of a `sensed_mode` or of a label such as `light rail`. */
+/** Finds the mode of a `sensed_mode`, or of a label such as `light rail`. */
 const findMode = (text: string): ModeRow | undefined =>
   byAnyName.get(
     wireName(text)
@@ -306,19 +306,19 @@ export function plainMode(sensedMode: string): string {
 /** `PredictedModeTypes.LIGHT_RAIL`, `light rail` -> `rail`. */
 export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
 
-/** The mode that a label states, such as `drove_alone`; null: none, or no means of travel. */
+/** The mode of a label such as `drove_alone`; null: the label is not a means of travel. */
 export function modeOfLabel(label: string): ModeName | null {
   const name = findMode(label)?.name as ModeName | undefined;
   return name === undefined || name === 'unknown' || name === 'still' ? null : name;
 }
 
-/** A stated mode in the form of the analysis: `bus` -> `PredictedModeTypes.BUS`. */
+/** Converts a stated mode to a `sensed_mode`: `bus` -> `PredictedModeTypes.BUS`. */
 export function sensedModeOf(mode: string): string {
   if (mode === 'unknown') return 'MotionTypes.UNKNOWN';
   return `PredictedModeTypes.${byName.get(mode)?.wire[0] ?? mode.toUpperCase()}`;
 }
 
-/** m/s: the greatest average over 500 m or more in this `sensed_mode`. */
+/** m/s, the highest average speed over 500 m or more in this `sensed_mode` */
 export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.fastest ?? 90;
 
 /** The column of `days` that sums the distance of a mode with this plain name. */
@@ -331,10 +331,10 @@ export function modeLook(mode: string): ModeLook & { name: string } {
   return typeof look === 'string' ? modeLook(look) : { name: mode, ...look };
 }
 
-/** Modes that a correction can state, as it spells them: `air_or_hsr`. */
+/** The modes that a correction can state, in its spelling: `air_or_hsr`. */
 export const statedModes = rows.filter(({ isStated }) => isStated).map(({ wire }) => wire[0]!.toLowerCase());
 
-/** The name and number under which e-mission's phone app draws a `sensed_mode`. */
+/** The name and number of e-mission's phone app for a `sensed_mode`. */
 export function inferredMode(sensedMode: string): { name: string; code: number } {
   const name = wireName(sensedMode);
   const codes = byWireName.get(name)?.app ?? { UNKNOWN: 0 };
@@ -342,7 +342,7 @@ export function inferredMode(sensedMode: string): { name: string; code: number }
   return { name: known, code: codes[known]! };
 }
 
-/** The motion type that a phone reports in a `sensed_mode`. It knows vehicles only as such. */
+/** The motion type that a phone reports in a `sensed_mode`. It has one type for all vehicles. */
 export function motionMode(sensedMode: string): { name: string; code: number } {
   const name = byWireName.get(wireName(sensedMode))?.motion ?? 'UNKNOWN';
   return { name, code: motionTypes[name] };

@@ -1,7 +1,7 @@
-// Lists of IP addresses and networks: those that settings name, and the private ones.
+// Lists of IP addresses and networks, from settings, and the private ones.
 import { BlockList, isIP } from 'node:net';
 
-/** The networks of a text such as `127.0.0.1, 10.0.0.0/8`. Throws a `TypeError` that says what was expected. */
+/** Parses a text such as `127.0.0.1, 10.0.0.0/8`. Throws a `TypeError` that says what was expected. */
 export function networksOf(text: string): BlockList {
   const networks = new BlockList();
   for (const part of text.split(',').map((one) => one.trim())) {
@@ -15,7 +15,7 @@ export function networksOf(text: string): BlockList {
   return networks;
 }
 
-/** This machine and private networks: callers from outside do not have such addresses, but a proxy may. */
+/** This machine and private networks. Callers from outside do not have such addresses, but a proxy may. */
 export const privateNetworks = networksOf(
   '127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,169.254.0.0/16,::1,fc00::/7,fe80::/10',
 );

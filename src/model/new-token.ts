@@ -1,11 +1,11 @@
-// Tokens that operators make or bring.
+// Makes tokens, and checks the ones that operators choose.
 import { randomBytes } from 'node:crypto';
 import { usageError } from './mobility-error.ts';
 
-/** A new token: 256 random bits, after a prefix that scanners for leaked secrets know. */
+/** Makes a token: 256 random bits after a prefix that scanners for leaked secrets can find. */
 export const newToken = (): string => `mob_${randomBytes(32).toString('base64url')}`;
 
-/** Throws `MOBILITY_USAGE` for what cannot be a token, or could be guessed. */
+/** Returns the token. Throws `MOBILITY_USAGE` if it is not valid, or so short that it could be guessed. */
 export function checkedToken(token: string): string {
   if (/^[\x21-\x7e]{16,8192}$/.test(token)) return token;
   throw usageError(

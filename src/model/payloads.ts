@@ -1,49 +1,46 @@
-// The payloads of pushed entries as the converters leave them, a unit per field, and the codes in them.
+// The payloads of pushed entries after conversion, with the unit of each field, and the codes in them.
 import type { LocalDateTime } from './time.ts';
 
-/**
- * Local fields of `ts`, in the zone that the entry itself names. An entry without a zone has no local fields: its
- * reader chooses the zone.
- */
+/** Local time of `ts` in the zone of the entry. Absent without a zone: the reader chooses the zone. */
 export interface LocalTimeFields {
   local_dt?: LocalDateTime;
   /** ISO 8601 with numeric offset. */
   fmt_time?: string;
 }
 
-/** `background/location`: each fix of the phone; `background/filtered_location`: those the phone judged usable. */
+/** `background/location`: each location of the phone; `background/filtered_location`: the ones that it found usable. */
 export interface LocationPayload extends LocalTimeFields {
   /** Degrees WGS84, -90 to 90. */
   latitude: number;
   /** Degrees WGS84, -180 to 180. */
   longitude: number;
-  /** The same as GeoJSON: `[longitude, latitude]`. */
+  /** The same position as GeoJSON: `[longitude, latitude]`. */
   loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
-  /** When the phone was there, seconds since the epoch. */
+  /** Time of the location, seconds since the epoch. */
   ts: number;
-  /** m above sea level; Android: 0 if unknown. */
+  /** m above sea level. Android: 0 if unknown. */
   altitude?: number | null;
-  /** m, radius that holds the truth with 68 %; never negative. */
+  /** m; the true position is within this radius with 68 %; never negative. */
   accuracy?: number | null;
-  /** m/s; unknown: 0 on Android, -1 on iOS. */
+  /** m/s. Unknown: 0 on Android, -1 on iOS. */
   sensed_speed?: number | null;
-  /** Degrees clockwise from north, `bearing` of the phone; unknown: 0 on Android, -1 on iOS. */
+  /** Degrees clockwise from north (`bearing` of the phone). Unknown: 0 on Android, -1 on iOS. */
   heading?: number | null;
-  /** m, vertical; iOS, -1 if unknown. */
+  /** m, vertical accuracy. iOS only; -1 if unknown. */
   vaccuracy?: number | null;
-  /** Level in a building; iOS, 0 if unknown. */
+  /** Floor in a building. iOS only; 0 if unknown. */
   floor?: number | null;
-  /** ns since the phone started; Android. */
+  /** ns since the phone started. Android only. */
   elapsedRealtimeNanos?: number | null;
-  /** How the phone samples: every so many seconds (`time`), or metres (`distance`). */
+  /** How the phone samples: in intervals of time (`time`) or of distance (`distance`). */
   filter?: string | null;
 }
 
-/** `background/motion_activity`: how the phone believes it moves. iOS keeps its six flags beside these. */
+/** `background/motion_activity`: a motion reading. Entries of iOS also keep its six flags. */
 export interface MotionActivityPayload extends LocalTimeFields {
   /** A code of `motionTypes`. */
   type: number;
-  /** Percent, 0 to 100; iOS: 50, 75 or 100, null when it used another word, absent if it sent none. */
+  /** Percent, 0 to 100. iOS: 50, 75 or 100; null for another confidence level; absent if it sent none. */
   confidence?: number | null;
   /** iOS: `low`, `medium` or `high`. */
   confidence_level?: string;
@@ -69,7 +66,7 @@ export const motionTypes = {
 /** A code of `motionTypes`. */
 export type MotionType = (typeof motionTypes)[keyof typeof motionTypes];
 
-/** What iPhones call motions. */
+/** The names of motions in iOS. */
 export const iosMotions = {
   stationary: motionTypes.STILL,
   walking: motionTypes.WALKING,
@@ -79,11 +76,9 @@ export const iosMotions = {
   unknown: motionTypes.UNKNOWN,
 } as const;
 
-/**
- * `background/battery`. Android keeps its own fields, `android_temperature` (0.1 degrees C) and others, beside these.
- */
+/** `background/battery`. Entries of Android also keep other fields, such as `android_temperature` (0.1 degrees C). */
 export interface BatteryPayload extends LocalTimeFields {
-  /** Percent, 0 to 100; negative when the phone did not know it. */
+  /** Percent, 0 to 100; negative if the phone did not know it. */
   battery_level_pct: number;
   /** A code of `batteryStatuses`. */
   battery_status: number;
@@ -91,7 +86,7 @@ export interface BatteryPayload extends LocalTimeFields {
   ts: number;
 }
 
-/** Battery status on the wire, by name. */
+/** Codes of the battery status. */
 export const batteryStatuses = { UNKNOWN: 0, DISCHARGING: 1, CHARGING: 2, FULL: 3, NOT_CHARGING: 4 } as const;
 
 /** A code of `batteryStatuses`. */
@@ -99,9 +94,9 @@ export type BatteryStatus = (typeof batteryStatuses)[keyof typeof batteryStatuse
 
 /** `statemachine/transition`: a step of the state machine that switches tracking on and off. */
 export interface TransitionPayload extends LocalTimeFields {
-  /** State in which the transition arrived, a code of `states`. */
+  /** State before the transition, a code of `states`. */
   curr_state: number;
-  /** A code of `transitions`; null: the phone named none. */
+  /** A code of `transitions`; null: the phone sent none. */
   transition: number | null;
   /** Seconds since the epoch. */
   ts: number;
@@ -110,7 +105,7 @@ export interface TransitionPayload extends LocalTimeFields {
 /** States of the phone's state machine. */
 export const states = { START: 0, WAITING_FOR_TRIP_START: 1, ONGOING_TRIP: 2, TRACKING_STOPPED: 3 } as const;
 
-/** Transitions of the phone's state machine. 20 is this service's own: the original gives 18 to two different ones. */
+/** Transitions of the phone's state machine. 20 is this service's own, because e-mission uses 18 for two. */
 export const transitions = {
   INITIALIZE: 0,
   EXITED_GEOFENCE: 1,
@@ -135,11 +130,11 @@ export const transitions = {
   TRACKING_ERROR: 20,
 } as const;
 
-/** `background/bluetooth_ble`: a beacon came into reach, left it, or was measured. */
+/** `background/bluetooth_ble`: a beacon came into reach, went out of reach, or was measured. */
 export interface BluetoothBeaconPayload extends LocalTimeFields {
   /** A code of `beaconEvents`. */
   eventType: number;
-  /** Identity of the beacon: UUID, and two numbers. */
+  /** Identity of the beacon: a UUID and two numbers. */
   uuid?: string | null;
   major?: number | null;
   minor?: number | null;
@@ -153,10 +148,10 @@ export interface BluetoothBeaconPayload extends LocalTimeFields {
   ts: number;
 }
 
-/** Bluetooth beacon event on the wire, by name. */
+/** Codes of Bluetooth beacon events. */
 export const beaconEvents = { REGION_ENTER: 0, REGION_EXIT: 1, RANGE_UPDATE: 2 } as const;
 
-/** `manual/incident`: the user marked a place on the way. */
+/** `manual/incident`: the user marked a place during a trip. */
 export interface IncidentPayload extends LocalTimeFields {
   /** GeoJSON, `[longitude, latitude]`, degrees. */
   loc: { type: 'Point'; coordinates: [longitude: number, latitude: number] };
@@ -166,10 +161,10 @@ export interface IncidentPayload extends LocalTimeFields {
   stress?: number | null;
 }
 
-/** `stats/client_*`: what the app reports about itself, as pushed. */
+/** `stats/client_*`: statistics of the app about itself, as pushed. */
 export interface StatsPayload {
   name?: string | null;
-  /** Seconds for times, -1 for events without a value; newer apps send any JSON. */
+  /** Seconds if it is a duration, -1 for events without a value. Newer apps send any JSON. */
   reading?: unknown;
   /** Seconds since the epoch. */
   ts?: number | null;
@@ -177,12 +172,9 @@ export interface StatsPayload {
   client_os_version?: unknown;
 }
 
-/** `manual/mode_confirm` and others: the user's own word on a trip or a place, named by its time. */
+/** `manual/mode_confirm` and others: user input about a trip or a place, which its times identify. */
 export interface UserInputPayload {
-  /**
-   * Of the trip or place as the app showed it, seconds since the epoch; of surveys and notes one of the two may be
-   * missing.
-   */
+  /** Start and end of the trip or place as the app showed it, seconds since the epoch. Surveys may have only one. */
   start_ts?: number | null;
   end_ts?: number | null;
   start_local_dt?: LocalDateTime;
@@ -190,7 +182,7 @@ export interface UserInputPayload {
   end_local_dt?: LocalDateTime;
   end_fmt_time?: string;
   label?: string | null;
-  /** Of surveys: which, its version, and the answers. */
+  /** For surveys: name, version, and answers. */
   name?: unknown;
   version?: unknown;
   xmlResponse?: unknown;
@@ -211,14 +203,12 @@ export interface SurveyPayload extends LocalTimeFields {
   jsonDocResponse?: unknown;
 }
 
-/**
- * `config/*`: settings and consent of the app, as pushed. Its times are ms where the phone has them so (`filter_time`).
- */
+/** `config/*`: settings and consent of the app, as pushed. Some times are in ms, as in the phone (`filter_time`). */
 export interface ConfigPayload {
   [name: string]: unknown;
 }
 
-/** `common-trips`: trips that recur, by the original service; obsolete, phones never push it. */
+/** `common-trips`: recurring trips found by e-mission. Obsolete; phones never push it. */
 export interface CommonTripsPayload {
   [name: string]: unknown;
 }

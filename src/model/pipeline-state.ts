@@ -1,34 +1,34 @@
-// The state of the pipeline for a user, and the right to work on one.
+// The state of the pipeline for a user, and leases on users.
 import type { TimeRange } from './time.ts';
 import type { Carry, LastSeen, Silence } from './trip.ts';
 
-/** Entries that the analysis does not read: those with a data time from `start_ts` to `end_ts`, both included. */
+/** Entries that the analysis ignores: entries with a data time from `start_ts` to `end_ts`, both included. */
 export interface Exclusion {
   start_ts: number;
   end_ts: number;
-  /** Only entries of a platform or program; absent: of all. */
+  /** Only entries of this platform or program; absent: of all. */
   source?: string;
-  /** Only those pushed with the token of this id. */
+  /** Only entries pushed with the token of this id; absent: with any. */
   token_id?: string;
 }
 
-/** What was removed because it was old (`mobility retain`). Links up to `chain_ts` are never derived again. */
+/** What `mobility retain` removed because of its age. Links up to `chain_ts` are never derived again. */
 export interface Retained {
-  /** The last link that is final, and the state with which the analysis continues after it. */
+  /** The last retained link, and the state from which the analysis continues. */
   chain_ts: number;
   carry: Carry;
-  /** Data times below which sensed entries, and days, were removed, s since the epoch; null: none were. */
+  /** Sensed entries, and days, before these data times were removed, s since the epoch; null: none were. */
   raw_before: number | null;
   days_before: number | null;
-  /** Versions of the analysis that made these links, each up to a `chain_ts`, ascending. */
+  /** Versions of the analysis that made the retained links, each up to a `chain_ts`, ascending. */
   versions: { until: number; version: string }[];
 }
 
 /** The pipeline's state for one user. Times are seconds since the epoch. */
 export interface PipelineState {
-  /** Data time changed since trips were last derived, both ends included; null: trips are up to date. */
+  /** The dirty range: data time that changed since trips were last derived, both ends included; null: none. */
   changed: TimeRange | null;
-  /** True when the documents may differ from the trips. */
+  /** True if the documents may differ from the trips. */
   documents_due: boolean;
   /** Data time up to which the diary is final; null before the first trip. */
   complete_until: number | null;
@@ -36,24 +36,24 @@ export interface PipelineState {
   complete_lost: boolean;
   /** The locations that trips were derived from: the phone's filtered ones, or all if it sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
-  /** The first location, the gaps after the last trip, and the phone's last event; null before the first run. */
+  /** Time of the first location, gaps after the last trip, and last state of the phone; null before the first run. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
-  /** What was excluded when trips were derived. */
+  /** The exclusions with which trips were derived. */
   set_aside: readonly Exclusion[];
   /** null: nothing was removed. */
   retained: Retained | null;
-  /** Cells of 0.5 degrees with locations (`coarseCell`); null: trips were derived before cells were kept. */
+  /** Cells of 0.5 degrees with locations (`coarseCell`); null: trips are older than the recording of cells. */
   cells: readonly string[] | null;
-  /** Ids of the transit feeds with stops in these cells, with which trips were derived. */
+  /** Ids of the transit feeds with stops in these cells, when trips were derived. */
   feeds: readonly string[];
-  /** What the kept places were made of, see `keepPlaces`; null: none are kept. */
+  /** Identifies what the stored places were derived from, see `keepPlaces`; null: none are stored. */
   places: string | null;
   /** Version of the analysis (code and model) that derived the trips. */
   analysis_version: string | null;
   /** When entries last left the usercache, and when the converters last accepted one; null: never. */
   moved_ts: number | null;
   converted_ts: number | null;
-  /** End of the last run that did something, how many s it took, and why it failed (null: it succeeded). */
+  /** End of the last run that had work, its duration in s, and why it failed (null: it succeeded). */
   last_run_ts: number | null;
   last_run_seconds: number | null;
   last_error: string | null;
@@ -80,29 +80,29 @@ export const initialPipelineState: PipelineState = {
   last_error: null,
 };
 
-/** Days that another analysis derives again: from the first entry, or what was removed, to the last entry. */
+/** Number of days that a rebuild derives again: from the first entry, or the retained part, to the last entry. */
 export function derivedDays({ observed, retained }: PipelineState): number {
   if (observed === null) return 0;
   return Math.max(0, Math.ceil((observed.seen.ts - Math.max(observed.from, retained?.chain_ts ?? -Infinity)) / 86_400));
 }
 
-/** The version of the analysis that made a link; null: no run of the pipeline did. */
+/** The version of the analysis that made a link; null: the pipeline did not run. */
 export function versionAt({ retained, analysis_version }: PipelineState, chainTs: number): string | null {
   return retained?.versions.find(({ until }) => chainTs <= until)?.version ?? analysis_version;
 }
 
 /**
- * The right to work on one user until it expires. `fence` grows with every lease on the user, so the store recognises a
- * former owner.
+ * The exclusive right to work on a user until it expires. `fence` grows with every lease on the user, so that the store
+ * recognises a former owner.
  */
 export interface Lease {
   user_id: string;
   owner: string;
   fence: number;
   expires_ts: number;
-  /** s from when it was taken or renewed to its end. */
+  /** s from when it was acquired or renewed to its end. */
   seconds: number;
 }
 
-/** s; clocks of hosts and servers differ by a little, and are corrected by a little: leases allow for it. */
+/** s; leases allow for this difference between clocks of hosts and servers */
 export const clockSlack = 5;

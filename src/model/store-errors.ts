@@ -1,8 +1,8 @@
-// The errors with which every backend refuses a call, one text for each reason.
+// The errors of all stores, with one text for each reason.
 import { MobilityError } from './mobility-error.ts';
 import type { Lease } from './pipeline-state.ts';
 
-/** The caller does not hold the user's lease; `found`: the present lease, or null. */
+/** The caller does not hold the user's lease. `found`: the present lease, or null. */
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
   const holder = found === null ? 'none' : `one of ${found.owner} (fence ${found.fence})`;
   return new MobilityError(
@@ -20,7 +20,7 @@ export function userExists(found: string): MobilityError {
   );
 }
 
-/** Rows are written about registered users only, and about none whose erasure has begun. */
+/** The user is not registered, or their erasure has begun, so no row about them may be written. */
 export function notAdmitted(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_UNKNOWN',
@@ -29,7 +29,7 @@ export function notAdmitted(): MobilityError {
   );
 }
 
-/** An erasure, or a copy from another store, has begun and not ended. */
+/** An erasure, or a copy from another store, has begun but not ended. */
 export function notFinished(): MobilityError {
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
@@ -37,7 +37,7 @@ export function notFinished(): MobilityError {
   );
 }
 
-/** An address could have a store, and has none. */
+/** There is no store at the address. */
 export class NoStore extends MobilityError {
   constructor(place: string) {
     super(

@@ -1,4 +1,4 @@
-// The configuration of a study that today's app reads: completed from a few settings, and checked.
+// The configuration of a study for today's app: completes it from a few settings, and checks it.
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from './json.ts';
 import type { StudySettings } from './study.ts';
 
@@ -9,11 +9,11 @@ export const configFileName = (study: string): string => `${study}.nrel-op.json`
 export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**
- * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; and always the address
- * of this server, the study's name and its subgroups, if it has any. A published configuration (with a `version`)
- * without `opcode` keeps none: the app then takes tokens of three parts, which the people of such a study have.
- * `version` grows by one if anything changed. `now`: seconds since the epoch. Lists of labels given as an object move
- * to `label_lists`, and the app gets their address on this server.
+ * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; always with the address
+ * of this server, the study's name and its subgroups, if any. Without an `opcode`, a published configuration (with a
+ * `version`) stays without one: the app then takes tokens of three parts, as its members have. `version` grows by one
+ * if anything changed. `now`: seconds since the epoch. Lists of labels that are objects move to `label_lists`, and the
+ * app gets their address on this server.
  */
 export function studyConfig(
   study: StudySettings,
@@ -34,7 +34,7 @@ export function studyConfig(
       opcode: {
         ...opcode,
         autogen: study.joining === 'open',
-        // An empty list would keep everybody out: the app searches any list for the token's subgroup.
+        // Leave out an empty list: the app would search it for the token's subgroup and let no person in.
         ...(study.subgroups.length > 0 && { subgroups: [...study.subgroups] }),
       },
     }),
@@ -85,7 +85,7 @@ const usualContacts: Readonly<Record<string, string>> = {
   es: 'el equipo del estudio',
 };
 
-/** The defaults of a study's configuration: texts in English, and in the language of the study. */
+/** The default configuration of a study: texts in English, and in the language of the study. */
 function usual({ name, language = 'en' }: StudySettings): JsonObject {
   const translated: JsonObject = {};
   for (const one of ['en', language])
@@ -110,7 +110,7 @@ function usual({ name, language = 'en' }: StudySettings): JsonObject {
   };
 }
 
-/** Objects are merged name by name; anything else replaces what was there. */
+/** Merges objects member by member. Any other value replaces the one before. */
 function merged(base: JsonObject, over: JsonObject): JsonObject {
   const pairs = Object.entries(over).map(([name, value]): [string, JsonValue | undefined] => {
     const there = Object.hasOwn(base, name) ? base[name] : undefined;
@@ -135,7 +135,7 @@ const optional =
 
 const isList: Check = (value) => Array.isArray(value) && value.every((row) => isJsonObject(row) && text(row.value));
 
-/** The fields that the app reads, and their valid values. */
+/** The fields that the app reads, and how to check their values. */
 const rules: readonly (readonly [path: string, expected: string, check: Check])[] = [
   ['version', 'a whole number above 0', (value) => Number.isSafeInteger(value) && Number(value) > 0],
   ['server', 'an object', isJsonObject],
@@ -172,7 +172,7 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ],
 ];
 
-/** The faults of a configuration, one sentence each; empty if it is valid. */
+/** The errors in a configuration, one sentence each; empty if it is valid. */
 export function configFlaws(config: JsonObject): string[] {
   return rules.flatMap(([path, expected, check]) => {
     const value = path

@@ -1,11 +1,11 @@
-// The labels that a study offers: the lists that its app reads (`label_options`), each with its mode of the table.
+// The labels of a study: the lists that its app reads (`label_options`), with the mode of each.
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import { type ModeName, modeOfLabel } from './modes.ts';
 
 /** A label that people can choose. */
 export interface LabelOption {
   value: string;
-  /** Its words in the language asked for, in English, or the value itself. */
+  /** Its text in the requested language, or in English, or the value itself. */
   words: string;
 }
 
@@ -37,7 +37,7 @@ export function studyLabels(config: JsonObject | null | undefined, language: str
   return labels.modes.length === 0 ? null : labels;
 }
 
-/** Finds the mode of a label: in the lists of the study, else by its name. Null: it states no mode. */
+/** Makes a function that finds the mode of a label: in the study's lists, else by its name. null: it is no mode. */
 export function labelModes(config: JsonObject | null | undefined): (label: string) => ModeName | null {
   const rows = rowsOf(objectAt(config?.label_lists).MODE);
   const listed = new Map(rows.map(({ value, baseMode = value }) => [value, modeOfLabel(baseMode)]));

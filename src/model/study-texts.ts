@@ -1,10 +1,10 @@
-// What the configuration of a study says to people, as plain text.
+// The texts for people in the configuration of a study, as plain text.
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { StudySettings } from './study.ts';
 
 /** Texts of a study in one language; empty if the study has none. */
 export interface StudyTexts {
-  /** As in `lang`. */
+  /** Code of the language, as in the HTML attribute `lang`. */
   language: string;
   name: string;
   partner: string;
@@ -12,14 +12,14 @@ export interface StudyTexts {
   description: string;
   why: string;
   questions: string[];
-  /** Paragraphs of the text that people agree to. */
+  /** The paragraphs of the consent text. */
   consent: string[];
   contact: string;
 }
 
 /**
- * The texts of a study in the first of the wished languages that it offers, else in its own first language. English
- * texts fill what a language lacks.
+ * The texts of a study in the first of the preferred languages that it offers, else in its own first language. English
+ * texts are used where a language lacks one.
  */
 export function studyTexts({ name, config, language: first }: StudySettings, wished: readonly string[]): StudyTexts {
   const intro = objectAt(config ?? {}, 'intro');
@@ -46,6 +46,6 @@ export function studyTexts({ name, config, language: first }: StudySettings, wis
 
 const objectAt = (object: JsonObject, name: string): JsonObject => (isJsonObject(object[name]) ? object[name] : {});
 
-/** The app takes HTML in these texts. */
+/** Removes HTML, which the app accepts in these texts. */
 const plain = (value: JsonValue | undefined): string =>
   typeof value === 'string' ? value.replaceAll(/<[^>]*>/g, '').trim() : '';

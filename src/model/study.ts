@@ -1,41 +1,41 @@
-// A study whose app makes its own tokens: its settings, who may join, and the tokens' shape.
+// Studies: their settings, who may join, and the form of the tokens that their app makes.
 import type { JsonObject } from './json.ts';
 import type { TokenRecord, UserRecord } from './user.ts';
 
 /** The settings of a study. */
 export interface StudySettings {
-  /** Lower case letters, digits and hyphens; it never changes. */
+  /** Lower case letters, digits and hyphens. It never changes. */
   name: string;
   /**
-   * Names by which people join, in the form of `name`: they stand in links, tokens and the name of the configuration
-   * file. Only the last one admits people; members join a new phone to the study by the name in their token.
+   * Names by which people join, in the form of `name`. Links, tokens and the name of the configuration file contain
+   * them. Only the last one admits new people. With an earlier one in their token, members join with a new phone.
    */
   join_names: string[];
-  /** Parts of the study that people join; empty: everybody is in `default`. */
+  /** Subgroups that people join; empty: all people are in `default`. */
   subgroups: string[];
-  /** `open`: anybody with the link can join; `list`: only people with a token made here before. */
+  /** `open`: everyone with the link can join. `list`: only people with a token that an operator made. */
   joining: 'open' | 'list';
-  /** False: new people cannot join; members are served as before. */
+  /** False: new people cannot join. Members can still use the service. */
   open: boolean;
-  /** People who may join within an hour, and members in all. */
+  /** The most people who may join within an hour, and the most members. */
   hour_limit: number;
   total_limit: number;
   created_ts: number;
-  /** True: the first page of the server names the study. */
+  /** True: the home page of the server lists the study. */
   listed?: boolean;
-  /** True: its managers see the names of people; else pseudonyms. */
+  /** True: its managers see the names of people; false: pseudonyms. */
   show_names?: boolean;
-  /** Language of its sheets, and of its texts for readers of other languages. Absent: English. */
+  /** Language of its invitations, and of its texts for readers of other languages. Absent: English. */
   language?: string;
-  /** Secret of the pseudonyms in exports by browser; absent: there was none. */
+  /** Secret of the pseudonyms in exports from pages; absent: there was no such export. */
   export_key?: string;
-  /** The configuration that the app reads, with a `version`; null until it was made. */
+  /** The configuration that the app reads, with a `version`; null until it is made. */
   config: JsonObject | null;
 }
 
-/** A study as the store keeps it. */
+/** A study in the store. */
 export interface StudyRecord extends StudySettings {
-  /** How often people joined, including people who left. */
+  /** How many people have joined, including those who left. */
   joins: number;
 }
 
@@ -45,29 +45,29 @@ export const joinNameOf = ({ join_names }: StudySettings): string => join_names.
 /** The subgroup of studies without subgroups. */
 export const defaultSubgroup = 'default';
 
-/** True for a name that a study, or with capitals a subgroup, can have: a token has it between underscores. */
+/** True for a valid name of a study. Tokens contain it between underscores. */
 export function isStudyName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name);
 }
 
-/** As `isStudyName`, for subgroups: capitals too. */
+/** As `isStudyName`, for subgroups, which may have capitals. */
 export function isSubgroupName(name: string): boolean {
   return name !== 'test' && /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(name);
 }
 
-/** What an app-made token says. */
+/** The parts of a token that the app made. */
 export interface StudyToken {
   /** The name by which its owner joined. */
   study: string;
   subgroup: string;
 }
 
-/** Characters that a token's random part has at least: the app makes 32, and 16 cannot be guessed. */
+/** The least length of a token's random part: the app makes 32 characters, and 16 cannot be guessed. */
 const leastRandom = 16;
 
 /**
- * What a token made by the app says: `nrelop_<study>_<subgroup>_<random>`, for a tester
- * `nrelop_<study>_<subgroup>_test_<random>`. Null for any other text.
+ * Parses a token that the app made: `nrelop_<study>_<subgroup>_<random>`, or for testers
+ * `nrelop_<study>_<subgroup>_test_<random>`. null for any other text.
  */
 export function readStudyToken(token: string): StudyToken | null {
   const parts = token.split('_');
@@ -88,16 +88,16 @@ export interface Enrolment {
   subgroup: string;
   /** The name of the account, if one is created. */
   email: string;
-  /** The token that opens it from then on. */
+  /** The token for the account. */
   token: Omit<TokenRecord, 'user_id'>;
   now: number;
-  /** True for a token that an operator made: a closed study, a list and the limits do not stop it. */
+  /** True for a token that an operator made: it also admits to a closed study, and beyond lists and limits. */
   byOperator?: boolean;
 }
 
 /**
- * What became of an enrolment. `known`: the token had been enrolled before. `lastHour`: people who joined in the last
- * hour, the new one included. `expired`: accounts that made room.
+ * The result of an enrolment. `known`: the token was enrolled before. `lastHour`: people who joined in the last hour,
+ * with the new one. `expired`: accounts that were removed to make room.
  */
 export type EnrolResult =
   | { enrolled: UserRecord; study: StudyRecord; lastHour: number }
@@ -122,31 +122,29 @@ export function joinRefusal(
 /** s over which joins are counted for `hour_limit`. */
 export const joinWindow = 3600;
 
-/**
- * s after which the account of a person who joined and sent nothing expires: a phone pushes every hour that it is on.
- */
+/** s; the account of a person who joined and sent nothing expires after this time: phones push every hour */
 export const idleLife = 7 * 86_400;
 
-/** s from its first entries on for which an account that joined by itself has small limits. */
+/** s from its first entries during which an account that joined by a link has small limits */
 const trialLength = 3 * 86_400;
 
-/** True for a person who joined a study by its link and has not sent data for some days yet. */
+/** True for a person who joined by a link and has not yet sent data for `trialLength`. */
 export function isNewMember({ joined_ts, sent_ts }: UserRecord, now: number): boolean {
   return joined_ts !== undefined && (sent_ts === undefined || now < sent_ts + trialLength);
 }
 
-/** The members of a study, counted. */
+/** Numbers of members of a study. */
 export interface MemberCount {
   members: number;
   joined_last_hour: number;
-  /** Members of whom no entry was ever stored. */
+  /** Members without any stored entry. */
   never_pushed: number;
 }
 
-/** Before the first join. */
+/** The counts before the first join. */
 export const noMembers = (): MemberCount => ({ members: 0, joined_last_hour: 0, never_pushed: 0 });
 
-/** Counts a member. */
+/** Adds a member to the counts. */
 export function countMember(count: MemberCount, { joined_ts, sent_ts }: UserRecord, now: number): void {
   count.members += 1;
   if (joined_ts !== undefined && joined_ts > now - joinWindow) count.joined_last_hour += 1;

@@ -2,14 +2,14 @@
 import { escapeText } from './json-text.ts';
 
 /**
- * Sorts texts by code points; a NUL or half a character counts as the escape that `escapeText` gives for it. Engines
- * compare the bytes of texts stored in this form in the same order.
+ * Compares texts by code points. A NUL or a lone surrogate counts as the escape that `escapeText` gives for it. Stores
+ * compare the bytes of escaped texts, which gives the same order.
  */
 export function compareTexts(a: string, b: string): number {
   return a === b ? 0 : compareEscaped(escapeText(a), escapeText(b));
 }
 
-/** The same for two texts that come out of `escapeText`. */
+/** Compares two texts that `escapeText` made. */
 function compareEscaped(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -20,8 +20,8 @@ function compareEscaped(a: string, b: string): number {
 }
 
 /**
- * UTF-16 stores a character beyond U+FFFF as two units from D800 to DFFF. By number they come before E000 to FFFF; by
- * code point the character comes after them.
+ * The rank of a UTF-16 unit in the order of code points: characters beyond U+FFFF consist of two units from D800 to
+ * DFFF, but come after E000 to FFFF.
  */
 function rankOf(unit: number): number {
   return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;

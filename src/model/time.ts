@@ -1,4 +1,4 @@
-// Epoch seconds, local days and their texts. The one place that knows calendars and time zones.
+// Times, local days and their texts. Only this file knows calendars and time zones.
 import dayjs from 'dayjs';
 import utc from 'dayjs/plugin/utc.js';
 import type { Entry } from './entry.ts';
@@ -23,11 +23,11 @@ export interface TimeRange {
   to: number;
 }
 
-/** The first and last whole seconds that a calendar text can hold here: years 1 to 9999 in UTC. */
+/** s since the epoch, the first second of the year 1 in UTC: earlier times cannot be written as dates */
 export const minTime = -62_135_596_800;
-/** The end of the year 9999, s since the epoch: later times cannot be written as dates. */
+/** s since the epoch, the last second of the year 9999 in UTC */
 export const maxTime = 253_402_300_799;
-/** A time that a device wrote counts as ms from here on: as s it would lie after 5138-11-16. */
+/** From here on, a time that a device wrote is in ms: in s it would be after 5138-11-16. */
 export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
@@ -35,10 +35,7 @@ const secondsOfDay = 86_400;
 /** s; a day of 24 hours. */
 export const day = secondsOfDay;
 
-/**
- * s; clocks of phones are often wrong by minutes or hours. A time further ahead of its receipt means that the clock was
- * wrong.
- */
+/** s; clocks of phones are often wrong by minutes or hours. A time further ahead of its receipt counts as wrong. */
 export const believedAhead = day;
 
 const firstDay = -719_162; // 0001-01-01
@@ -46,19 +43,19 @@ const lastDay = 2_932_896; // 9999-12-31
 
 // ---------------------------------------------------------------- zones
 
-const bucketSeconds = 900; // nearly every change of an offset lies on a quarter of an hour
+const bucketSeconds = 900; // nearly every offset changes on a quarter of an hour
 const maxCachedOffsets = 20_000;
 const maxCachedNames = 2_000;
 
 interface Zone {
   formatter: Intl.DateTimeFormat;
-  /** Offsets by quarter of an hour; null: the offset changes within it. */
+  /** Offset by quarter of an hour; null: it changes within it. */
   offsets: Map<number, number | null>;
 }
 
-const zonesByName = new Map<string, Zone | null>(); // as given; null: no zone
-const zonesByLowerName = new Map<string, Zone>(); // as many as there are zones
-let last: { name: string; zone: Zone | null } = { name: '', zone: null }; // asked for: entries come phone by phone
+const zonesByName = new Map<string, Zone | null>(); // by given name; null: it is no zone
+const zonesByLowerName = new Map<string, Zone>(); // not limited: there are few zones
+let last: { name: string; zone: Zone | null } = { name: '', zone: null }; // the last request, as entries come phone by phone
 let cachedOffsets = 0;
 
 function findZone(name: string): Zone | null {
@@ -66,7 +63,7 @@ function findZone(name: string): Zone | null {
   let zone = zonesByName.get(name);
   if (zone === undefined) {
     zone = makeZone(name);
-    if (zonesByName.size >= maxCachedNames) zonesByName.clear(); // names come from phones: keep the map bounded
+    if (zonesByName.size >= maxCachedNames) zonesByName.clear(); // limit the map, because phones send the names
     zonesByName.set(name, zone);
   }
   last = { name, zone };
@@ -99,20 +96,17 @@ function makeZone(name: string): Zone | null {
   }
 }
 
-/** True when `zone` is a time zone name that this runtime knows, such as `Europe/Berlin` or `Etc/GMT+7`. */
+/** True for a time zone name that this runtime knows, such as `Europe/Berlin` or `Etc/GMT+7`. */
 export function isTimeZone(zone: unknown): zone is string {
   return typeof zone === 'string' && zone.length <= 64 && findZone(zone) !== null;
 }
 
-/** The valid time zone that an entry names; null if it names none. */
+/** The time zone in an entry, if it is valid; otherwise null. */
 export function zoneNamed({ metadata }: Entry): string | null {
   return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
 
-/**
- * Seconds that local time in `zone` is ahead of UTC at `ts`. Throws a `RangeError` for an unknown zone or an impossible
- * time.
- */
+/** s by which local time in `zone` is ahead of UTC. Throws a `RangeError` for an unknown zone or impossible time. */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
   const found = isTimeZone(zone) ? findZone(zone) : null;
@@ -132,7 +126,7 @@ export function zoneOffset(zone: string, ts: number): number {
   return offset ?? exactOffset(found, second);
 }
 
-/** The offset throughout a quarter of an hour; null when it changes within, as where clocks change at 00:01. */
+/** The offset during a quarter of an hour; null if it changes in it, as where clocks change at 00:01. */
 function bucketOffset(zone: Zone, bucket: number): number | null {
   const first = exactOffset(zone, bucket * bucketSeconds);
   return first === exactOffset(zone, bucket * bucketSeconds + bucketSeconds - 1) ? first : null;
@@ -155,13 +149,13 @@ interface CivilDate {
   day: number;
 }
 
-/** The calendar date (proleptic Gregorian) that many days after 1970-01-01. */
+/** The date (proleptic Gregorian calendar) so many days after 1970-01-01. */
 function civilFromDays(days: number): CivilDate {
   const date = new Date(days * secondsOfDay * 1000);
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
-/** Days from 1970-01-01 to a calendar date. A month of 13 or a day of 32 runs over into the next. */
+/** Days from 1970-01-01 to a date. Month 13 or day 32 count as the first of the next. */
 function daysFromCivil({ year, month, day }: CivilDate): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -200,7 +194,7 @@ export function addDays(day: string, count: number): string {
   return dayText(civilFromDays(checkedDay(daysOf(day) + count)));
 }
 
-/** The month, `YYYY-MM`, before (-1) or after (31) another one. */
+/** The month `YYYY-MM` before (`days` -1) or after (31) another one. */
 export const monthBeside = (month: string, days: -1 | 31): string => addDays(`${month}-01`, days).slice(0, 7);
 
 /** The first and the last day of a month. */
@@ -217,7 +211,7 @@ interface LocalInstant {
   days: number;
   /** Second of the local day. */
   second: number;
-  /** Part of a second, in microseconds: never rounded up into the next second. */
+  /** Fraction of the second in microseconds, never rounded up to a whole second. */
   micros: number;
   /** s ahead of UTC */
   offset: number;
@@ -253,14 +247,14 @@ export function localDateTime(ts: number, zone: string): LocalDateTime {
 }
 
 /**
- * ISO 8601 in `zone` with numeric offset; six digits of fraction only if there is one:
+ * ISO 8601 in `zone` with numeric offset, and six digits of fraction if there is one:
  * `2016-05-17T09:19:59.800000-07:00`. Throws like `localDateTime`.
  */
 export function formatTime(ts: number, zone: string): string {
   const { days, second, micros, offset } = localInstant(ts, zone);
   const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`;
   const ahead = Math.abs(offset);
-  const seconds = ahead % 60 === 0 ? '' : `:${two(ahead % 60)}`; // zones had them long ago
+  const seconds = ahead % 60 === 0 ? '' : `:${two(ahead % 60)}`; // offsets had seconds long ago
   const shift = `${offset < 0 ? '-' : '+'}${clock(ahead)}${seconds}`;
   return `${dayText(civilFromDays(days))}T${clock(second)}:${two(second % 60)}${fraction}${shift}`;
 }
@@ -268,17 +262,14 @@ export function formatTime(ts: number, zone: string): string {
 const clock = (seconds: number): string =>
   `${two(Math.floor(seconds / 3600))}:${two(Math.floor((seconds % 3600) / 60))}`;
 
-/**
- * The local day of `ts` in `zone`, `YYYY-MM-DD`: the first ten characters of `formatTime`. Throws like `localDateTime`.
- */
+/** The local day of `ts` in `zone`, `YYYY-MM-DD`. Throws like `localDateTime`. */
 export function localDay(ts: number, zone: string): string {
   return dayText(civilFromDays(localInstant(ts, zone).days));
 }
 
 /**
- * The time when the clocks of `zone` show `local`, which is counted as if the zone had no offset. If the clocks show it
- * twice, the first time; if they skip it, the time that it would be without the skip. Throws a `RangeError` for an
- * unknown zone.
+ * The time when clocks in `zone` show `local`, a local time counted as if it were UTC. If clocks show it twice, the
+ * first time; if they skip it, the time that it would be without the skip. Throws a `RangeError` for an unknown zone.
  */
 export function timeOnClocks(local: number, zone: string): number {
   const before = local - zoneOffset(zone, local - secondsOfDay);
@@ -291,14 +282,14 @@ export function timeOnClocks(local: number, zone: string): number {
 }
 
 /**
- * The first instant of the local day, seconds since the epoch; where midnight does not exist, the first second after
- * it, and where the whole day does not, the start of the next. Throws a `RangeError` for an unknown zone.
+ * The first instant of the local day, seconds since the epoch. If the zone has no midnight on that day, the first
+ * second after it; if it skips the day, the start of the next. Throws a `RangeError` for an unknown zone.
  */
 export function startOfDay(day: string, zone: string): number {
   return startOfLocalDay(daysOf(day), zone);
 }
 
-/** The local day as a half-open range; empty where a zone skipped the day. */
+/** The local day as a half-open range; empty if the zone skipped the day. */
 export function dayRange(day: string, zone: string): TimeRange {
   const days = daysOf(day);
   return { from: startOfLocalDay(days, zone), to: startOfLocalDay(days + 1, zone) };
@@ -311,7 +302,7 @@ function startOfLocalDay(days: number, zone: string): number {
   const first = midnight - Math.max(...offsets);
   const last = midnight - Math.min(...offsets);
   for (const ts of [first, last]) if (localDays(ts) === days && localDays(ts - 1) < days) return ts;
-  // No midnight: the clocks were put forward over it, somewhere between the two.
+  // There is no midnight: clocks went forward over it, between `before` and `start`.
   let before = first - secondsOfDay;
   let start = last + secondsOfDay;
   while (start - before > 1) {
@@ -322,7 +313,7 @@ function startOfLocalDay(days: number, zone: string): number {
   return start;
 }
 
-/** Time by `pattern` (of dayjs, such as `HH:mm`) in `zone`; for people, not for formats that programs read. */
+/** Formats a time in `zone` by a `pattern` of dayjs, such as `HH:mm`. For people, not for programs. */
 export function formatForPeople(ts: number, zone: string, pattern: string): string {
   return dayjs.utc((ts + zoneOffset(zone, ts)) * 1000).format(pattern);
 }
@@ -333,10 +324,7 @@ const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
 
 type Unit = 'day' | 'week' | 'month' | 'year';
 
-/**
- * UTC calendar arithmetic for report periods: `ts` moved by `count` units, to the last day of a month that is too
- * short.
- */
+/** Moves `ts` by `count` units of the UTC calendar, for report periods. If a month is too short, to its last day. */
 export function addUtc(ts: number, count: number, unit: Unit): number {
   const days = dayOf(ts);
   if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
@@ -347,7 +335,7 @@ export function addUtc(ts: number, count: number, unit: Unit): number {
   return (first + Math.min(day, length) - 1) * secondsOfDay + (ts - days * secondsOfDay);
 }
 
-/** The start, and the first instant of the last day, of the UTC period around `ts`. Weeks run Monday to Sunday. */
+/** The start of the UTC period around `ts`, and the start of its last day. Weeks begin on Monday. */
 export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: number } {
   const days = dayOf(ts);
   const { year, month } = civilFromDays(days);
@@ -364,7 +352,7 @@ export function utcPeriod(ts: number, unit: Unit): { start: number; lastDay: num
 
 // ---------------------------------------------------------------- numbers
 
-/** The smallest number above `x`: turns an inclusive end into the end of a half-open range. */
+/** The smallest number above `x`: makes a half-open range of one with an inclusive end. */
 export function justAfter(x: number): number {
   if (!Number.isFinite(x)) return x;
   if (x === 0) return Number.MIN_VALUE;

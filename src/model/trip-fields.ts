@@ -1,9 +1,9 @@
-// What every form of a trip says alike: the zone of a time within it, and the fields of a stop.
+// Fields that all forms of a trip share: zones, stops and estimated lengths.
 import { oid, point, timeFields } from './extended-json.ts';
 import type { JsonObject } from './json.ts';
 import type { Stop, Trip, TripOutline, TripRecord } from './trip.ts';
 
-/** The zone within a trip: the start's zone before the middle, the end's zone after it. */
+/** The time zone within a trip: the zone of its start before the middle, the zone of its end after it. */
 export function zoneWithin(
   { start_ts, end_ts, start_zone, end_zone }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone'>,
   ts: number,
@@ -11,7 +11,7 @@ export function zoneWithin(
   return ts < (start_ts + end_ts) / 2 ? start_zone : end_zone;
 }
 
-/** A stop between two sections of a trip, as documents and derived entries hold it. */
+/** The fields of a stop in documents and derived entries. */
 export function stopFields(stop: Stop, trip: Trip): JsonObject {
   return {
     trip_id: oid(trip.id),
@@ -31,10 +31,10 @@ export function stopFields(stop: Stop, trip: Trip): JsonObject {
 export const estimatedOf = ({ sections }: Pick<Trip, 'sections'>): number =>
   Math.round(100 * sections.reduce((sum, { estimated = 0 }) => sum + estimated, 0)) / 100;
 
-/** The field `estimated` of a document, beside `distance`; none where all of it was recorded. */
+/** The field `estimated` of a document, beside `distance`; absent if all of it was recorded. */
 export const estimatedField = (metres = 0): { estimated?: number } => (metres > 0 ? { estimated: metres } : {});
 
-/** m of sections by what `keyOf` says of each, in the order in which they come. */
+/** m of sections, summed by `keyOf`, in order of first occurrence */
 export function metresBy<K, S extends { distance: number }>(
   sections: readonly S[],
   keyOf: (section: S) => K,
@@ -44,7 +44,7 @@ export function metresBy<K, S extends { distance: number }>(
   return metres;
 }
 
-/** The short form of a link that is a trip. */
+/** The outline of a trip. */
 export function outlineOf({ chain_ts, start_ts, trip }: TripRecord): TripOutline {
   const { start_zone, start_loc, end_loc, sections = [] } = trip!;
   const shown = sections.map(({ sensed_mode, distance }) => ({ sensed_mode, distance }));

@@ -1,53 +1,53 @@
-// What the pipeline derives: trips with sections and stops, the places between them, and the chain they form.
+// Data derived by the pipeline: trips with sections and stops, the places between them, and the trip chain.
 
 /** `[longitude, latitude]`, degrees WGS84. */
 export type Position = [longitude: number, latitude: number];
 
-/** A stay: where one trip ends and the next begins. */
+/** A place: where one trip ends and the next begins. */
 export interface Place {
   id: string;
   location: Position;
-  /** Ids of the raw places that this one unites: more than one where trips too short to keep lay between. */
+  /** Ids of its raw places: more than one if dropped trips were between them. */
   raw_places: string[];
-  /** When the user came; null for the first place of all. Seconds since the epoch. */
+  /** When the user arrived; null for the first place. Seconds since the epoch. */
   enter_ts: number | null;
-  /** Zone at `enter_ts`. */
+  /** Time zone at `enter_ts`. */
   enter_zone: string | null;
   /** The trip that ends here. */
   ending_trip: string | null;
-  /** How the place was found: the segmentation method. */
+  /** Name of the segmentation method. */
   source: string;
-  /** A name given by a person; absent: none. */
+  /** The name that a person gave it; absent: none. */
   name?: string;
 }
 
-/** Part of a trip in one mode. Lists are aligned: one element per vertex of the line. */
+/** A part of a trip in one mode. Its lists are aligned: one element per vertex of the line. */
 export interface Section {
   id: string;
   start_ts: number;
   end_ts: number;
-  /** `PredictedModeTypes.X` where the service inferred the mode, `MotionTypes.X` where it repeats the phone. */
+  /** `PredictedModeTypes.X`: inferred by the service. `MotionTypes.X`: as the phone reported. */
   sensed_mode: string;
-  /** How probable that mode is, 0 to 1, and the others beside it by name; absent in trips of version 1. */
+  /** Probability of this mode, and of all modes by name, 0 to 1; absent in trips of version 1. */
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
   /** s */
   duration: number;
   /** m, along the line */
   distance: number;
-  /** m of `distance` that no location shows: estimated; absent: none */
+  /** m of `distance` that no location shows; absent: none */
   estimated?: number;
   coordinates: Position[];
-  /** m above sea level; null if the phone did not give it */
+  /** m above sea level; null: the phone sent none */
   altitudes: (number | null)[];
   /** seconds since the epoch */
   times: number[];
-  /** m/s since the vertex before; first 0 */
+  /** m/s since the previous vertex; 0 for the first */
   speeds: number[];
-  /** m since the vertex before; first 0 */
+  /** m since the previous vertex; 0 for the first */
   distances: number[];
   source: string;
-  /** The line that was probably used; absent without a transit feed, and if no line fits. */
+  /** The transit line that was probably used; absent without a feed, and if no line matches. */
   transit?: TransitLine;
 }
 
@@ -66,28 +66,28 @@ export interface TransitLine {
   probability: number;
   /** Names of other lines that are nearly as probable. */
   alternatives: string[];
-  /** Days between the ride and the days of the feed; absent if the feed holds the day. */
+  /** Days between the ride and the validity of the feed; absent: the feed was valid on that day. */
   feed_age_days?: number;
 }
 
-/** Pause between two sections of one trip. */
+/** A pause between two sections of a trip. */
 export interface Stop {
   id: string;
   enter_ts: number;
   exit_ts: number;
   enter_loc: Position;
   exit_loc: Position;
-  /** m, straight */
+  /** m in a straight line */
   distance: number;
   /** s */
   duration: number;
-  /** Section before and section after. */
+  /** Ids of the section before and the section after. */
   ending_section: string;
   starting_section: string;
   source: string;
 }
 
-/** Movement between two places, cleaned: it starts and ends at the stays before and after. */
+/** A trip: movement between two places. It starts and ends at the stays before and after. */
 export interface Trip {
   id: string;
   raw_trip: string;
@@ -95,7 +95,7 @@ export interface Trip {
   source: string;
   start_ts: number;
   end_ts: number;
-  /** Zones at start and end; `zone_guessed` when the phone did not name them. */
+  /** Time zones at start and end. `zone_guessed`: the phone did not name them. */
   start_zone: string;
   end_zone: string;
   zone_guessed: boolean;
@@ -103,111 +103,112 @@ export interface Trip {
   end_loc: Position;
   /** s */
   duration: number;
-  /** m, sections and stops */
+  /** m of sections and stops */
   distance: number;
   start_place: Place;
   end_place: Place;
-  /** In order of time; the stop of the same index lies between two neighbours. */
+  /** In order of time. Stop `i` is between sections `i` and `i + 1`. */
   sections: Section[];
   stops: Stop[];
   /** Absent in trips of version 1. */
   evidence?: TripEvidence;
-  /** True where a correction made the trip another than the analysis found; never in the stored chain. */
+  /** True if a correction changed the trip. Never in the stored chain. */
   corrected?: true;
-  /** True if it has not ended: later data may change it. */
+  /** True if the trip has not ended. Later data may change it. */
   draft?: true;
 }
 
-/** How a trip was derived: the rules for its bounds, the waits that were joined, and the locations left out. */
+/** How a trip was derived: the rules for its bounds, the joined waits, and the removed locations. */
 export interface TripEvidence {
   /** Name of the model that estimated the states. */
   model: string;
   /** Rules that set the start and the end. */
   start: string;
   end: string;
-  /** What ended the candidate, see `Candidate.endedBy`; `end` says how the end time was set. */
+  /** The rule that ended the candidate, see `Candidate.endedBy`. `end` is the rule that set the end time. */
   ended_by: string;
-  /** Why it was not joined with the next trip; absent: no trip followed soon. */
+  /** Why the trip was not joined with the next one; absent: no trip followed soon. */
   parted_by?: string;
-  /** Stops that did not end the journey, and why. */
+  /** Stops that were waits within the journey, and the reasons. */
   waits?: { start_ts: number; end_ts: number; reason: string }[];
-  /** True for a phone at rest that seemed to move. */
+  /** True if only errors of the receiver look like movement. */
   phantom?: true;
-  /** The number of locations of the outing that were left out, by reason. */
+  /** Numbers of removed locations of the candidate group, by reason. */
   left_out: { repeats?: number; spikes?: number; strays?: number };
 }
 
-/** The state with which a segmenter continues. */
+/** The state from which a segmenter continues. */
 export interface Resume {
-  /** Segmentation continues at this location's `ts`: the location itself is the predecessor of the next one. */
+  /** Segmentation continues after the location with this `ts`, which is the predecessor of the next location. */
   resume_ts: number;
-  /** True when that location itself starts the next trip. */
+  /** True if that location itself starts the next trip. */
   started: boolean;
-  /** Times of locations before it that were removed as outliers, as far back as the analysis looks; absent: none. */
+  /** Times of outliers before it, as far back as the analysis looks; absent: none. */
   left_out?: number[];
 }
 
 /**
- * Why nothing is known of a time: `silent` where the phone did not say; `no location`: it moved, and did not say where.
+ * The reason of a gap. `silent`: the phone gave no reason. `no location`: the phone reported movement without
+ * locations. `moved`: the next location is far away.
  */
 export type SilenceReason = 'tracking off' | 'no permission' | 'phone off' | 'silent' | 'no location' | 'moved';
 
-/** Time in which the phone sent nothing, and which was no stay. */
+/** A gap: time in which the phone sent nothing and the user did not just stay. */
 export interface Silence {
   from: number;
   to: number;
   reason: SilenceReason;
-  /** Of `moved`: m in a straight line to the location after it. */
+  /** For `moved`: m in a straight line to the location after the gap. */
   moved_m?: number;
-  /** True where it was a stay after all, inferred from two locations of a phone that reports no rest. */
+  /** True if it was probably a stay, which two locations of a phone without rest events show. */
   inferred?: true;
 }
 
-/** The phone's last event and location. */
+/** The last known state of the phone. */
 export interface LastSeen {
   ts: number;
-  /** `waits`: it is at rest and waits for the user to leave. `error`: it must not, or cannot, measure. */
+  /** `waits`: at rest, until the user leaves. `error`: it may not, or cannot, measure. */
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
-  /** Its last location. */
+  /** Position of its last location. */
   at: Position | null;
   /** Time of that location; absent in states of older versions. */
   at_ts?: number;
   /** The latest gap. */
   gap?: { from: number; to: number };
-  /** Locations that it sent since it waits. */
+  /** Number of locations that it sent since it is at rest. */
   reports: number;
-  /** A silence that seems to have been a stay; the phone's next word decides. */
+  /** A gap that counts as a stay unless the phone's next event shows otherwise. */
   stay: { from: number; to: number } | null;
-  /** First and last of the latest readings of movement on end since the last location; absent: none came. */
+  /** First and last of the latest continuous readings of movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** Up to when its reports showed it on a trip since its last location, without a gap; absent: they did not. */
+  /** Until when its entries since the last location showed it on a trip without a gap; absent: they did not. */
   led?: number;
-  /** True if it ever reported a state; absent: it has no state machine. */
+  /** True if the phone ever reported a state; absent: it has no state machine. */
   machine?: true;
-  /** True if the user moved in a gap and no event came since: its last report is of another place. */
+  /** True if the user moved in a gap and no event followed: the last event belongs to another place. */
   unreported?: true;
-  /** Since when it reported movement without a location, up to its next location; absent: it did not. */
+  /** Start of reported movement without a location, until the next location; absent: none. */
   unlocated?: number;
 }
 
-/** The state that the analysis needs after one link to derive the next. */
+/** The state after a link, from which the analysis derives the next link. */
 export interface Carry extends Resume {
-  /** The phone's last event up to `resume_ts`. */
+  /** The last known state of the phone at `resume_ts`. */
   seen?: LastSeen;
-  /** Silences since the link before; within a run only, where none follows yet. */
+  /** Gaps since the link before, if no link follows yet; only within a run. */
   silences?: Silence[];
-  /** The next links are derived from data from this time on; absent in links of older versions: from `resume_ts`. */
+  /** Start of the data that the next links are derived from; absent in links of older versions: `resume_ts`. */
   needs_from?: number;
-  /** The place after this link according to the segmentation; null before the first trip. */
+  /** The place after this link according to segmentation; null before the first trip. */
   raw_place: { id: string; location: Position; enter_ts: number } | null;
-  /** The place in the diary, which leaves out trips too short to keep. */
+  /** The place in the diary, which does not contain dropped trips. */
   place: Place | null;
-  /** Since when trips too short to keep have led away from `place`; absent: the user is there. */
+  /** Since when dropped trips have led away from `place`; absent: the user is there. */
   away_since?: number;
 }
 
 /**
- * Time in which the user moved without being recorded: the next location is at another place, too far for the time or
+ * Time in which the user moved and no location shows it: the next location is at another place, too far for the time or
  * after a restart.
  */
 export interface Untracked {
@@ -218,30 +219,28 @@ export interface Untracked {
 }
 
 /**
- * One link of a user's chain of trips: a trip, or a `dropped` trip, too short to keep. Links are sorted by `chain_ts`.
- * Each depends on the link before it and on the data since. A `draft` is a trip after the chain that has not ended.
+ * A link of a user's trip chain: a trip, or a `dropped` trip. Links are sorted by `chain_ts`. Each depends on the link
+ * before it and on the data since. A `draft` is a trip after the chain that has not ended.
  */
 export interface TripRecord {
   id: string;
   kind: 'trip' | 'dropped' | 'draft';
-  /** Start as segmented; ascending and unique within a user. */
+  /** Time of its first location; ascending and unique within a user. */
   chain_ts: number;
-  /** Start and end as shown. */
+  /** Start and end in the diary. */
   start_ts: number;
   end_ts: number;
   /** Local day of the start, `YYYY-MM-DD`. */
   day: string;
-  /** The link depends on data up to this data time only; null: it also depends on the absence of later data. */
+  /** The link depends only on data up to this time; null: it also depends on the absence of later data. */
   settled_ts: number | null;
-  /** Why there is no trip: `no travel`, `too short`, `failed`, or `corrected`; absent of a trip. */
+  /** Why the trip was dropped: `no travel`, `too short`, `failed` or `corrected`; absent for a trip. */
   dropped?: string;
-  /** The trip; null when dropped. */
+  /** The trip; null if dropped. */
   trip: Trip | null;
   /** Untracked time right before the link; null: none. */
   untracked: Untracked | null;
-  /**
-   * Silences that end after the `resume_ts` of the link before and not after `resume_ts` of this link; absent: none.
-   */
+  /** Gaps that end after the `resume_ts` of the link before, up to the `resume_ts` of this link; absent: none. */
   silences?: Silence[];
   carry: Carry;
 }
@@ -251,18 +250,18 @@ export interface TripSpan {
   chain_ts: number;
   start_ts: number;
   end_ts: number;
-  /** By the store's clock. A trip that a run finds unchanged is not written. */
+  /** When it was written, by the clock of the store. A run does not write an unchanged trip. */
   written_ts: number;
 }
 
-/** A short form of a trip: ends and modes, without its line. */
+/** The outline of a trip: its ends and modes, without its line. */
 export interface TripOutline {
   chain_ts: number;
   start_ts: number;
   start_zone: string;
   start_loc: Position;
   end_loc: Position;
-  /** Of each section. */
+  /** Mode and distance of each section. */
   sections: { sensed_mode: string; distance: number }[];
 }
 

@@ -1,4 +1,4 @@
-// A user of the registry, and the tokens that open their account.
+// Users, and the tokens for their accounts.
 import { createHash } from 'node:crypto';
 import type { AppId } from './apps.ts';
 import { idOf } from './ids.ts';
@@ -7,23 +7,23 @@ import { idOf } from './ids.ts';
 export interface UserRecord {
   /** UUID, 36 characters, lower case. Never changes. */
   uuid: string;
-  /** The name the user logs in with, in the form of `userNameOf`; older stores may hold others. */
+  /** The name that the user logs in with, in the form of `userNameOf`. Older stores may have other forms. */
   user_email: string;
   /** Last update of this record, seconds since the epoch. */
   update_ts: number;
-  /** The study and the part of it that the user joined; absent: none. */
+  /** The study and the subgroup that the user joined; absent: none. */
   study?: string;
   subgroup?: string;
-  /** When they joined the study by its link; absent: an operator registered them. */
+  /** When the user joined the study by its link; absent: an operator registered the user. */
   joined_ts?: number;
-  /** When their first entries were stored; absent: none ever were. */
+  /** When the first entries of the user were stored; absent: none were. */
   sent_ts?: number;
 }
 
 /**
- * What a token is for. People and scripts have tokens that are `made` or `imported`; a phone app has a kind of its own.
- * A `link` opens the pages of its owner once and makes a `session`, which the browser keeps as a cookie: neither opens
- * anything else.
+ * The use of a token. People and scripts have `made` or `imported` tokens. Each phone app has its own kind. A `link`
+ * opens the pages of its owner once and makes a `session`, which the browser keeps as a cookie. Neither is valid for
+ * other calls.
  */
 export type TokenKind = 'made' | 'imported' | 'study' | AppId | 'link' | 'session';
 
@@ -33,29 +33,27 @@ export interface TokenRecord {
   hash: string;
   user_id: string;
   created_ts: number;
-  /** From here on the token is refused; null: never. */
+  /** When the token expires; null: never. */
   expires_ts: number | null;
-  /** Absent: of a store from before kinds were kept. */
+  /** Absent: the store is older than kinds. */
   kind?: TokenKind;
   /** Start of the hour of the last use, seconds since the epoch; absent: not used yet. */
   used_ts?: number;
-  /**
-   * When and why it was revoked; absent: it was not. The record stays, so that the phone that still uses it has a name.
-   */
+  /** When and why it was revoked; absent: it was not. The record stays to identify a phone that still uses it. */
   revoked_ts?: number;
   revoked_why?: RevokedWhy;
 }
 
 /**
- * `revoked`: by itself; `replaced`: with all others when the user got a new token; `used`: a link that was opened;
- * `stopped`: its owner wants no more to be recorded.
+ * `revoked`: alone. `replaced`: with all others, when the user got a new token. `used`: a link that was opened.
+ * `stopped`: its owner stopped the recording.
  */
 export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
 
-/** True for a token that opens pages for people and no call of an app. */
+/** True for a token that is valid only for pages. */
 export const isForPages = ({ kind }: Pick<TokenRecord, 'kind'>): boolean => kind === 'link' || kind === 'session';
 
-/** Why and since when a token is refused at time `now`; null: it is good. */
+/** Why and since when a token is refused at `now`; null: it is valid. */
 export function refusalOf(
   { expires_ts, revoked_ts, revoked_why = 'revoked' }: TokenRecord,
   now: number,
@@ -64,7 +62,7 @@ export function refusalOf(
   return expires_ts !== null && expires_ts <= now ? { why: 'expired', since: expires_ts } : null;
 }
 
-/** Since when nothing of a phone is taken as its owner stopped the recording; null: they did not, or began again. */
+/** When the owner stopped the recording; null: they did not, or started it again. */
 export function stoppedSince(tokens: readonly TokenRecord[], now: number): number | null {
   const phones = tokens.filter((token) => !isForPages(token));
   const stops = phones.flatMap((token) => (token.revoked_why === 'stopped' ? (token.revoked_ts ?? []) : []));
@@ -73,16 +71,16 @@ export function stoppedSince(tokens: readonly TokenRecord[], now: number): numbe
   return began ? null : stopped;
 }
 
-/** s; the last use of a token is recorded to the hour, so that calls of every minute write nothing. */
+/** s; the last use of a token is stored to the hour, so that a call every minute does not write each time */
 export const useStep = 3600;
 
-/** The part of a token's hash by which it is listed, revoked and logged; it does not log in. */
+/** The id of a token in lists, commands and logs: the beginning of its hash. It is no login. */
 export const tokenId = (hash: string): string => hash.slice(0, 8);
 
 /**
- * True for a name that can be registered: one to 254 visible characters in their composed form (NFC), single blanks
- * between others only, none of them a control, a line break, half a pair, or one that is not seen or turns the
- * direction of writing.
+ * True for a name that can be registered: 1 to 254 visible characters in composed form (NFC), with single blanks only
+ * between others. No control characters, line breaks or lone surrogates, and no characters that are invisible or change
+ * the direction of writing.
  */
 export function isUserName(name: string): boolean {
   return (
@@ -93,15 +91,15 @@ export function isUserName(name: string): boolean {
 }
 
 /**
- * The form of a name under which it is registered: composed (NFC), and in lower case where it is an e-mail address. So
- * two spellings of one address are one account.
+ * Normalises a name for registration: composed (NFC), and lower case if it is an e-mail address, so that two spellings
+ * of an address are one account.
  */
 export function userNameOf(text: string): string {
   const name = text.normalize('NFC');
   return /^[^\s@]+@[^\s@]+$/u.test(name) ? name.toLowerCase() : name;
 }
 
-/** A name as it can be shown: invisible characters are written out. Older stores may hold some. */
+/** A name for display: invisible characters are written as codes, as older stores may have them. */
 export function shownName(name: string): string {
   return name.replace(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
@@ -110,15 +108,15 @@ export function shownName(name: string): string {
 }
 
 /**
- * By what pages name a person without their name, 8 letters and digits: the end of a name that the program made up
- * for a member of a study, as on their invitation, else made of their UUID.
+ * The pseudonym of a person on pages, 8 letters and digits: the end of a name that the program generated for a member
+ * of a study, as on their invitation; else derived from their UUID.
  */
 export function pseudonymOf({ uuid, user_email, study }: UserRecord): string {
   const made = new RegExp(`^${study}_[^_]+_([a-z0-9]{8})$`).exec(user_email)?.[1];
   return made ?? idOf(uuid, 'pseudonym').slice(0, 8);
 }
 
-/** What the store keeps of a token: its SHA-256 as hex. */
+/** The hash of a token, which the store keeps: SHA-256 as hex. */
 export function tokenHash(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

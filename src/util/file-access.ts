@@ -1,4 +1,4 @@
-// Files that commands read and write, with errors that name the file and what to do.
+// Reads and writes files for commands. Errors name the file and what to do.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -8,66 +8,66 @@ import { type JsonObject, parseJsonObject } from '../model/json.ts';
 import { isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import { makeFolders } from './make-folders.ts';
 
-/** The text of a file named on the command line. Throws `MOBILITY_USAGE` if it cannot be read. */
+/** Reads a file that the command line names. Throws `MOBILITY_USAGE` if it cannot be read. */
 export async function fileText(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((error) => {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   });
 }
 
-/** The text of a stream in UTF-8. */
+/** Reads a stream as UTF-8. */
 export async function streamText(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of stream) pieces.push(Buffer.from(piece as Uint8Array));
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** The object in a JSON file named on the command line. Throws `MOBILITY_USAGE` if there is none. */
+/** Reads a JSON object from a file that the command line names. Throws `MOBILITY_USAGE` if the file has none. */
 export async function fileJson(path: string): Promise<JsonObject> {
   const object = parseJsonObject(await fileText(path));
   if (object !== null) return object;
   throw usageError(`${path}: expected a JSON object, found something else`);
 }
 
-/** Where bytes go piece by piece; `write` waits until there is room for more. */
+/** Receives bytes in pieces. `write` resolves when there is room for more. */
 export interface ByteSink {
   write(piece: string | Uint8Array): Promise<void>;
 }
 
-/** Where text goes piece by piece. */
+/** Receives text in pieces. */
 export interface TextWriter {
   write(text: string): Promise<void>;
 }
 
-/** Writes a file through `fill`. */
+/** Creates a file with the content that `fill` writes. */
 export type WriteFile = (path: string, fill: (writer: ByteSink) => Promise<void>) => Promise<void>;
 
-/** Writes a new file, complete or not at all. Throws as `Files.write` does. */
+/** Writes a new file completely or not at all. Throws like `Files.write`. */
 export async function writeNewFile(path: string, text: string): Promise<void> {
   await allOrNone(({ write }) => write(path, (writer) => writer.write(text)));
 }
 
-/** Files that are being written together. */
+/** Files that are written together. */
 export interface Files {
   /**
    * Writes a file that only its owner may read. Throws `MOBILITY_USAGE` if it exists or the folder cannot be written,
    * `MOBILITY_OUTPUT` if the disk is full or fails.
    */
   write: WriteFile;
-  /** Runs a part of the work. If it fails, the files that it wrote are removed, and the others stay. */
+  /** Runs a part of the work. If it fails, its files are removed, and the others stay. */
   attempt<T>(part: () => Promise<T>): Promise<T>;
 }
 
-/** A file under a temporary name, and the path that it gets. */
+/** A file with a temporary name, and its final path. */
 interface Draft {
   path: string;
   at: string;
 }
 
 /**
- * Writes files that belong together, under temporary names. They get their own names when the work is done and all of
- * them are on disk, in the order in which they were written. If the work fails or is interrupted, none of them is left,
- * so the same command can be repeated.
+ * Writes files that belong together, under temporary names. When the work is done and all are on disk, they get their
+ * final names in the order of writing. If the work fails or is interrupted, none is left, so the command can be
+ * repeated.
  */
 export async function allOrNone<T>(work: (files: Files) => Promise<T>): Promise<T> {
   const drafts: Draft[] = [];
@@ -106,7 +106,7 @@ async function removeAll(paths: readonly string[]): Promise<void> {
   for (const path of paths) await rm(path, { force: true }).catch(() => {});
 }
 
-/** A name that no other command uses: two exports into one folder must not write into one file. */
+/** A unique temporary name, so that two exports into one folder do not write into one file. */
 function draftOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}.part`);
 }
@@ -114,7 +114,7 @@ function draftOf(path: string): string {
 async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
   const stream = createWriteStream(at, { flags: 'wx', flush: true, mode: 0o600 });
   const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
-  failed.catch(() => {}); // each wait below gets it too
+  failed.catch(() => {}); // each await below also throws it
   try {
     await Promise.race([once(stream, 'open'), failed]);
     const write = async (piece: string | Uint8Array): Promise<void> => {
@@ -129,7 +129,7 @@ async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promi
   }
 }
 
-/** Gives a draft its name, unless another command has taken it meanwhile. */
+/** Gives a draft its final name, unless another command has created that file. */
 async function putInPlace({ path, at }: Draft): Promise<void> {
   try {
     await link(at, path).catch(async (error: NodeJS.ErrnoException) => {
@@ -143,14 +143,14 @@ async function putInPlace({ path, at }: Draft): Promise<void> {
   }
 }
 
-/** Writes a file, also over an existing one. Throws as `Files.write` does. */
+/** Writes a file and replaces an existing one. Throws like `Files.write`. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await writeFile(path, text).catch((error) => {
     throw cannotWrite(path, error);
   });
 }
 
-/** The command line is not to blame: the same command works when there is space or the disk is repaired. */
+/** The command line is right: the same command works when there is space or the disk works again. */
 const notWritten = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
 function cannotWrite(path: string, cause: unknown): MobilityError {
@@ -158,7 +158,7 @@ function cannotWrite(path: string, cause: unknown): MobilityError {
   return new MobilityError(code, `cannot write ${path}: ${reasonOf(cause)}`, { cause });
 }
 
-/** Creates a folder that only its owner may read, and those above it. Throws `MOBILITY_USAGE` if that fails. */
+/** Creates a folder that only its owner may read, and missing parent folders. Throws `MOBILITY_USAGE` if that fails. */
 export function makeFolder(path: string): void {
   try {
     makeFolders(path);

@@ -1,8 +1,7 @@
-// Folders of work that fails are removed again.
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Runs work that writes into a folder; if it fails, the folders that it made and left empty are removed. */
+/** Runs work that writes into a folder. If it fails, removes the folders that it made and left empty. */
 export async function leavingNoFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const existed = existsSync(folder);
   try {
@@ -19,6 +18,6 @@ function removeEmpty(folder: string): void {
       if (one.isDirectory()) removeEmpty(join(folder, one.name));
     rmdirSync(folder);
   } catch {
-    // it is not there, or something is in it
+    // it does not exist, or is not empty
   }
 }

@@ -1,10 +1,10 @@
-// Folders for the eyes of their owner alone.
+// Makes folders that only their owner may read.
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder, and those above it, unless it is there. Throws what the file system throws. Node's own `recursive`
- * never returns where a file system refuses a folder with ENOENT, such as in a working directory that was removed.
+ * Makes a folder and its missing parents. Throws what the file system throws. Node's own `recursive` never returns if a
+ * file system refuses a folder with ENOENT, as in a working directory that was removed.
  */
 export function makeFolders(path: string): void {
   if (isThere(path)) return;
@@ -17,7 +17,7 @@ export function makeFolders(path: string): void {
   }
 }
 
-/** False also for a file: making the folder then says what is wrong. */
+/** False also for a file: then making the folder throws an error that says so. */
 function isThere(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

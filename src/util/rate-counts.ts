@@ -4,9 +4,9 @@
 //     count before        0         1         2         3                  0, a new window
 //     call                passes    passes    passes    429, left(): 5 s   passes
 
-const mostRemembered = 20_000; // names; beyond them the oldest is forgotten
+const mostRemembered = 20_000; // names; beyond this number the oldest is forgotten
 
-/** Counts in one process, which begin again with each window of time. */
+/** Counts within one process. They begin again in each window. */
 export class WindowCounts {
   /** Length of a window, s. */
   readonly seconds: number;

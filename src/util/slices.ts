@@ -1,7 +1,7 @@
-// Long work runs in slices of 2 ms. One slice runs in each pass of the event loop, so that a short call never waits for
-// more than one.
+// Runs long work in slices of 2 ms, one in each pass of the event loop, so that a short call never waits for more than
+// one.
 
-/** ms of work after which other work may run. */
+/** ms; after so much work, other work may run */
 const sliceLength = 2;
 
 type Waiting = () => void;
@@ -10,8 +10,9 @@ const others: Waiting[] = [];
 let isDue = false;
 
 /**
- * Resolves when the caller may run: after everything that has arrived meanwhile, and never in the same pass as
- * another. `urgent`: others wait for what the caller holds, such as a lock; it goes before those that are not.
+ * Resolves when the caller may run: after all work that arrived in the meantime, and never in the same pass as another
+ * caller. `urgent`: other work needs what the caller holds, such as a lock, so it runs before callers that are not
+ * urgent.
  */
 function nextSlice({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {
@@ -28,13 +29,13 @@ function runNext(): void {
   next?.();
 }
 
-/** Says when a slice of long work is over: `if (slices.isOver()) await slices.next()`. */
+/** Shows when a slice is over: `if (slices.isOver()) await slices.next()`. */
 export interface Slices {
   isOver(): boolean;
   next(): Promise<void>;
 }
 
-/** Begins the first slice now. */
+/** Begins the first slice. */
 export function startSlices(options: { urgent?: boolean } = {}): Slices {
   return new TimedSlices(options);
 }
@@ -57,7 +58,7 @@ class TimedSlices implements Slices {
   }
 }
 
-/** Runs a generator to its end; wherever it yields, other work may run. */
+/** Runs a generator to its end. At each `yield` other work may run. */
 export async function inSlices<T>(steps: Generator<void, T>, options: { urgent?: boolean } = {}): Promise<T> {
   const slices = startSlices(options);
   for (;;) {
@@ -67,7 +68,7 @@ export async function inSlices<T>(steps: Generator<void, T>, options: { urgent?:
   }
 }
 
-/** Runs a generator to its end in one go, for work that is short. */
+/** Runs a generator to its end without a break, for short work. */
 export function atOnce<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();
@@ -75,7 +76,7 @@ export function atOnce<T>(steps: Generator<void, T>): T {
   }
 }
 
-/** As `list.map(change)`, in slices. */
+/** Like `list.map(change)`, but in slices. */
 export async function mapInSlices<T, R>(
   list: readonly T[],
   change: (one: T, index: number) => R,

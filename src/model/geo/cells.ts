@@ -1,13 +1,13 @@
 // A grid over the earth whose cells are about as wide as they are tall.
 import type { LatLon } from './distance.ts';
 
-const metresPerDegree = 111_195; // of the sphere on which `distance` measures
+const metresPerDegree = 111_195; // on the sphere of `distance`
 
-/** Whether two positions are farther apart than `metres` by latitude alone; cheaper than their distance. */
+/** True if the latitudes alone are more than `metres` apart. Cheaper than `distance`. */
 export const isFarNorth = (a: LatLon, b: LatLon, metres: number): boolean =>
   Math.abs(a.latitude - b.latitude) * metresPerDegree > metres;
 
-/** The middle of the cell of about `size` metres in which a position lies. */
+/** The middle of the cell of about `size` m that contains a position. */
 export function cellMiddle({ latitude, longitude }: LatLon, size: number): LatLon {
   const tall = size / metresPerDegree;
   const middle = (Math.floor(latitude / tall) + 0.5) * tall;

@@ -1,6 +1,6 @@
 // Metres between locations and along a path, on a sphere.
 
-/** Mean radius of the earth, m; the value the original service uses, so that lengths agree. */
+/** m, mean radius of the earth; the value of e-mission, so that lengths agree */
 export const earthRadius = 6_371_000;
 
 /** A location in degrees WGS84. */
@@ -19,9 +19,7 @@ export function distance(a: LatLon, b: LatLon): number {
   return 2 * earthRadius * Math.asin(Math.sqrt(Math.min(1, h)));
 }
 
-/**
- * The location at `share` (0 to 1) of the way from `a` to `b`, linear in degrees, the short way round the antimeridian.
- */
+/** The location at `share` (0 to 1) between `a` and `b`, linear in degrees, the short way round the antimeridian. */
 export function between(a: LatLon, b: LatLon, share: number): LatLon {
   const longitude = shortWayRound(a.longitude + share * shortWayRound(b.longitude - a.longitude));
   return { latitude: a.latitude + share * (b.latitude - a.latitude), longitude };

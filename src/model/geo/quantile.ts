@@ -1,4 +1,4 @@
-// Order statistics that the thresholds are made of.
+// Quantiles of numbers.
 
 /** The `q` quantile (0 to 1) by linear interpolation; NaN for no values. */
 export function quantile(values: readonly number[], q: number): number {

@@ -1,8 +1,8 @@
-// Time zone of a coordinate, approximate near borders: the last resort where no entry of a user names a zone.
+// Finds the time zone of a location, approximate near borders. Used only if no entry of a user names a zone.
 import tzLookup from '@photostructure/tz-lookup';
 import type { LatLon } from './distance.ts';
 
-/** IANA zone at a location; `UTC` where the table has none. */
+/** IANA zone at a location; `UTC` if the table has none. */
 export function zoneAt(location: LatLon): string {
   try {
     return tzLookup(location.latitude, location.longitude) || 'UTC';
