@@ -70,7 +70,10 @@ async function gtfsFiles(path: string): Promise<Entry[]> {
     entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));
     const size = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);
     if (size > maxUnpacked) {
-      throw unusable(path, `it has ${Math.round(size / 1024 ** 2)} MiB unpacked, and 200 MiB may be read: split it`);
+      throw unusable(
+        path,
+        `it has ${Math.round(size / 1024 ** 2)} MiB unpacked, but at most 200 MiB can be read: split it`,
+      );
     }
     for (const table of ['agency', 'routes', 'stops', 'stop_times', 'trips']) {
       if (!entries.some(({ fileName }) => tableOf(fileName) === table)) throw unusable(path, `it has no ${table}.txt`);

@@ -161,7 +161,7 @@ async function lookIntoTar(archive: SourceFile, look: Look): Promise<void> {
     for await (const { name, bytes } of tarEntries(archive.bytes(), archive.size)) {
       if (isHidden(name)) continue;
       if (isOther(name)) {
-        look.found.passedOver.push({ path: `${archive.path}/${name}`, found: 'a picture, film or page' });
+        look.found.passedOver.push({ path: `${archive.path}/${name}`, found: 'an image, film or web page' });
         continue;
       }
       const part = await look.spool.keep(bytes);

@@ -115,7 +115,7 @@ const countNames = ['read', 'stored', 'known', 'doubled', 'set_aside', 'left_beh
 async function importPart(part: Part, report: PartReport, people: People, options: ImportOptions): Promise<void> {
   const problem = (text: string): void => {
     if (report.problems.length < maxProblems) report.problems.push(text);
-    else if (report.problems.length === maxProblems) report.problems.push('and more of the kind');
+    else if (report.problems.length === maxProblems) report.problems.push('and further problems of this kind');
   };
   let bytes = 0;
   let shown = 0;
@@ -161,11 +161,13 @@ async function importPart(part: Part, report: PartReport, people: People, option
     const isOfPart = error instanceof SourceBroken || isMobilityError(error, 'MOBILITY_USER_EXISTS');
     // A failure of a reader ends its part, a failure of the store ends the import.
     if (!isOfPart && isMobilityError(error)) throw error;
-    problem(isOfPart ? error.message : `the program failed on it: ${errorText(error)}`);
+    problem(isOfPart ? error.message : `the program failed on this source: ${errorText(error)}`);
   }
   await people.flush(report);
   if (isEmpty(report) && part.names === 'none' && report.problems.length === 0)
-    problem(left === undefined ? 'expected recorded points, found none' : `found only what is not imported: ${left}`);
+    problem(
+      left === undefined ? 'expected recorded points, found none' : `found only data that are not imported: ${left}`,
+    );
   show();
 }
 
@@ -220,7 +222,7 @@ class People {
       return this.#recipient(user, registered);
     }
     if (whom?.user != null) return this.#recipient(whom.user, false);
-    if (!whom?.create) throw new TypeError('data that name no user are imported for a registered user only');
+    if (!whom?.create) throw new TypeError('data without a user can be imported only for a registered user');
     const { store, now, dryRun } = this.#options;
     const { name } = whom;
     const user = dryRun ? { uuid: '', user_email: name } : (await store.users.register(name, { now: now() })).user;

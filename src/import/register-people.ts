@@ -112,7 +112,7 @@ export function checkedName(text: string, uuid = ''): string {
   const name = userNameOf(text);
   if (isUuid(name.toLowerCase()) && name.toLowerCase() !== uuid) {
     throw usageError(
-      `expected a name that is no UUID, or the same UUID as the user's (--uuid), found ${JSON.stringify(name)}`,
+      `expected a name that is not a UUID, or the same UUID as the user's (--uuid), found ${JSON.stringify(name)}`,
     );
   }
   if (isUserName(name)) return name;

@@ -31,7 +31,7 @@ export async function* tarEntries(
     }
   } catch (error) {
     if (error instanceof SourceBroken) throw error;
-    throw new SourceBroken('expected a tar archive, found a damaged or cut one', { cause: error });
+    throw new SourceBroken('expected a tar archive, found a damaged or incomplete one', { cause: error });
   }
 }
 
@@ -40,7 +40,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, size: number): AsyncG
   for await (const chunk of chunks) {
     length += chunk.length;
     if (length > freeBytes && length > size * maxRatio)
-      throw new SourceBroken(`expected an archive that packs at most ${maxRatio} to 1, found more`);
+      throw new SourceBroken(`expected an archive that unpacks to at most ${maxRatio} times its size, found more`);
     yield chunk;
   }
 }

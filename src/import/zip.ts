@@ -56,8 +56,7 @@ export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rej
       if (fault !== null) rejected.push(`expected a name within the archive, found another: ${fault}`);
       else if (!entry.fileName.endsWith('/')) files.push(entry);
     }
-    if (packed > zip.fileSize)
-      throw new SourceBroken('expected files beside each other in the archive, found them overlapping');
+    if (packed > zip.fileSize) throw new SourceBroken('expected separate files in the archive, found overlapping ones');
     if (size > maxUnpackedBytes) throw new SourceBroken(`expected at most ${maxUnpackedBytes} bytes unpacked`);
     return { files, rejected };
   } catch (error) {
@@ -86,7 +85,9 @@ export async function* zipBytes(
     for await (const chunk of isPacked ? unpacked(stored, createInflateRaw({ chunkSize: chunkBytes })) : stored) {
       length += chunk.length;
       if (length > size || (length > freeBytes && length > packed * maxRatio))
-        throw new SourceBroken(`expected a file of ${size} bytes that packs at most ${maxRatio} to 1, found more`);
+        throw new SourceBroken(
+          `expected a file of ${size} bytes that unpacks to at most ${maxRatio} times its packed size, found more`,
+        );
       sum = crc32(chunk, sum);
       yield chunk;
     }
@@ -99,7 +100,7 @@ export async function* zipBytes(
 }
 
 const damaged = (cause?: unknown): SourceBroken =>
-  new SourceBroken('expected a ZIP archive, found a damaged or cut one', { cause });
+  new SourceBroken('expected a ZIP archive, found a damaged or incomplete one', { cause });
 
 /** Converts errors of the ZIP library. Errors of the file system stay unchanged. */
 const asBroken = (error: unknown): unknown =>

@@ -6,20 +6,20 @@ import type { UnusableEntry } from '../store/store.ts';
 
 /** Reasons why a pushed value cannot be an entry: code and explanation. Codes never change. */
 export const unusableReasons = {
-  not_an_object: 'What was pushed is no JSON object.',
-  metadata_missing: 'There is no metadata.',
-  metadata_not_an_object: 'The metadata is no JSON object.',
-  key_missing: 'There is no metadata.key.',
-  key_not_text: 'metadata.key is no text.',
+  not_an_object: 'The pushed value is not a JSON object.',
+  metadata_missing: 'The entry has no metadata.',
+  metadata_not_an_object: 'The metadata is not a JSON object.',
+  key_missing: 'The entry has no metadata.key.',
+  key_not_text: 'metadata.key is not a text.',
   key_empty: 'metadata.key is an empty text.',
   key_too_long: 'metadata.key is longer than 255 characters.',
-  key_characters: 'metadata.key holds a blank, a control character or half a character.',
-  type_not_text: 'metadata.type is there and no text.',
-  write_ts_missing: 'There is no metadata.write_ts.',
-  write_ts_not_a_number: 'metadata.write_ts is no number; a text of digits is none either.',
+  key_characters: 'metadata.key contains a blank, a control character or half a character.',
+  type_not_text: 'metadata.type is not a text.',
+  write_ts_missing: 'The entry has no metadata.write_ts.',
+  write_ts_not_a_number: 'metadata.write_ts is not a number; a text of digits does not count as one.',
   write_ts_not_finite: 'metadata.write_ts is too large for a number.',
-  data_missing: 'There is no data.',
-  data_not_an_object: 'The data is no JSON object.',
+  data_missing: 'The entry has no data.',
+  data_not_an_object: 'The data is not a JSON object.',
 } as const;
 
 /** The reason that the error timeseries stores for a value that is not an entry. */

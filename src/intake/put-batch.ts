@@ -124,7 +124,7 @@ export async function putTaken(
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
     });
     hasStored = true;
-    if (noteError !== null) log.write('WARNING', `Profile does not show this put: ${errorText(noteError)}`);
+    if (noteError !== null) log.write('WARNING', `The profile does not record this put: ${errorText(noteError)}`);
     log.writeAll('DEBUG', storedMessages(userId, entries, results));
     await logUnusable(log, userId, unusable);
     for (const result of results) counts[result] += 1;

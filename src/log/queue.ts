@@ -36,7 +36,7 @@ export function createQueue(options: QueueOptions) {
   const drop = (text: string, reason: string): void => {
     if (dropped === null) {
       dropped = { lines: 0, since: stamp(now()), reason };
-      warn(`log lines are being dropped since ${dropped.since}: ${reason}`);
+      warn(`log lines have been dropped since ${dropped.since}: ${reason}`);
     }
     dropped.lines += text.split('\n').length;
   };

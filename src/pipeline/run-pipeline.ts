@@ -131,7 +131,7 @@ function contextOf(
 function failureText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const places = (error.stack ?? '').split('\n').filter((text) => text.startsWith('    at '));
-  const message = error instanceof SyntaxError ? 'a stored text is not what was expected' : error.message;
+  const message = error instanceof SyntaxError ? 'a stored text has an unexpected form' : error.message;
   return [`${error.name}: ${message}`, ...places.map((place) => place.trim())].join(' ');
 }
 

@@ -151,7 +151,7 @@ function sentToRoot(
     c.get('call').refuse = refusal;
     await guard?.(c, async () => {});
     if (hasPosition) return answer(c);
-    const text = 'expected the address to end in /pub (OwnTracks), /overland or /traccar, found the bare server';
+    const text = 'expected the address to end in /pub (OwnTracks), /overland or /traccar, found no path';
     throw new Problem(405, text, { headers: { Allow: 'GET, HEAD' } });
   };
 }

@@ -140,11 +140,11 @@ export class ByteBudget {
     holder.isStranger = caller === null;
     if (caller !== null && this.#lack(holder, 'answers', bytes) === 'part') {
       const most = this.#limits.answers.perCaller;
-      const detail = `expected at most ${most} bytes of your answers to wait until you read them; read or end those first`;
+      const detail = `expected at most ${most} bytes of unread answers to one caller; read or end them first`;
       throw tooManyCalls(detail, 5, { limit: 'unsent_bytes', most });
     }
     if (this.#makeRoom(holder, 'answers', bytes, true) !== null)
-      throw unavailable('too many answers wait until they are read; ask again later');
+      throw unavailable('too many answers have not been read yet; try again later');
     this.#set(holder, 'answers', bytes);
     return () => this.#set(holder, 'answers', 0);
   }
@@ -258,7 +258,7 @@ export class ByteBudget {
       if (victim === null || victim === holder) return lack;
       if ((slowOnly || (lack === 'part' && !holder.isStranger)) && !this.#isSlow(victim)) return lack;
       this.#release(victim);
-      victim.end(unavailable('this body came too slowly while others waited; nothing was stored, send it again'));
+      victim.end(unavailable('this body arrived too slowly while others waited; nothing was stored, send it again'));
     }
   }
 
@@ -333,12 +333,16 @@ export class ByteBudget {
 
   #partIsFull(holder: Holder, pool: Pool): Problem {
     if (holder.isStranger) return noRoom();
-    return tooManyCalls('other calls of yours hold all that one caller may have waiting; end those first', 5, {
-      limit: 'waiting_bytes',
-      most: this.#limits[pool].perCaller,
-    });
+    return tooManyCalls(
+      'other calls of this caller use all bytes that one caller may send at once; end them first',
+      5,
+      {
+        limit: 'waiting_bytes',
+        most: this.#limits[pool].perCaller,
+      },
+    );
   }
 }
 
 const noRoom = (): Problem =>
-  unavailable('too many bodies wait on this server; nothing was stored by this call, send it again later');
+  unavailable('too many bodies are waiting on this server; nothing was stored by this call, send it again later');

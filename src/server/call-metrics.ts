@@ -51,7 +51,7 @@ export function countCalls(): { figures: CallFigures; registry: Registry } {
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `mobility_${name}_total`, help, labelNames, registers });
   const calls = counter('calls', 'Calls by route, status and the cause of failures', 'handler', 'status', 'cause');
-  const entries = counter('entries', 'Pushed entries by what became of them', 'verdict');
+  const entries = counter('entries', 'Pushed entries by result', 'verdict');
   const limits = counter('limits_met', 'Calls refused because of a limit', 'limit');
   const seconds = new Histogram({
     name: 'mobility_call_seconds',

@@ -278,7 +278,7 @@ export class CallerCounts {
       const { length } = isStatement ? JSON.stringify(taken.data) : '';
       const isMuch = isStatement && this.#statements.of(uuid) + length > mostStatements;
       if (isMuch && !(await hasEntry(store, uuid, taken.metadata))) {
-        const message = `expected at most ${mostStatements} characters a day of what a person states, found more`;
+        const message = `expected at most ${mostStatements} characters of statements a day, found more`;
         allowed.push(rejectEntry(taken, tooManyStatements, message));
         continue;
       }

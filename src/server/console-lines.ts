@@ -30,7 +30,7 @@ export function consoleLines({ write, log, warn, now }: ConsoleOptions) {
   const fail = (error: Error): void => {
     if (lost === null) {
       lost = { lines: 0, since: stamp(now()), reason: errorText(error) };
-      warn(`lines of standard output are being dropped since ${lost.since}: ${lost.reason}`);
+      warn(`lines of standard output have been dropped since ${lost.since}: ${lost.reason}`);
     }
     lost.lines += 1;
   };

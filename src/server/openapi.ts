@@ -18,11 +18,11 @@ export const problemSchema: AnswerSchema = objectOf(
 
 const problems: Readonly<Record<number, string>> = {
   400: 'The request is not what the call expects',
-  403: 'No good token',
-  404: 'There is no such thing',
+  403: 'The token is missing or invalid',
+  404: 'Not found',
   413: 'The body is too large',
-  415: 'The body is no JSON, or has an unknown encoding',
-  429: 'The caller meets a limit of one caller; try again after Retry-After',
+  415: 'The body is not JSON, or has an unknown encoding',
+  429: 'The caller exceeded a limit; try again after Retry-After',
   500: 'The server failed',
   503: 'Nothing was stored; try again after Retry-After',
 };
@@ -62,9 +62,9 @@ const pathOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 /** Groups of calls and their descriptions. */
 const tags = {
-  phones: 'What phones of this family push and pull, and what people and scripts ask of their own data',
-  'other apps': 'What other apps push',
-  open: 'Without a token; about no user',
+  phones: 'Calls of e-mission phones, and of people and scripts about their own data',
+  'other apps': 'Calls of other apps',
+  open: 'Calls without a token; the answers contain nothing about users',
 };
 
 const operationId = (path: string): string =>

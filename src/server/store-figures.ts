@@ -29,16 +29,20 @@ async function count(store: Store, now: number): Promise<string> {
   gauge('build_info', 'Versions of the program, of Node and of the store', ...Object.keys(build)).set(build, 1);
   const users = gauge('users', 'Registered users');
   const waiting = gauge('waiting_entries', 'Entries that the pipeline has not moved yet');
-  const waitingAge = gauge('waiting_age_seconds', 'How long entries wait that a run could take');
+  const waitingAge = gauge('waiting_age_seconds', 'How long the entries that a run could process have been pending');
   const rejected = gauge('set_aside_entries', 'Entries in the error timeseries', 'reason');
   const members = gauge('study_members', 'Members of a study', 'study');
   const joined = gauge('study_joined_last_hour', 'People who joined a study by its link in the last hour', 'study');
-  const idle = gauge('study_never_pushed', 'Members of a study of whom no entry was ever stored', 'study');
+  const idle = gauge('study_never_pushed', 'Members of a study who never sent an entry', 'study');
   const failed = gauge('failed_users', 'Users whose last run failed');
   const lastRun = gauge('last_run_timestamp_seconds', 'When the pipeline last did something');
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');
   const runSeconds = gauge('run_seconds', 'How long the runs of the last hour took for a user', 'at');
-  const lag = gauge('diary_lag_seconds', 'From the first push that waited to the run that took it, or to now', 'at');
+  const lag = gauge(
+    'diary_lag_seconds',
+    'Time from the first pending push to the run that processed it, or to now',
+    'at',
+  );
   for (const reason of reasons) rejected.set({ reason }, 0);
   for (const result of ['done', 'failed']) ended.set({ result }, 0);
 

@@ -83,7 +83,7 @@ function checkRights(host: Host, logDir: string): Check {
 
 async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   const { free } = await store.disk();
-  if (free === null) return sound('disk', 'the server of the store does not tell');
+  if (free === null) return sound('disk', 'the server of the store does not report it');
   const text = `${Math.floor(free / 2 ** 20).toLocaleString('en-US')} MiB free`;
   if (free >= leastMiB * 2 ** 20) return sound('disk', text);
   return wrong(
@@ -122,13 +122,13 @@ async function checkActs(host: Host): Promise<Check[]> {
   try {
     const acts = await readActs(logDir);
     const check = acts.findLast(({ action }) => action === 'store check');
-    const said = check === undefined ? 'never all read' : `all read ${agoText(check.ts, now)}`;
+    const said = check === undefined ? 'never checked' : `checked ${agoText(check.ts, now)}`;
     const rows =
       check?.outcome === 'partly' || check?.outcome === 'failed'
-        ? wrong('rows', `${said}, and the check did not end well`, 'mobility store check')
-        : sound('rows', `${said}; mobility store check finds damaged ones`);
+        ? wrong('rows', `${said}, and the check failed or was incomplete`, 'mobility store check')
+        : sound('rows', `${said}; mobility store check finds damaged rows`);
     if (isMongoAddress(store))
-      return [rows, sound('backup', 'by the tools of MongoDB; this program does not see them')];
+      return [rows, sound('backup', 'made by tools of MongoDB; this program cannot check them')];
     const last = acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');
     if (last !== undefined && last.ts > now - backupDays * day)
       return [rows, sound('backup', `made ${agoText(last.ts, now)}`)];

@@ -18,7 +18,7 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
   const names = (await store.studies.list()).map((one) => one.name).join(', ') || 'none';
   const refusal = joinRefusal(study, token);
   if (study === null) {
-    const why = `The token names the study ${token.study}, which is not here; studies: ${names}.`;
+    const why = `The token names the study ${token.study}, which does not exist here; studies: ${names}.`;
     return { why, next: 'give the person the link of the right study: mobility study link NAME --qr' };
   }
   if (await store.studies.hasErased(study.name, tokenHash(name))) {
@@ -62,8 +62,8 @@ export async function findGap(store: Store, user: UserRecord, day: string, hostZ
   if (excluded.length > 0) {
     const times = excluded.map(({ from, to }) => `${clockText(from, zone)}-${clockText(to, zone)}`).join(', ');
     return {
-      why: `${day}, times of ${zone}: a correction sets aside what came of ${times}. It is kept, and has no trips.`,
-      next: `to have it back, undo the correction: mobility correct list --user ${quotedName(user.user_email)}`,
+      why: `${day}, times of ${zone}: a correction excludes the data of ${times}. They are kept, but give no trips.`,
+      next: `to use the data again, undo the correction: mobility correct list --user ${quotedName(user.user_email)}`,
     };
   }
   for (const gap of gaps) texts.push(await gapText(store, user, gap, zone));
@@ -72,7 +72,7 @@ export async function findGap(store: Store, user: UserRecord, day: string, hostZ
     ? 'to switch tracking on'
     : 'to set location to "always" and to switch the battery saver off';
   return {
-    why: `${day}, times of ${zone}: ${texts.join('; ')}. Trips of that time are unknown, and no command brings them back.`,
+    why: `${day}, times of ${zone}: ${texts.join('; ')}. Trips of that time are unknown, and no command can restore them.`,
     next: `ask ${quotedName(user.user_email)} ${words}; see what is known: mobility explain --user ${quotedName(user.user_email)} --day ${day}`,
   };
 }

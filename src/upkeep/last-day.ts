@@ -29,13 +29,13 @@ export async function findLastDay(store: Store, userId: string, now: number): Pr
 export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRecord): Promise<string> {
   const waiting = await store.usercache.count(uuid);
   if (waiting > 0) {
-    return `${counted(waiting, 'entry', 'entries')} waiting: run \`mobility pipeline --user ${user_email}\``;
+    return `${counted(waiting, 'entry', 'entries')} pending: run \`mobility pipeline --user ${user_email}\``;
   }
   const { count, start_ts, end_ts } = await correctedTrips(store).summary(uuid);
   const located = await findLastLocationDay(store, uuid);
   if (start_ts === null || end_ts === null) {
     if (located === null) return `${user_email} has no trips yet; has the phone pushed?`;
-    return `${user_email} has locations up to ${located}, but no trip that has certainly ended: later data decide`;
+    return `${user_email} has locations up to ${located}, but no trip whose end is certain: later data decide`;
   }
   const last = localDay(end_ts, 'UTC');
   const isDraft = located !== null && located > last;

@@ -33,7 +33,7 @@ export async function settleMissing(from: Engine, to: Engine, options: MissingOp
   const live: PersonRow[] = [];
   for (const person of found) if (await hasSent(to, person.uuid)) live.push(person);
   if (live.length > 0) {
-    const text = `expected people whom only copies brought to ${to.address}, found ${live.length} who sent data to it: ${namesOf(live)}. Source and target may be swapped; nothing was changed`;
+    const text = `expected only people who were copied to ${to.address}, found ${live.length} who sent data to it: ${namesOf(live)}. Source and target may be swapped; nothing was changed`;
     throw new MobilityError('MOBILITY_USER_EXISTS', text);
   }
   if (options.dryRun) return found.length;
@@ -48,7 +48,7 @@ function refusal(from: Engine, to: Engine, found: readonly PersonRow[], { overwr
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
     `expected at ${to.address} only users whom ${from.address} has, found ${found.length}: ${namesOf(found)}; ` +
-      `${next}, or allow both to be together there with --merge`,
+      `${next}, or allow them there with --merge`,
   );
 }
 

@@ -56,7 +56,8 @@ export async function retain(
   { before, what, ...options }: RetainOptions,
 ): Promise<RetainReport> {
   const run = await runPipeline(store, userId, options);
-  if (run.status === 'busy') throw new MobilityError('MOBILITY_LEASE_HELD', run.message ?? 'another run has the user');
+  if (run.status === 'busy')
+    throw new MobilityError('MOBILITY_LEASE_HELD', run.message ?? 'another run holds the user');
   if (run.status === 'failed') throw new Error(run.message);
   return withLease(store, userId, options, async (held) => {
     const { observed } = held.state;

@@ -90,7 +90,7 @@ describe('pipeline', () => {
     expect(await run(['pipeline', '--all', '--quiet'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('names the holder of the lease when another run has the user', async () => {
+  it('names the holder of the lease when another run holds the user', async () => {
     const { run, withStore } = await freshProgram();
     await run(['simulate', '--users', '1', '--from', day, '--seed', 't']);
     await withStore(async (store) => {
@@ -194,10 +194,10 @@ describe('diary', () => {
     const empty = async (name: string) => (await run(['diary', '--user', name, '--day', day])).stderr;
     expect(await empty('eve')).toMatch(/has no trips yet/);
     await run(['simulate', '--users', '1', '--from', day, '--among-others', '--seed', 't']);
-    expect(await empty(ada)).toMatch(/\d+ entries waiting: run `mobility pipeline --user sim-t-1@example.org`/);
+    expect(await empty(ada)).toMatch(/\d+ entries pending: run `mobility pipeline --user sim-t-1@example.org`/);
     const file = join(shared.folder, 'empty.geojson');
     const written = await run(['diary', '--user', ada, '--day', day, '--geojson', file]);
-    expect(written.stderr).toMatch(/^0 trips written to .*\n\d+ entries waiting: run `mobility pipeline/);
+    expect(written.stderr).toMatch(/^0 trips written to .*\n\d+ entries pending: run `mobility pipeline/);
     const other = await shared.run(['diary', '--user', ada, '--day', '2024-03-20']);
     expect([other.stdout, other.stderr]).toEqual([
       expect.stringContaining('no trips'),

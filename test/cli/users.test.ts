@@ -52,7 +52,7 @@ describe('a name that is a UUID', () => {
     expect((await run(['users', 'import', file])).stdout).toBe('1 user added, 0 already registered, 2 lines failed\n');
     for (const args of [[uuid], [uuid.toUpperCase()], [uuid, '--uuid', own]]) {
       const { code, stderr } = await run(['users', 'add', ...args]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('expected a name that is no UUID')]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('expected a name that is not a UUID')]);
     }
     expect((await run(['users', 'add', uuid, '--uuid', uuid])).code).toBe(0);
   });

@@ -86,7 +86,7 @@ it('of a file with a wrong checksum, rows before the last stay stored, and the i
   const content = Buffer.from(`time,lat,lon\n${rows}`);
   const report = await imported(zip({ name: 'a.csv', content, says: { crc: 1 } }));
   expect(report).toMatchObject({ code: 3, stored: 3999 });
-  expect(report.stderr).toMatch(/found a damaged or cut one/);
+  expect(report.stderr).toMatch(/found a damaged or incomplete one/);
 });
 
 const long = Buffer.from(csv + '2024-03-12T08:00:00Z,38.5,-7.9\n'.repeat(2_000_000));
@@ -97,7 +97,11 @@ it.each<[string, () => Buffer, RegExp]>([
     () => zip({ name: 'a.csv', content: long, says: { size: 500_000 } }),
     /expected a file of 500000 bytes/,
   ],
-  ['200 to 1 and more', () => zip({ name: 'a.csv', content: long }), /packs at most 200 to 1, found more/],
+  [
+    '200 to 1 and more',
+    () => zip({ name: 'a.csv', content: long }),
+    /unpacks to at most 200 times its packed size, found more/,
+  ],
   [
     'one content under many names',
     () => {
@@ -112,7 +116,7 @@ it.each<[string, () => Buffer, RegExp]>([
         archive.writeUInt32LE(archive.length, at + 20);
       return archive;
     },
-    /found them overlapping/,
+    /found overlapping ones/,
   ],
   [
     'a password',
@@ -132,7 +136,11 @@ it.each<[string, () => Buffer, RegExp]>([
     },
     /expected a directory of at most 67108864 bytes/,
   ],
-  ['half of it', () => zip({ name: 'a.csv', content: Buffer.from(csv) }).subarray(0, 60), /found a damaged or cut one/],
+  [
+    'half of it',
+    () => zip({ name: 'a.csv', content: Buffer.from(csv) }).subarray(0, 60),
+    /found a damaged or incomplete one/,
+  ],
 ])('an archive with %s is refused with the reason', async (_, archive, reason) => {
   const { code, stderr } = await imported(archive());
   expect([code === 1 || code === 3, stderr]).toEqual([true, expect.stringMatching(reason)]);

@@ -65,7 +65,7 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
     });
   } catch (error) {
     if (error instanceof MobilityError) throw error;
-    throw new SourceBroken(`the database breaks off: ${errorText(error)}: everything before it was read`, {
+    throw new SourceBroken(`reading the database failed: ${errorText(error)}: everything before it was read`, {
       cause: error,
     });
   } finally {

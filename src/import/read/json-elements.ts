@@ -101,7 +101,9 @@ export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGen
   }
   if (state === 'end') return;
   if (state === 'start') throw new SourceBroken('expected a JSON list or object, found nothing');
-  throw new SourceBroken(`the file ends at byte ${position}, before its JSON does: everything before it was read`);
+  throw new SourceBroken(
+    `the file ends at byte ${position}, before the end of its JSON: everything before it was read`,
+  );
 }
 
 /** True for a byte of the byte order mark of UTF-8. */

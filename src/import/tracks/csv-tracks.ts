@@ -84,5 +84,5 @@ async function* recordsOf(
   if (!parser.destroyed) parser.end();
   const error = await ended;
   yield* records;
-  if (error) throw new SourceBroken(`expected CSV, found a mistake: ${error.message}: everything before it was read`);
+  if (error) throw new SourceBroken(`expected CSV, found an error: ${error.message}: everything before it was read`);
 }

@@ -199,8 +199,8 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
     first ??= person;
     if (person === first) return;
     throw new SourceBroken(
-      `expected fixes of one person, found another in ${JSON.stringify(column?.name)} at ${where}: ` +
-        'cut the file by person, and import each part with its own --user',
+      `expected locations of one person, found a second person in ${JSON.stringify(column?.name)} at ${where}: ` +
+        'split the file by person, and import each part with its own --user',
     );
   };
 }

@@ -9,12 +9,12 @@ import type { UnusableEntry } from '../../store/store.ts';
 
 /** Reasons why data of another app cannot become an entry: code and explanation. Codes never change. */
 export const formatReasons = {
-  format_not_an_object: 'What was sent is no JSON object.',
-  format_unknown: 'What was sent is none of the messages that the app is known to send.',
+  format_not_an_object: 'The app sent something other than a JSON object.',
+  format_unknown: 'The app sent a message of an unknown kind.',
   format_encrypted: 'The app encrypted the message with a key that this service does not have.',
-  format_no_time: 'What was sent names no time.',
+  format_no_time: 'The message has no time.',
   format_bad_time:
-    'The time of what was sent is before 2010 or after 5138: the app counts from another year, or its clock is wrong.',
+    'The time of the message is before 2010 or after 5138: the app counts from another year, or its clock is wrong.',
 } as const;
 
 /** A code of `formatReasons`. */

@@ -7,11 +7,11 @@ import { MobilityError } from '../../model/mobility-error.ts';
  */
 export const conversionReasons = {
   no_converter: 'The key is known, but no phone of that platform pushes it.',
-  missing_field: 'A field is missing without which the entry means nothing.',
-  wrong_type: 'A field is there and of another type than expected.',
-  out_of_range: 'A number lies outside the range that it can have, or a text is too long.',
+  missing_field: 'A required field is missing.',
+  wrong_type: 'A field has another type than expected.',
+  out_of_range: 'A number is outside of its allowed range, or a text is too long.',
   unknown_value: 'A code or name is unknown.',
-  conflicting_flags: 'The phone says of itself that it moves in two ways at once.',
+  conflicting_flags: 'The phone reports two ways of moving at once.',
   bad_time: 'A time lies outside the years 1 to 9999.',
 } as const;
 

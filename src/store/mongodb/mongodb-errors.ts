@@ -91,7 +91,7 @@ export function toStoreError(error: unknown, address: string): unknown {
     return new MobilityError('MOBILITY_STORE_FULL', message, cause);
   }
   if (isConflict(error)) {
-    const message = `expected to write to ${address}, found other writers in the way: ${errorText(error)}; nothing was written: try again`;
+    const message = `expected to write to ${address}, found conflicting writers: ${errorText(error)}; nothing was written: try again`;
     return new MobilityError('MOBILITY_STORE_BUSY', message, cause);
   }
   const isRefusal = error instanceof MongoServerError && refusalCodes.has(codeOf(error)!);

@@ -124,7 +124,7 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
     expect([code, first]).toEqual([0, expect.stringContaining('listens on')]);
     expect([1, 2]).toContain(notes.length); // as many as workers got calls
     for (const note of notes) {
-      expect(note).toMatch(/^mobility: lines of standard output are being dropped since \S+: ENOSPC: /);
+      expect(note).toMatch(/^mobility: lines of standard output have been dropped since \S+: ENOSPC: /);
     }
     const { stdout } = await run(['logs', 'errors', '--json', '--store', store]);
     const counts = [...stdout.matchAll(/Lines of standard output dropped = (\d+) since/g)];
