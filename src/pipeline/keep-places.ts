@@ -21,14 +21,13 @@ const step = 28 * 86_400;
 export async function keepPlaces(context: RunContext, moved: ChainStore, last: TripRecord | null): Promise<void> {
   const { store, userId, state, lease, changedTrips } = context;
   const { observed, retained, places } = state;
-  if (last === null || observed === null) return;
-  const until = (Math.floor(last.end_ts / step) - 1) * step;
-  if (places === null && observed.from >= until) return; // there are no trips before `until`
-  const key = keptKey(until, retained, await readCorrections(moved, userId));
-  const isCurrent = key === places && changedTrips?.every(({ chain_ts }) => chain_ts >= until);
-  if (isCurrent) return;
-  const kept = await placesUntil(moved, userId, { until, retained });
-  const change = { put: [], remove: [], places: kept as unknown as JsonObject };
+  const until = (Math.floor((last?.end_ts ?? 0) / step) - 1) * step;
+  const isLong = last !== null && observed !== null && observed.from < until;
+  const key = isLong ? keptKey(until, retained, await readCorrections(moved, userId)) : null;
+  const isSame = key === null || changedTrips?.every(({ chain_ts }) => chain_ts >= until);
+  if (key === places && isSame) return;
+  const kept = key === null ? {} : await placesUntil(moved, userId, { until, retained });
+  const change = { put: [], remove: [], places: kept as JsonObject };
   await store.trips.apply(userId, change, { places: key }, lease());
   state.places = key;
 }
