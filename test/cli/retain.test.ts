@@ -104,7 +104,15 @@ it('both: old trips are gone and their time is taken out; the audit log shows it
   const program = await simulated();
   const { run } = program;
   const before = await daysOf(program, '2024-03-18');
-  await run(['retain', '--all', ...old, '--what', 'both', '--yes'], { now });
+  const dry = await run(['retain', '--all', ...old, '--what', 'raw', '--dry-run'], { now });
+  expect(dry.stdout).toMatch(/^sim-r-1@example.org +[\d,]+ +0 +0 +2024-03-\d\d UTC +-$/m);
+  const said = await run(['retain', '--all', ...old, '--what', 'both', '--yes', '--json'], { now });
+  const [{ entries, errors, links }] = said.json<{ users: Record<string, number>[] }>().users as [
+    Record<string, number>,
+  ];
+  const rows = entries! + errors! + links!;
+  expect([errors, links! > 10]).toEqual([0, true]);
+  expect(said.stderr).toContain(`${rows.toLocaleString('en')} rows of 1 user removed`);
   expect(await daysOf(program, '2024-03-18')).toBe(before);
   await run(['rebuild', '--all'], { now });
   expect(await daysOf(program, '2024-03-18')).toBe(before);
