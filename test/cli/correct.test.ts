@@ -131,6 +131,30 @@ describe('mobility correct', () => {
     expect([time_zone, clock(correction.ts)]).toEqual(['Africa/Nairobi', '02:05']);
   });
 
+  it('the entry of a correction has its author and reason only if they were given, and the trips that were seen', async () => {
+    const { before: trips } = await correct('place-name', '--day', day, '--at', '00:00', '--name', 'x', '--dry-run');
+    const flags = ['--day', day, '--at', clock(trips[0].start_ts + 60)];
+    const seen = [[trips[0].start_ts, trips[0].end_ts]];
+    for (const [more, fields] of [
+      [[], {}],
+      [['--by', 'helen'], { author: 'helen' }],
+      [['--reason', 'lost'], { reason: 'lost' }],
+    ] as const) {
+      const done = await correct('drop', ...flags, ...more);
+      const { data } = await program.withStore(async (store) => {
+        const { uuid } = (await store.users.byEmail(user[1]!))!;
+        const all: Entry[] = [];
+        for await (const one of everyEntry(store.timeseries, uuid, { keys: ['manual/correction'], time: 'write_ts' }))
+          all.push(one);
+        return all.at(-1)!;
+      });
+      expect(data).toMatchObject({ kind: 'drop', seen, ...fields });
+      const own = Object.keys(data).filter((name) => !['kind', 'ts', 'seen', 'local_dt', 'fmt_time'].includes(name));
+      expect(own).toEqual(Object.keys(fields));
+      await correct('undo', '--id', done.id);
+    }
+  });
+
   it('set-aside --token takes out what was pushed with that token only', async () => {
     const ids: string[] = [];
     for (const at of [now, now + 1]) {
