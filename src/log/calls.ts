@@ -20,7 +20,7 @@ export interface LoggedCall {
   user_email: string | null;
   seconds: number | null;
   status: number | null;
-  /** Why the call failed, as a code. */
+  /** The code of the error that failed the call. */
   code: string | null;
   /** The handler, such as `userCache.put`. */
   handler: string | null;

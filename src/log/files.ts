@@ -56,7 +56,7 @@ function unwritable(dir: string, error: unknown): MobilityError {
 }
 
 /**
- * Sends lines to the primary. Resolves when they arrive there even if this process is killed. Throws without a primary.
+ * Resolves when the lines will reach the primary even if this process is killed, or when the primary has ended.
  */
 function sendToPrimary(logLines: string): Promise<void> {
   return new Promise((resolve) => process.send!({ logLines }, undefined, {}, () => resolve()));

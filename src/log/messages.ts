@@ -48,7 +48,7 @@ export const line = {
     `Rejected values without a key of user = ${word(user)}, not listed = ${count}`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>
     `Stored entries of user = ${word(user)}, inserted = ${inserted}, updated = ${updated}, rejected = ${rejected}`,
-  /** `code`: why the call failed, as a code. `reason`: the same as a sentence. */
+  /** `code`: the code of the error. `reason`: a sentence that says why the call failed. */
   answered: (status: number, method: string, path: string, code?: string | null, reason?: string | null): string =>
     `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>

@@ -25,7 +25,7 @@ export interface AppParts {
   now: () => number;
   /** Records an act of a manager or a user in the audit log. Default: does nothing. */
   audit?: (act: Act) => Promise<void>;
-  /** What `mobility doctor` finds of the installation, for the page of the operator. Default: nothing. */
+  /** Checks the installation as `mobility doctor` does, for the page of the operator. Default: no checks. */
   checks?: () => Promise<Check[]>;
   /** Claims work that one process at a time may do. Default: within this process. */
   claim?: (work: string) => { release(): void } | null;

@@ -23,7 +23,7 @@ export interface Call {
   readonly caller: UserRecord | null;
   /** Sets the caller. From then on all log lines of the call are written. */
   authenticated(caller: UserRecord): void;
-  /** Why the call failed, as a code; null: it did not fail. */
+  /** The code of the error that failed the call; null: it did not fail. */
   failure: string | null;
   /** Who has to act on the failure; null: the call did not fail. */
   cause: Cause | null;

@@ -1,11 +1,11 @@
-// What `mobility doctor` and the page of the operator find: the installation, runs, corrections, and people.
+// Runs all checks of `mobility doctor` and of the operator's page: installation, runs, corrections and people.
 import { everyStatus } from '../diary/status/all-statuses.ts';
 import { counted } from '../log/text.ts';
 import type { Lease, Store } from '../store/store.ts';
 import { checkCorrections, countBeyondBounds } from './check-corrections.ts';
 import { type Check, checkInstallation, checkRuns, type Host, isDead } from './check-installation.ts';
 
-/** As `checkInstallation`, with what the people of the store show: runs, corrections, and people who are behind. */
+/** Runs `checkInstallation`, and checks runs, corrections and the status of all people of the store. */
 export async function checkEverything(host: Host, store: Store, url?: string): Promise<Check[]> {
   const checks = await checkInstallation(host, store, url);
   const dead: Lease[] = [];

@@ -45,7 +45,7 @@ type State = 'start' | 'name' | 'colon' | 'value' | 'element' | 'end';
 export async function* jsonElements(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<JsonElement> {
   let state: State = 'start';
   let of: string | null = null;
-  let isList = false; // of the outermost value
+  let isList = false; // true if the outermost value is a list
   let piece: Piece | null = null;
   let position = 0; // the byte of the file where the chunk begins
   for await (const chunk of chunks) {

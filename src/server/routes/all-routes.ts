@@ -1,4 +1,4 @@
-// Every route of the server. No other path has an answer, except the paths of pages.
+// Lists the routes of the server. Only pages, `/openapi.json` and `/metrics` are not in these lists.
 import { customLabelRoutes } from './custom-labels.ts';
 import { datastreamRoutes } from './datastreams.ts';
 import { otherAppRoutes } from './other-apps.ts';
