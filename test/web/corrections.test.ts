@@ -164,6 +164,79 @@ it('an answer that names no mode changes nothing, and a new answer counts before
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
+it('each ride of a trip has its own question, and one save corrects the rides that differ', async () => {
+  const { uuid } = (await store.users.byEmail(person))!;
+  const found = async () =>
+    (await correctedTrips(store).byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
+  const trip = (await found()).find(({ sections }) => sections.length > 2)!;
+  const [first, , last] = trip.sections;
+  const { csrf } = formWith(await page(`/me/day/${day}?correct=${trip.id}`), 'How did you travel?');
+  for (const [{ start_ts }, mode] of [
+    [first!, 'bus'],
+    [last!, 'car'],
+  ] as const)
+    await state('/me/correct', { csrf: csrf!, day, kind: 'mode', ts: `${start_ts + 5}`, mode });
+  const html = await page(`/me/day/${day}?correct=${trip.id}`);
+  expect(html.match(/<legend>How did you travel from/g)).toHaveLength(ridesOf((await found())[0]!.sections).length);
+  const fields = formWith(html, 'What was this trip for?');
+  const { location } = await state('/me/label', { ...fields, mode_0: 'train', mode_1: 'nothing', purpose: 'meal' });
+  const after = (await found())[0]!.sections.map(({ sensed_mode }) => sensed_mode);
+  expect(after).toContain('PredictedModeTypes.TRAIN');
+  expect(after).toContain('PredictedModeTypes.CAR');
+  const saved = await page(location);
+  expect(saved).toMatch(/role="status">Saved\..*mode of travel: train.*Meal/);
+  await state('/me/correct', formWith(saved, 'Undo'));
+  expect((await found())[0]!.sections.map(({ sensed_mode }) => sensed_mode)).toContain('PredictedModeTypes.BUS');
+  while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
+});
+
+it('a preview shows the day as it would be and saves nothing; a wrong time is shown again as it was typed', async () => {
+  const before = await page(`/me/day/${day}`);
+  const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
+  const drop = formWith(html, 'I did not make this trip');
+  const preview = await (await post('/me/preview', drop)).text();
+  expect(preview).toContain('Nothing is saved yet');
+  expect(trips(preview)).toHaveLength(trips(before).length - 1);
+  expect(shown(await page(`/me/day/${day}`))).toBe(shown(before));
+  const split = await (await post('/me/preview', { ...formWith(html, 'Split it in two'), clock: '03:33' })).text();
+  expect(split).toContain('The time must lie within the trip');
+  expect(split).toContain('value="03:33"');
+  await state('/me/correct', formWith(preview, 'Save', 'Nothing is saved yet'));
+  expect(trips(await page(`/me/day/${day}`))).toHaveLength(trips(before).length - 1);
+  await takeBack();
+  expect((await post('/me/preview', { ...drop, ts: 'x' })).status).toBe(400);
+});
+
+it('a person adds a trip within a stay, and names and renames a place', async () => {
+  const before = await page(`/me/day/${day}`);
+  const item = /\?correct=(at-\d+)#/.exec(before)![1]!;
+  const html = await page(`/me/day/${day}?correct=${item}`);
+  const fields = {
+    ...formWith(html, 'When did the trip begin?'),
+    from: '02:00',
+    to: '01:00',
+    mode: 'ferry',
+    km: '3,5',
+  };
+  const wrong = await (await post('/me/preview', fields)).text();
+  expect(wrong).toContain('The trip must begin and end within this time');
+  for (const typed of ['value="02:00"', 'value="01:00"', 'value="3,5"', 'value="ferry" selected'])
+    expect(wrong).toContain(typed);
+  const preview = await (await post('/me/preview', { ...fields, to: '02:30' })).text();
+  expect(preview).toMatch(/class="legend".*ferry 3\.5 km.*02:00.*30 min · 3\.5 km/s);
+  await state('/me/correct', formWith(preview, 'Save', 'Nothing is saved yet'));
+  expect(trips(await page(`/me/day/${day}`))).toHaveLength(trips(before).length + 1);
+  await takeBack();
+  for (const name of ['Gym', 'Café']) {
+    await state('/me/correct', { ...formWith(await page(`/me/day/${day}`), 'What do you call this place?'), name });
+    expect(await page(`/me/day/${day}`)).toContain(`<h3>${name}</h3>`);
+  }
+  expect(await page(`/me/day/${day}`)).toContain('value="Café"');
+  await takeBack();
+  expect(await page(`/me/day/${day}`)).toContain('<h3>Gym</h3>');
+  await takeBack();
+});
+
 it('the latest word counts, also one that was said before', async () => {
   const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
   const { csrf, ts } = formWith(html, 'I did not make this trip');

@@ -52,9 +52,14 @@ export type DayItem = { from: number; to: number } & (
 );
 
 /** Reasons that concern the study or the future, not the phone: pages say only the reason. */
-const outside: ReadonlySet<UnobservedReason> = new Set(['before joining', 'after leaving', 'not yet']);
+const outside: ReadonlySet<UnobservedReason> = new Set([
+  'before the first location',
+  'before joining',
+  'after leaving',
+  'not yet',
+]);
 
-/** True for time before joining, after leaving and to come. */
+/** True for time before joining or the first location, after leaving and to come. */
 export const isOutside = (item: DayItem): boolean => item.kind === 'gap' && outside.has(item.reason);
 
 /** The name of a stay or gap in addresses. */

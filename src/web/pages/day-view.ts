@@ -115,7 +115,7 @@ function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
   const seen = recordedShare(observed, now) * past;
   const until = settledUntil(day);
   return [
-    t.me.recorded(t.span(seen), t.span(past), t.share(seen / past)),
+    t.me.recorded(seen < 1 ? '0 min' : t.span(seen), t.span(past), t.share(seen / past)),
     ...(trips.length > 0 ? [t.me.zone(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))] : []),
     until >= observed.to
       ? t.me.final

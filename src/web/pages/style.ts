@@ -66,7 +66,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .week a>span:last-child,.week li>span{display:grid;justify-items:center}.week i,.week em{font-style:normal;font-size:.8125rem;line-height:1.3;color:var(--soft)}
 .week b{font-weight:500;font-size:1.0625rem;line-height:1.4}.week li>span b{color:var(--soft)}.week svg{margin:2px 0 3px}
 .week [aria-current]{box-shadow:inset 0 -3px var(--ink)}.week [aria-current] b{font-weight:700}.week [aria-current] i,.week [aria-current] em{color:var(--ink)}
-.rows a,.hours{display:flex;flex-wrap:wrap;gap:.25rem .5rem;align-items:center;text-decoration:none;font-size:.875rem}.rows a>svg,.hours svg{flex:1 1 7rem}.rows span{flex:0 0 6rem;white-space:nowrap}.rows .n{flex-basis:3rem}.rows .n+.n{flex-basis:3.5rem}.rows h2 .soft{flex:none}
+.rows a,.hours{display:flex;flex-wrap:wrap;gap:.25rem .5rem;align-items:center;text-decoration:none;font-size:.875rem}.rows a>svg,.hours svg{flex:1 1 7rem;min-width:0}.rows span{flex:0 0 6rem;white-space:nowrap}.rows .n{flex-basis:3rem}.rows .n+.n{flex-basis:3.5rem}.rows h2 .soft{flex:none}
 .rows li{border-bottom:1px solid var(--line);min-height:2.75rem}.rows a:hover{background:var(--wash)}.rows h2{font-size:1rem;margin:1rem 0 .25rem;display:flex;justify-content:space-between}
 .hours{position:sticky;top:0;background:var(--paper);padding-top:.5rem;z-index:1;color:var(--soft)}.rows .mk{margin:0}
 .o0{fill:none;stroke:var(--edge);stroke-dasharray:2 2}.o1{fill:var(--edge)}
