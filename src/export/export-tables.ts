@@ -40,8 +40,7 @@ export interface TableExport {
 /** Rows handed to a writer at once. */
 const rowsAtOnce = 500;
 
-/** The name of the manifest among the files. */
-export const manifestName = 'datapackage.json';
+const manifestName = 'datapackage.json';
 const codebookName = 'codebook.html';
 
 /** The names of the files that an export writes. */

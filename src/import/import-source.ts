@@ -3,6 +3,7 @@
 import { isEntry, type Taken } from '../intake/check-entry.ts';
 import { type Pushed, putTaken, takePushed } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
+import type { PutCounts } from '../log/messages.ts';
 import type { Entry, Identity } from '../model/entry.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import { isUserName, type UserRecord } from '../model/user.ts';
@@ -64,6 +65,10 @@ export interface ImportOptions {
    * theirs. null: all people that the sources name.
    */
   whom: ImportedFor | null;
+  /** Stores entries of the person to import for. Default: as they are. */
+  put?: (taken: readonly Taken[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
+  /** Leaves out what is no entry: errors, documents, and what an app reported about itself. */
+  entriesOnly?: true;
   /** Reads and counts, but stores nothing. */
   dryRun?: boolean;
   signal?: AbortSignal;
@@ -247,6 +252,8 @@ class People {
       this.#waiting.length += length;
       if (of.batch.length >= batchEntries || of.length >= batchLength) await this.#store(of, report);
       if (this.#waiting.entries > waitingEntries || this.#waiting.length > waitingLength) await this.flush(report);
+    } else if (this.#options.entriesOnly) {
+      return;
     } else if ('error' in found) {
       count(of, report, { read: 1, ...(await this.#reject(of, found.error)) });
     } else if (this.#options.dryRun) {
@@ -288,7 +295,8 @@ class People {
       return;
     }
     // Not in the profile, which records the last put of the phone.
-    const put = await putTaken(of.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) });
+    const put = await (this.#options.put?.(batch, receipts) ??
+      putTaken(of.uuid, batch, { store, now, inProfile: false, receipts, ...(log && { log }) }));
     const again = doubled.filter(Boolean).length;
     const known = put.updated - again;
     count(of, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });

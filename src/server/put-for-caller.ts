@@ -3,6 +3,7 @@ import type { Taken } from '../intake/check-entry.ts';
 import { putTaken } from '../intake/put-batch.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
+import type { Entry } from '../model/entry.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { type CallerCounts, withinCorrections } from './caller-limits.ts';
@@ -15,6 +16,8 @@ export interface SentBy {
   sentWith?: string | null;
   /** False for a form of a page: the profile records only when phones sent entries. */
   inProfile?: boolean;
+  /** When another service first received an entry, seconds since the epoch. */
+  receipts?: ReadonlyMap<Entry, number>;
 }
 
 /**

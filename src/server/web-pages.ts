@@ -3,7 +3,7 @@ import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
-import { takeEntry } from '../intake/check-entry.ts';
+import { type Taken, takeEntry } from '../intake/check-entry.ts';
 import { hostZone } from '../log/line-format.ts';
 import { line } from '../log/messages.ts';
 import type { Entry } from '../model/entry.ts';
@@ -17,7 +17,7 @@ import { languages, ownValue, textsFor, wishedLanguages } from '../web/pages/tex
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
 import { KeptReadings } from '../web/study-people.ts';
-import { faultPage, type WebAnswer } from '../web/web.ts';
+import { faultPage, type Upload, type WebAnswer } from '../web/web.ts';
 import { fixedAnswer, headersOf, streamedAnswer } from './answer.ts';
 import type { AppParts } from './app-parts.ts';
 import type { Call, ServerEnv } from './call.ts';
@@ -26,9 +26,11 @@ import { reportFailure } from './failed-calls.ts';
 import { badRequest, forbidden, methodNotAllowed, Problem, problemOf, problemResponse } from './problem.ts';
 import { putForCaller } from './put-for-caller.ts';
 import { readBody } from './read-body.ts';
+import { readMultipart } from './read-multipart.ts';
 import { chunksOf } from './read-request.ts';
 
 const mostForm = 16 * 1024; // bytes
+const mostUpload = 64 * 1024 * 1024; // bytes of a file: what a body of a phone has at most
 
 /** Headers that protect pages: they load nothing from other hosts, run no script, and cannot be framed. */
 const protect = secureHeaders({
@@ -80,13 +82,17 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       call.handler = `web.${route.path.slice(1).replaceAll(/\/:?/g, '.') || 'home'}`;
       call.refuse = asPage(c);
       const { address, isSecure } = addressOf(c, config.publicUrl);
-      const form = route.method === 'POST' ? await formOf(c, call, address) : {};
+      const form = route.method === 'POST' && !route.takesFile ? await formOf(c, call, address) : {};
       const wished = wishedBy(c);
       const pageCall = {
         ...fixed,
         params: c.req.param(),
         query: c.req.query(),
         form,
+        file: null,
+        readUpload: () => uploadOf(c, call, address),
+        putTaken: (user: UserRecord, taken: readonly Taken[], options: { sentWith: string }) =>
+          putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, taken),
         t: textsFor(wished),
         wished,
         now: now(),
@@ -218,6 +224,25 @@ function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string;
  * size.
  */
 async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Record<string, string>> {
+  const text = await formBody(c, call, { address, type: 'application/x-www-form-urlencoded', limit: mostForm });
+  const fields = Object.create(null) as Record<string, string>;
+  for (const [name, value] of new URLSearchParams(text.toString('utf8'))) fields[name] ??= value;
+  return fields;
+}
+
+/** As `formOf`, for a form with a file. */
+async function uploadOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Upload> {
+  const type = 'multipart/form-data';
+  const body = await formBody(c, call, { address, type, limit: mostUpload + mostForm });
+  const [, boundary = ''] = /boundary="?([^";]+)/i.exec(c.req.header('Content-Type') ?? '') ?? [];
+  return readMultipart(body, boundary);
+}
+
+async function formBody(
+  c: Context<ServerEnv>,
+  call: Call,
+  { address, type, limit }: { address: string; type: string; limit: number },
+): Promise<Buffer> {
   const { headers } = c.req.raw;
   // Browsers send one of the two with every form. Programs that send neither still need the secret of the form.
   if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
@@ -227,13 +252,13 @@ async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promi
       throw forbidden('expected a form of a page of this server, found one of another site');
     });
   }
-  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers.get('Content-Type') ?? ''))
-    throw new Problem(415, 'expected a form as application/x-www-form-urlencoded', { code: 'MOBILITY_UNSUPPORTED' });
+  const [found = ''] = (headers.get('Content-Type') ?? '').split(';');
+  if (found.trim().toLowerCase() !== type)
+    throw new Problem(415, `expected a form as ${type}`, { code: 'MOBILITY_UNSUPPORTED' });
   const chunks = chunksOf(c.req.raw, c.env?.incoming);
   const [contentLength, contentEncoding] = [headers.get('Content-Length'), headers.get('Content-Encoding')];
-  const rules = { limit: mostForm, share: call.share, tokenField: null, isKnown: () => false, admit: async () => {} };
-  const text = (await readBody({ chunks, contentLength, contentEncoding }, rules)).toString('utf8');
-  const fields = Object.create(null) as Record<string, string>;
-  for (const [name, value] of new URLSearchParams(text)) fields[name] ??= value;
-  return fields;
+  // A form with a file is read after its sender is known.
+  const isKnown = (): boolean => limit > mostForm;
+  const rules = { limit, share: call.share, tokenField: null, isKnown, admit: async () => {} };
+  return readBody({ chunks, contentLength, contentEncoding }, rules);
 }

@@ -1,7 +1,7 @@
 // Answers the call of a page: finds the caller, checks their right, checks the secret of a form, then calls the route.
 import type { UserRecord } from '../model/user.ts';
 import { findManager, findPerson, isOwnForm } from './sessions.ts';
-import { faultPage, redirect, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
+import { faultPage, type PersonCall, redirect, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
 /** The sign-in page of each kind of caller. */
 const signInPages = {
@@ -24,6 +24,7 @@ export async function answerPage(
     const person = await findPerson(call);
     if (person === null) return signIn;
     await onCaller(person.user);
+    if (route.takesFile) return answerUpload(route, { ...call, ...person });
     return isForeign(person.csrf) ? faultPage(403, call.t) : route.answer({ ...call, ...person });
   }
   const found = await findManager(call);
@@ -39,4 +40,16 @@ export async function answerPage(
   const name = call.params.study ?? '';
   const study = manager.studies.includes(name) ? await call.store.studies.byName(name) : null;
   return study === null ? faultPage(404, call.t) : route.answer({ ...managing, study });
+}
+
+/** Reads the form only of a person who is known, and one file at a time. */
+async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
+  const lock = call.claim('import');
+  if (lock === null) return redirect('/me/data?done=busy#import');
+  try {
+    const upload = await call.readUpload();
+    return isOwnForm(upload.form, call.csrf) ? await route.answer({ ...call, ...upload }) : faultPage(403, call.t);
+  } finally {
+    lock.release();
+  }
 }

@@ -4,7 +4,7 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
 import type { PersonStatus } from '../diary/status/person-status.ts';
 import { entryRows, tripsGeoJson } from '../export/entry-rows.ts';
-import { exportTables, manifestName } from '../export/export-tables.ts';
+import { exportTables } from '../export/export-tables.ts';
 import { streamOf } from '../export/zip-stream.ts';
 import { appOfToken } from '../model/apps.ts';
 import type { JsonValue } from '../model/json.ts';
@@ -12,6 +12,7 @@ import { jsonText } from '../model/json-text.ts';
 import { keys } from '../model/keys.ts';
 import { isForPages, refusalOf, shownName, stoppedSince, type TokenRecord, tokenId } from '../model/user.ts';
 import { mePage } from './me-days.ts';
+import { importSection } from './my-imports.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import {
@@ -95,6 +96,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
 <section><h2>${words.phone}</h2><p>${phoneText(await readStatus(store, user, { now }), call)}</p>${devices(call, tokens)}</section>
 <section id="download"><h2>${words.download}</h2><p>${words.downloadText}</p>${downloadForm(call)}<p><a href="/me/data/records.jsonl">${words.downloadRecords}</a></p></section>
+${await importSection(call)}
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${(sessions.length > 1 || links.length > 0) && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
 <section><h2>${words.stop}</h2>${isStopped ? markup`<p>${words.isStopped}</p>` : markup`<p>${words.stopText}</p>${formButton(call, '/me/stop', words.stopDo)}`}</section>
 <section><h2>${words.erase}</h2>${asked === null ? eraseForm(call) : markup`<p class="note">${words.eraseAsked(date(asked))}</p>${formButton(call, '/me/keep', words.eraseUndo)}`}</section>`;
@@ -159,7 +161,7 @@ async function download({ t, query, store, user, now }: PersonCall): Promise<Web
             format,
             days: async () => days,
             now,
-            file: (path, fill) => (path === manifestName ? Promise.resolve() : fill(writer)),
+            file: (path, fill) => (path === `${downloads[format]}.${format}` ? fill(writer) : Promise.resolve()),
           }),
         );
   return file(body, `${name}.${format}`, type);

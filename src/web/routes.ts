@@ -4,6 +4,7 @@ import { joinRoutes } from './join.ts';
 import { correctionRoutes } from './me-corrections.ts';
 import { dayRoutes } from './me-days.ts';
 import { dataRoutes } from './my-data.ts';
+import { importRoutes } from './my-imports.ts';
 import { operatorRoutes } from './operator.ts';
 import { signInRoutes } from './sign-in.ts';
 import { exportRoutes } from './study-export.ts';
@@ -20,6 +21,7 @@ export const webRoutes: readonly WebRoute[] = [
   ...dayRoutes,
   ...correctionRoutes,
   ...dataRoutes,
+  ...importRoutes,
   ...studyRoutes,
   ...figureRoutes,
   ...exportRoutes,

@@ -1,5 +1,6 @@
 // Types and helpers of the server's pages. The room `server` handles HTTP.
 
+import type { Taken } from '../intake/check-entry.ts';
 import type { Log } from '../log/log.ts';
 import type { PutCounts } from '../log/messages.ts';
 import type { Entry } from '../model/entry.ts';
@@ -9,12 +10,18 @@ import { isDay } from '../model/time.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { Check } from '../upkeep/check-installation.ts';
-import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
+import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
 import type { Tiles } from './pmtiles.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 import type { KeptReadings } from './study-people.ts';
+
+/** A form with a file. */
+export interface Upload {
+  form: Readonly<Record<string, string>>;
+  file: { name: string; bytes: Uint8Array } | null;
+}
 
 /** A call of a page. */
 export interface WebCall {
@@ -29,6 +36,16 @@ export interface WebCall {
   store: Store;
   /** Stores entries of a person within their limits: the only way to store any. */
   put: (user: UserRecord, entries: readonly Entry[]) => Promise<PutCounts>;
+  /** The same for values that were checked already. */
+  putTaken: (
+    user: UserRecord,
+    taken: readonly Taken[],
+    options: { receipts: ReadonlyMap<Entry, number>; sentWith: string },
+  ) => Promise<PutCounts>;
+  /** Reads the form of a route that takes a file. */
+  readUpload: () => Promise<Upload>;
+  /** The file of the form; null: none. */
+  file: Upload['file'];
   log: Log;
   /** Seconds since the epoch. */
   now: number;
@@ -89,7 +106,7 @@ export interface WebAnswer {
 }
 
 /** A route of a page or of a form. A POST changes something, a GET never does. */
-export type WebRoute = { method: 'GET' | 'POST'; path: string } & (
+export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true } & (
   | { who: 'anybody'; answer(call: WebCall): Promise<WebAnswer> }
   | { who: 'person'; answer(call: PersonCall): Promise<WebAnswer> }
   | { who: 'manager'; answer(call: ManagerCall): Promise<WebAnswer> }
@@ -132,11 +149,13 @@ export function formOf(
   action: string,
   fields: Readonly<Record<string, string | number>>,
   content: MarkupValue,
+  hasFile = false,
 ): Markup {
   const hidden = Object.entries({ csrf, ...fields }).map(
     ([name, value]) => markup`<input type="hidden" name="${name}" value="${value}">`,
   );
-  return markup`<form method="post" action="${action}">${hidden}${content}</form>`;
+  const type = hasFile && new Markup(' enctype="multipart/form-data"');
+  return markup`<form method="post" action="${action}"${type}>${hidden}${content}</form>`;
 }
 
 /** The form of one button. */

@@ -16,7 +16,7 @@ const serverFields: ReadonlySet<string> = new Set(
   (
     '_id user_id uuid user_email create_ts update_ts last_put_ts last_stored_ts last_located_ts last_location_ts ' +
     'last_usable_ts last_unusable_ts last_unusable_why last_phone_data_ts last_fetch_ts waiting_since_ts last_limit last_limit_ts last_refusal last_refusal_ts ' +
-    'last_refusal_why erasure_asked_ts pipeline_range total_trips labeled_trips __proto__'
+    'last_refusal_why imports erasure_asked_ts pipeline_range total_trips labeled_trips __proto__'
   ).split(' '),
 );
 

@@ -329,6 +329,24 @@ export const de: Texts = {
     range: 'Wählen Sie einen ersten Tag und einen letzten, der nicht davor liegt.',
   },
 
+  // ---------------------------------------------------------------- imports
+  imports: {
+    title: 'Eigene Aufzeichnungen hinzufügen',
+    lead: 'Eine Datei, die Sie schon haben: Google Zeitachse, GPX, GeoJSON, CSV, KML oder ein ZIP solcher Dateien, bis 64 MB. Sie erscheint nach dem nächsten Lauf des Servers in Ihren Tagen.',
+    file: 'Datei',
+    go: 'Hinzufügen',
+    done: 'Die Datei wurde gelesen.',
+    report: (stored, known, rejected) =>
+      `${stored} Aufzeichnungen hinzugefügt, ${known} schon bekannt, ${rejected} nicht lesbar.`,
+    range: (from, to) => `Vom ${from} bis zum ${to}.`,
+    undo: 'Nicht berücksichtigen',
+    use: 'Wieder berücksichtigen',
+    isIgnored: 'Wird nicht berücksichtigt.',
+    busy: 'Gerade wird eine andere Datei gelesen. Versuchen Sie es in einigen Minuten noch einmal.',
+    unknown: 'Diese Datei hat kein Format, das der Server kennt. Nichts wurde hinzugefügt.',
+    none: 'Wählen Sie zuerst eine Datei. Nichts wurde hinzugefügt.',
+  },
+
   // ---------------------------------------------------------------- figures
   figures: {
     period: (first, last) => (first === last ? first : `${first} bis ${last}`),

@@ -344,6 +344,24 @@ export const en = {
     range: 'Choose a first day and a last day that is not before it.',
   },
 
+  // ---------------------------------------------------------------- imports
+  imports: {
+    title: 'Add your own history',
+    lead: 'A file that you already have: Google Timeline, GPX, GeoJSON, CSV, KML or a ZIP of such files, up to 64 MB. It appears in your days after the next run of the server.',
+    file: 'File',
+    go: 'Add',
+    done: 'The file was read.',
+    report: (stored: string, known: string, rejected: string): string =>
+      `${stored} records added, ${known} known before, ${rejected} not readable.`,
+    range: (from: string, to: string): string => `From ${from} to ${to}.`,
+    undo: 'Ignore what it brought',
+    use: 'Use it again',
+    isIgnored: 'Ignored.',
+    busy: 'Another file is being read. Try again in some minutes.',
+    unknown: 'This file is in no format that the server knows. Nothing was added.',
+    none: 'Choose a file first. Nothing was added.',
+  },
+
   // ---------------------------------------------------------------- figures
   figures: {
     period: (first: string, last: string): string => (first === last ? first : `${first} to ${last}`),

@@ -329,6 +329,23 @@ export const es: Texts = {
     range: 'Elija un primer día y un último día que no sea anterior.',
   },
 
+  // ---------------------------------------------------------------- imports
+  imports: {
+    title: 'Añadir su propio historial',
+    lead: 'Un archivo que ya tiene: Cronología de Google, GPX, GeoJSON, CSV, KML o un ZIP de tales archivos, hasta 64 MB. Aparece en sus días después del próximo proceso del servidor.',
+    file: 'Archivo',
+    go: 'Añadir',
+    done: 'El archivo se ha leído.',
+    report: (stored, known, rejected) => `${stored} registros añadidos, ${known} ya conocidos, ${rejected} ilegibles.`,
+    range: (from, to) => `Del ${from} al ${to}.`,
+    undo: 'Ignorar lo que trajo',
+    use: 'Usarlo de nuevo',
+    isIgnored: 'Ignorado.',
+    busy: 'Se está leyendo otro archivo. Inténtelo de nuevo en unos minutos.',
+    unknown: 'Este archivo no tiene ningún formato que el servidor conozca. No se ha añadido nada.',
+    none: 'Elija primero un archivo. No se ha añadido nada.',
+  },
+
   // ---------------------------------------------------------------- figures
   figures: {
     period: (first, last) => (first === last ? first : `${first} a ${last}`),

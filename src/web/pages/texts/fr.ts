@@ -335,6 +335,24 @@ export const fr: Texts = {
     range: 'Choisissez un premier jour et un dernier jour qui ne le précède pas.',
   },
 
+  // ---------------------------------------------------------------- imports
+  imports: {
+    title: 'Ajouter votre propre historique',
+    lead: 'Un fichier que vous avez déjà : Google Trajets, GPX, GeoJSON, CSV, KML ou un ZIP de tels fichiers, jusqu’à 64 Mo. Il apparaît dans vos jours après le prochain traitement du serveur.',
+    file: 'Fichier',
+    go: 'Ajouter',
+    done: 'Le fichier a été lu.',
+    report: (stored, known, rejected) =>
+      `${stored} enregistrements ajoutés, ${known} déjà connus, ${rejected} illisibles.`,
+    range: (from, to) => `Du ${from} au ${to}.`,
+    undo: 'Ignorer ce qu’il a apporté',
+    use: 'L’utiliser à nouveau',
+    isIgnored: 'Ignoré.',
+    busy: 'Un autre fichier est en cours de lecture. Réessayez dans quelques minutes.',
+    unknown: 'Ce fichier n’a aucun format connu du serveur. Rien n’a été ajouté.',
+    none: 'Choisissez d’abord un fichier. Rien n’a été ajouté.',
+  },
+
   // ---------------------------------------------------------------- figures
   figures: {
     period: (first, last) => (first === last ? first : `${first} à ${last}`),

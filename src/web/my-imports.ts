@@ -1,0 +1,137 @@
+// What participants bring themselves: one file of their history, the report of its import, and its undo.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { correctionEntry } from '../diary/corrections/new-correction.ts';
+import { findParts } from '../import/import-formats.ts';
+import { importParts } from '../import/import-source.ts';
+import { isEntry, type Taken } from '../intake/check-entry.ts';
+import { writeTime } from '../intake/write-time.ts';
+import type { Correction } from '../model/correction.ts';
+import { dataTime } from '../model/entry.ts';
+import { isJsonObject, type JsonObject } from '../model/json.ts';
+import { isMobilityError } from '../model/mobility-error.ts';
+import { tokenHash, tokenId } from '../model/user.ts';
+import { hasEntry } from '../store/paging.ts';
+import { type MarkupValue, markup } from './pages/markup.ts';
+import { ownValue } from './pages/texts/texts.ts';
+import { newSecret } from './sessions.ts';
+import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, type WebRoute } from './web.ts';
+
+/** Imports that the profile keeps. */
+const mostKept = 20;
+
+/** An import as the profile keeps it; its entries have `id` as their token. */
+interface Brought extends JsonObject {
+  id: string;
+  name: string;
+  ts: number;
+  stored: number;
+  known: number;
+  rejected: number;
+  from_ts: number;
+  to_ts: number;
+}
+
+async function broughtBy({ store, user }: PersonCall): Promise<Brought[]> {
+  const list = (await store.profiles.get(user.uuid))?.imports;
+  return Array.isArray(list) ? (list.filter(isJsonObject) as Brought[]) : [];
+}
+
+/** The correction that ignores an import, if it holds. */
+async function ignoring({ store, user }: PersonCall, id: string) {
+  const standings = await correctedTrips(store).corrections(user.uuid);
+  return standings.find(
+    ({ correction, effect }) => correction.kind === 'set_aside' && correction.token_id === id && effect !== 'undone',
+  );
+}
+
+/** The part of My data about files: a form, and what was brought so far. */
+export async function importSection(call: PersonCall): Promise<MarkupValue> {
+  const { t, zone, query } = call;
+  const words = t.imports;
+  const rows: MarkupValue[] = [];
+  for (const one of (await broughtBy(call)).toReversed()) {
+    const isIgnored = (await ignoring(call, one.id)) !== undefined;
+    const facts = words.report(t.number(one.stored), t.number(one.known), t.number(one.rejected));
+    const range = one.stored > 0 && ` ${words.range(t.date(one.from_ts, zone), t.date(one.to_ts, zone))}`;
+    const button = formButton(call, '/me/import/undo', isIgnored ? words.use : words.undo, { id: one.id });
+    rows.push(
+      markup`<li class="stated"><span><b>${one.name}</b>, ${t.date(one.ts, zone)}: ${facts}${range}${isIgnored && ` ${words.isIgnored}`}</span>${one.stored > 0 && button}</li>`,
+    );
+  }
+  const failed = ownValue<string>({ busy: words.busy, unknown: words.unknown, none: words.none }, query.done);
+  const done = failed === undefined ? banner(query.done === 'import' ? words.done : undefined) : banner(failed, 'bad');
+  const content = markup`<label><span>${words.file}</span><input type="file" name="file" required></label><button>${words.go}</button>`;
+  return markup`<section id="import">${done}<h2>${words.title}</h2><p>${words.lead}</p>${formOf(call, '/me/import', {}, content, true)}${rows.length > 0 && markup`<ul>${rows}</ul>`}</section>`;
+}
+
+const back = (done: string): WebAnswer => redirect(`/me/data?done=${done}#import`);
+
+async function bring(call: PersonCall): Promise<WebAnswer> {
+  const { file, user, store, now, log } = call;
+  if (file === null) return back('none');
+  const folder = await mkdtemp(join(tmpdir(), 'mobility-upload-'));
+  try {
+    const name = basename(file.name.replaceAll('\\', '/'))
+      .replaceAll(/[^\p{L}\p{N}._ -]/gu, '_')
+      .slice(-100);
+    const path = join(folder, /^\.*$/.test(name) ? 'file' : name);
+    await writeFile(path, file.bytes, { mode: 0o600 });
+    const { parts } = await findParts([path]);
+    const id = tokenId(tokenHash(newSecret()));
+    const [times, sentWith] = [{ from_ts: Infinity, to_ts: -Infinity }, id];
+    const { stored, known, doubled, set_aside } = await importParts(parts, {
+      store,
+      now: () => now,
+      log,
+      whom: { name: user.user_email, user },
+      entriesOnly: true,
+      put: async (taken, receipts) => {
+        const fresh: Taken[] = [];
+        for (const one of taken) {
+          // What is here already stays as it is: the undo of this import must not ignore it.
+          if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
+          fresh.push(one);
+          if (!isEntry(one)) continue;
+          const ts = dataTime(one.data) ?? one.metadata.write_ts;
+          times.from_ts = Math.min(times.from_ts, ts);
+          times.to_ts = Math.max(times.to_ts, ts);
+        }
+        const counts = await call.putTaken(user, fresh, { receipts, sentWith });
+        return { ...counts, updated: counts.updated + taken.length - fresh.length };
+      },
+    });
+    const range = stored > 0 ? times : { from_ts: now, to_ts: now };
+    const one: Brought = { id, name, ts: now, stored, known: known + doubled, rejected: set_aside, ...range };
+    await store.profiles.merge(user.uuid, { imports: [...(await broughtBy(call)), one].slice(-mostKept) });
+    return back('import');
+  } catch (error) {
+    if (!isMobilityError(error, 'MOBILITY_USAGE')) throw error;
+    return back('unknown');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Ignores what an import brought, or no longer ignores it. */
+async function undo(call: PersonCall): Promise<WebAnswer> {
+  const { form, user, store, now, put } = call;
+  const one = (await broughtBy(call)).find(({ id }) => id === form.id);
+  if (one === undefined) return back('none');
+  const found = await ignoring(call, one.id);
+  const correction: Correction =
+    found === undefined
+      ? { kind: 'set_aside', start_ts: one.from_ts - 1, end_ts: one.to_ts + 1, token_id: one.id }
+      : { kind: 'undo', of: found.correction.write_ts };
+  const author = { now: writeTime(now), origin: { program: 'my data' } };
+  await put(user, [await correctionEntry(store, user.uuid, correction, author)]);
+  return redirect('/me/data#import');
+}
+
+/** The routes of imports. */
+export const importRoutes: readonly WebRoute[] = [
+  { method: 'POST', path: '/me/import', who: 'person', takesFile: true, answer: bring },
+  { method: 'POST', path: '/me/import/undo', who: 'person', answer: undo },
+];

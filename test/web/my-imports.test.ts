@@ -1,0 +1,92 @@
+// One's own history over HTTP: a file is imported, reported, ignored and used again.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
+import { readMultipart } from '../../src/server/read-multipart.ts';
+import { openPages, type Pages } from './kit.ts';
+
+let now = 1_720_000_000;
+const name = 'sim-demo-1@example.org';
+let pages: Pages;
+let user: string;
+beforeAll(async () => {
+  pages = await openPages({ users: 1, days: 2, now: () => now });
+  user = (await pages.store.users.byEmail(name))!.uuid;
+});
+afterAll(() => pages?.close());
+
+/** A ride of 20 minutes that ended a week ago. */
+function gpx(): string {
+  const points = Array.from({ length: 121 }, (_, i) => {
+    const time = new Date((now - 7 * 86_400 + i * 10) * 1000).toISOString();
+    return `<trkpt lat="${38.57 + i * 0.0005}" lon="-7.9"><time>${time}</time></trkpt>`;
+  });
+  return `<?xml version="1.0"?><gpx version="1.1"><trk><trkseg>${points.join('')}</trkseg></trk></gpx>`;
+}
+
+const text = async (path: string): Promise<string> => (await pages.get(path, pages.person)).text();
+const upload = (file: Blob | null): Promise<Response> =>
+  pages.send('/me/data', '/me/import"', file === null ? {} : { file }, pages.person);
+const where = (answer: Response): [number, string | null] => [answer.status, answer.headers.get('location')];
+const pressUndo = async (): Promise<void> => {
+  now += 60;
+  expect((await pages.send('/me/data', '/me/import/undo', {}, pages.person)).status).toBe(303);
+  now += 60;
+  await pages.run('pipeline', '--all');
+};
+const tripsWeekAgo = async (): Promise<number> => {
+  await pages.run('pipeline', '--all');
+  const range = { from: now - 8 * 86_400, to: now - 6.5 * 86_400 };
+  return (await correctedTrips(pages.store).spans(user, range)).length;
+};
+
+it('imports a file, ignores what it brought, and uses it again', async () => {
+  expect(await tripsWeekAgo()).toBe(0);
+  const file = new File([gpx()], '../../my ride.gpx');
+  expect(where(await upload(file))).toEqual([303, '/me/data?done=import#import']);
+  expect(await text('/me/data?done=import')).toMatch(/my ride.gpx<[\s\S]*12[12] records added, 0 known before, 0 not/);
+  expect(await tripsWeekAgo()).toBe(1);
+
+  await upload(file);
+  expect(await text('/me/data')).toMatch(/0 records added, 12[12] known before/);
+
+  await pressUndo();
+  expect([await tripsWeekAgo(), await text('/me/data')]).toEqual([0, expect.stringContaining('Use it again')]);
+  await pressUndo();
+  expect(await tripsWeekAgo()).toBe(1);
+});
+
+it('says what is wrong with a file, and reads none of a form from elsewhere', async () => {
+  const before = await pages.store.counts(user);
+  expect(where(await upload(new File(['hello'], 'a.txt')))[1]).toBe('/me/data?done=unknown#import');
+  expect(where(await upload(null))[1]).toBe('/me/data?done=none#import');
+  const foreign = await pages.send(
+    '/me/data',
+    '/me/import"',
+    { csrf: 'x', file: new File([gpx()], 'a.gpx') },
+    pages.person,
+  );
+  expect(foreign.status).toBe(403);
+  expect(await pages.store.counts(user)).toEqual(before);
+});
+
+it('reads fields and the file of a form as browsers send it, whatever the file holds', () => {
+  const body = (...lines: string[]): Buffer => Buffer.from(lines.join('\r\n'), 'latin1');
+  const sent = body(
+    '--b',
+    'Content-Disposition: form-data; name="csrf"',
+    '',
+    '12ab',
+    '--b',
+    'Content-Disposition: form-data; name="file"; filename="a.bin"',
+    'Content-Type: application/octet-stream',
+    '',
+    '\r\n--a\0\xff\r\n',
+    '--b--',
+    '',
+  );
+  const { form, file } = readMultipart(sent, 'b');
+  expect({ ...form }).toEqual({ csrf: '12ab' });
+  expect([file?.name, Buffer.from(file!.bytes).toString('latin1')]).toEqual(['a.bin', '\r\n--a\0\xff\r\n']);
+  expect(readMultipart(sent.subarray(0, 100), 'b').file).toBeNull();
+  expect({ ...readMultipart(Buffer.from('x'), '').form }).toEqual({});
+});
