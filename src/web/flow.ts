@@ -1,4 +1,4 @@
-// Answers the call of a page: finds the caller, checks their right, checks the secret of a form, then calls the route.
+// Answers the call of a page: finds the caller, checks their rights and the secret of a form, then runs the route.
 import type { UserRecord } from '../model/user.ts';
 import { findManager, findPerson, isOwnForm } from './sessions.ts';
 import { faultPage, type PersonCall, redirect, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
@@ -11,7 +11,7 @@ const signInPages = {
   study: '/sign-in/study',
 };
 
-/** Answers a call. `onCaller` gets the caller first; the route runs after it resolves, and its error ends the call. */
+/** Answers a call. `onCaller` gets the caller first. The route runs after it resolves; if it throws, the call fails. */
 export async function answerPage(
   route: WebRoute,
   call: WebCall,
@@ -35,7 +35,7 @@ export async function answerPage(
   const note = (action: string, people: readonly string[]) => call.audit(`manager ${manager.name}`, action, people);
   const managing = { ...call, manager, csrf, note };
   if (route.who === 'manager') return route.answer(managing);
-  // A study that does not exist and one of another manager get the same answer.
+  // The answer is the same for a study that does not exist and for another manager's study.
   if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call.t);
   const name = call.params.study ?? '';
   const study = manager.studies.includes(name) ? await call.store.studies.byName(name) : null;

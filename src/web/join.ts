@@ -1,4 +1,4 @@
-// The page to which the link of a study leads: what the study is, what people agree to, how they join.
+// The page of a study's link: what the study is, what people agree to, and how they join.
 import { defaultSubgroup, joinNameOf, type StudyRecord } from '../model/study.ts';
 import { type StudyTexts, studyTexts } from '../model/study-texts.ts';
 import { icon } from './pages/icons.ts';
@@ -8,7 +8,7 @@ import { shell } from './pages/shell.ts';
 import { type Texts, textsFor } from './pages/texts/texts.ts';
 import { answerOf, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
-/** The published apps by the scheme of their links, and their addresses in the app stores. */
+/** The published apps by the scheme of their links, with their addresses in the app stores. */
 const apps = {
   emission: {
     name: 'e-mission',
@@ -28,7 +28,7 @@ async function show(call: WebCall): Promise<WebAnswer> {
   const study = await store.studies.byJoinName(name);
   if (study === null || joinNameOf(study) !== name) return gone(call.t);
   const texts = studyTexts(study, wished);
-  // Without a text in a wished language, the page has the language of the study.
+  // If the study has no text in a preferred language, the page uses the language of the study.
   const t = textsFor([...wished, texts.language]);
   const lang = texts.language !== t.language && markup` lang="${texts.language}"`;
   const words = t.join;
@@ -92,7 +92,7 @@ function contact({ contact: text }: StudyTexts, t: Texts): MarkupValue {
   return markup`<section class="card"><h2>${t.join.contact}</h2><p>${text}</p>${write}</section>`;
 }
 
-/** The pages for joining. Apps take the address without a name from the study configuration. */
+/** The pages for joining. Apps use the address without a name, from the study configuration. */
 export const joinRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/join/', who: 'anybody', answer: show },
   { method: 'GET', path: '/join/:name', who: 'anybody', answer: show },

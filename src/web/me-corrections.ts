@@ -1,5 +1,5 @@
-// What people state about their days: corrections and labels, their preview and their undo. Each is an entry. Pages
-// show it at once; only ignored time waits for the next run of the pipeline.
+// Saves, previews and undoes what people state about their days: corrections and labels. Each is an entry. Pages show
+// it at once; only ignored time waits for the next run of the pipeline.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
@@ -34,19 +34,19 @@ import {
 
 const origin = { program: 'my days' };
 
-/** Statements that one form undoes: a trip has a label and a mode for each of its rides. */
+/** The most statements that one form undoes: a trip has a label and a mode for each ride. */
 const mostUndone = 50;
 
 // ---------------------------------------------------------------- what was stated
 
-/** A statement in words, and what undoes it. */
+/** A statement in words, and the id to undo it with. */
 interface Stated {
   /** The `write_ts` of a correction, or the `match_id` of labels. */
   id: string;
   words: string;
 }
 
-/** What a person stated about a day and did not undo: corrections, and labels of trips. */
+/** The statements of a person about a day that are not undone: corrections, and labels of trips. */
 export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding[], t: Texts): Stated[] {
   const { from, to } = shown.observed;
   const isOf = (time: TimeRange): boolean => time.from < to && time.to >= from;
@@ -86,7 +86,7 @@ export function statedList(call: PersonCall, stated: readonly Stated[], day: str
   return markup`<section id="stated"><h2>${t.me.statedTitle}</h2><ul>${rows}</ul></section>`;
 }
 
-/** The banner about statements just saved: what they say, with a button that undoes them. */
+/** The banner about the statements that were just saved, with a button to undo them. */
 export function savedBanner(
   call: PersonCall,
   stated: readonly Stated[],
@@ -102,7 +102,7 @@ export function savedBanner(
   return markup`<div class="saved">${banner(words)}${saved.length > 0 && formButton(call, '/me/correct', t.me.undo, undo)}</div>`;
 }
 
-/** The banner above the preview of a day: what would be saved, and the buttons to do so or not. */
+/** The banner above the preview of a day: what would be saved, and buttons to save it or not. */
 export function previewBanner(call: PersonCall, correction: Correction, shown: ShownDay): MarkupValue {
   const { t } = call;
   const { day } = shown.observed;
@@ -113,10 +113,7 @@ export function previewBanner(call: PersonCall, correction: Correction, shown: S
 
 // ---------------------------------------------------------------- forms
 
-/**
- * The correction that a form states. `outside`: its times lie elsewhere than the form
- * asked for. Null: no page has such a form.
- */
+/** Reads the correction in a form. `outside`: its times are outside the form's range. null: there is no such form. */
 export async function readStatement(
   { store, user, now }: PersonCall,
   form: Readonly<Record<string, string>>,
@@ -138,7 +135,7 @@ export async function readStatement(
     const own = { kind, mode, ...(distance !== null && Number.isFinite(distance) && { distance }) } as const;
     if (form.from === undefined || form.to === undefined) return { ...own, start_ts, end_ts };
     const zone = (await correctedTrips(store).previous(user.uuid, start_ts + 1))?.trip?.end_zone ?? 'UTC';
-    // Clocks show minutes: the first minute may have begun before the gap.
+    // The form has minutes only: the first minute may have begun before the gap.
     const bounds = { from: Math.floor(start_ts / 60) * 60, to: Math.floor(end_ts / 60) * 60 + 60 };
     const [begin, end] = [form.from, form.to].map((clock) => firstTimeShowing(clock, bounds, zone)) as [
       number | null,
@@ -154,7 +151,7 @@ export async function readStatement(
   return kind === 'place_name' && name !== '' ? { kind, ts, name } : null;
 }
 
-/** A time as the forms write it: seconds since the epoch, up to the year 9999; null for anything else. */
+/** Reads a time in a form: seconds since the epoch, up to the year 9999; null for other text. */
 const parseTime = (text = ''): number | null =>
   /^\d+(\.\d+)?$/.test(text) && Number(text) <= maxTime ? Number(text) : null;
 
@@ -169,7 +166,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   const found = await readStatement(call, form);
   if (found === 'outside') return redirect(`${dayPath(day)}?done=outside`);
   if (found === null) return faultPage(400, t);
-  // The word for home in the language of the page names the home.
+  // The word for "home" in the language of the page makes the place the home.
   const isHome = found.kind === 'place_name' && found.name.toLowerCase() === t.me.home.toLowerCase();
   const correction = isHome ? { ...found, name: 'home' } : found;
   const done = `${dayPath(day)}?done=${correction.kind === 'set_aside' ? 'later' : 'stated'}`;
@@ -180,7 +177,7 @@ async function correct(call: PersonCall): Promise<WebAnswer> {
   return putAndShow(call, day, [entry], `${done}&saved=${entry.metadata.write_ts}`);
 }
 
-/** Puts entries and redirects to `to`, or to the day with the reason why nothing was saved. */
+/** Stores entries and redirects to `to`, or to the day with the reason why they were not saved. */
 async function putAndShow(call: PersonCall, day: string, entries: readonly Entry[], to: string): Promise<WebAnswer> {
   const { rejected } = entries.length > 0 ? await call.put(call.user, entries) : { rejected: 0 };
   return redirect(rejected > 0 ? `${dayPath(day)}?done=full` : to);
@@ -206,7 +203,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
   return putAndShow(call, day, entries, `${dayPath(day)}?done=${isLater ? 'later' : 'stated'}`);
 }
 
-/** Saves the answers about a trip: how its rides were made, and its purpose. Only what differs is stored. */
+/** Saves the answers about a trip: the modes of its rides and its purpose. Stores only what changed. */
 async function label(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user } = call;
   const { day = '', trip: id = '' } = form;
@@ -232,7 +229,7 @@ async function label(call: PersonCall): Promise<WebAnswer> {
     const mode = statedModeOf(modeOf(form[modeField(rides, i)] ?? ''));
     if (rides.length > 1 && mode !== null && plainMode(mode) !== plainMode(sensed_mode))
       await add({ kind: 'mode', ts: (start_ts + end_ts) / 2, mode });
-    // A correction counts before a label: the new answer undoes it.
+    // A correction takes precedence over a label, so the new label undoes it.
     const earlier = words.mode === undefined ? [] : withoutUndone(await readCorrections(store, user.uuid));
     for (const one of earlier) if (one.kind === 'mode' && isOf(one.ts)) await add({ kind: 'undo', of: one.write_ts });
   }

@@ -1,4 +1,4 @@
-// My days: a participant looks at a day or a month and corrects trips.
+// My days: the pages on which participants look at a day or a month and correct trips.
 
 import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
@@ -59,7 +59,7 @@ export async function mePage(
   }));
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
-  // The links to other languages cannot send a form again.
+  // A page after a form has no links to other languages: they could not send the form again.
   const query = call.form.kind === undefined ? {} : null;
   return answerOf(shell({ t, title, brand: user.study ?? t.service, links, signOut, foot, query, body }));
 }
@@ -86,7 +86,7 @@ async function readKnownDays(store: DayStore, userId: string, now: number): Prom
   return { zone, today, first, last: known > 0 ? localDay(known, zone) : today };
 }
 
-/** A day of a person without forms, with links to the days beside it. */
+/** A day of a person, without forms, with links to the days before and after. */
 export interface ReadDay {
   shown: ShownDay;
   first: string | null;
@@ -133,10 +133,10 @@ export async function readDay(
   };
 }
 
-/** s before the end of a day in which the other ways of its map were made. */
+/** s before the end of a day; the map shows other paths of the person in this time */
 const othersReach = 30 * 86_400;
 
-/** The lines of a person's trips of the last 30 days before the day: streets that they know. */
+/** The lines of a person's trips in the 30 days before the day, to show known streets on the map. */
 async function readOtherWays(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];
   const range = { from: observed.to - othersReach, to: observed.to };
@@ -150,7 +150,7 @@ async function readOtherWays(store: DayStore, userId: string, { observed, trips 
 
 const surveyKeys = ['manual/survey', 'manual/demographic_survey'];
 
-/** The answers to surveys of a day that belong to no trip. */
+/** The answers to surveys on a day that belong to no trip. */
 async function readAnswers(
   { usercache, timeseries }: Store,
   userId: string,
@@ -163,7 +163,7 @@ async function readAnswers(
   return [...found.values()].flat();
 }
 
-/** The messages about a form that was sent, by the `done` of the address. */
+/** The messages about a sent form, by `done` in the address. */
 const doneTexts = ({ me }: Texts): Record<string, string> => ({
   saved: me.saved,
   stated: me.statedNow,
@@ -212,7 +212,7 @@ ${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { 
   return mePage(call, t.day(day), 'days', body);
 }
 
-/** Shows what a form would change; a form with times elsewhere than asked for is shown again as it was sent. */
+/** Shows what a form would change. A form with times outside its range is shown again as it was sent. */
 const preview = (call: PersonCall): Promise<WebAnswer> =>
   showDay({ ...call, params: { day: call.form.day ?? '' }, query: call.form });
 

@@ -1,5 +1,5 @@
-// The forms with which people answer how they travelled and correct their days. Every form that changes more than one
-// answer shows the day as it would be first.
+// The forms in which people say how they travelled and correct their days. A form that changes more than one answer
+// first shows a preview of the day.
 
 import { ridesOf } from '../diary/corrections/stated-mode.ts';
 import type { Flagged } from '../diary/flags.ts';
@@ -21,7 +21,7 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The labels that a person can choose: the lists of their study, else the usual ones. */
+/** The labels that a person can choose: from their study, else the usual ones. */
 export interface Choices extends StudyLabels {
   /** The mode that a label states; null: none. */
   modeOf: ReturnType<typeof labelModes>;
@@ -39,13 +39,13 @@ export async function readChoices({ studies }: Store, { study }: UserRecord, t: 
   };
 }
 
-/** The form of one button that shows a preview of the day before anything is saved. */
+/** A button that shows a preview of the day before it saves a correction. */
 const previewButton = (call: PersonCall, words: string, fields: Readonly<Record<string, string | number>>): Markup =>
   formButton(call, previewPath, words, fields);
 
 const previewPath = '/me/preview';
 
-/** A link to the forms of an item: the forms of all items would make the page of a busy day too long. */
+/** A link to the forms of an item, because the forms of all items would make the page of a busy day too long. */
 const formsLink = (day: string, item: string, words: MarkupValue): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${words}</span></a>`;
 
@@ -53,13 +53,13 @@ const formsLink = (day: string, item: string, words: MarkupValue): Markup =>
 export const tripLink = (day: string, trip: Trip, t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${trip.id}#trip-${trip.id}"><span>${correctWords(trip, t)}</span></a>`;
 
-/** The words of the link to the forms of a trip, which name it for screen readers. */
+/** The text of the link to the forms of a trip. It names the trip for screen readers. */
 const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
   markup`${t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span>`;
 
 // ---------------------------------------------------------------- trips
 
-/** The question how a person travelled: the present answer is checked. `given`: the label, if the trip has one. */
+/** The question how the person travelled. The present answer is checked. `given`: the label, if the trip has one. */
 function modeQuestion(
   { t }: PersonCall,
   name: string,
@@ -81,7 +81,7 @@ function modeQuestion(
   return markup`<fieldset><legend>${question}</legend><div class="tiles">${tiles}</div></fieldset>`;
 }
 
-/** The name of the field for the mode of a ride. Of several rides each has its own. */
+/** The name of the field for the mode of a ride. With several rides, each has its own. */
 export const modeField = (rides: readonly Section[], i: number): string => (rides.length === 1 ? 'mode' : `mode_${i}`);
 
 /** The forms of a trip. `before`: the trip before it if the two can be joined, else null. */
@@ -96,7 +96,7 @@ export function tripForms(
   const { mode_confirm: mode, purpose_confirm: purpose } = labels.ofTrip(trip.start_ts).user_input;
   const rides = ridesOf(trip.sections);
   const isOne = rides.length === 1;
-  // A ride among others gets a correction, which needs a mode.
+  // With several rides, the answer becomes a correction, which needs a mode.
   const modes = isOne
     ? choices.modes
     : choices.modes.filter(({ value }) => statedModeOf(choices.modeOf(value)) !== null);
@@ -129,11 +129,11 @@ ${formOf(call, previewPath, { day, kind: 'split', trip_ts: ts, correct: trip.id 
 const cancelLink = ({ t }: PersonCall, day: string, item: string): Markup =>
   markup`<a class="btn" href="${dayPath(day)}#${item}">${t.me.cancel}</a>`;
 
-/** A mode as corrections spell it; null: a correction cannot state it. */
+/** The name of a mode in corrections; null: a correction cannot state it. */
 export const statedModeOf = (mode: string | null): string | null =>
   (mode !== null && statedModes.find((one) => modeOfLabel(one) === mode)) || null;
 
-/** The answers to the question of a flag: another mode, a trip to drop, time to ignore. */
+/** The possible answers to a flag: another mode, no trip, or time to ignore. */
 export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagged, shown: ShownDay): MarkupValue {
   const { t } = call;
   const { day, ...bounds } = shown.observed;
@@ -171,7 +171,7 @@ function modeSelect(t: Texts, chosen: string | undefined, first: MarkupValue): M
 
 type Stretch = Extract<DayItem, { kind: 'stay' | 'gap' }>;
 
-/** The forms of a stay: the name of its place, a guess to confirm, and a trip that was not recorded. */
+/** The forms of a stay: to name its place, to confirm a guess, and to add a trip that was not recorded. */
 export function stayForms(call: PersonCall, stay: Extract<DayItem, { kind: 'stay' }>, shown: ShownDay): MarkupValue {
   const { t, query } = call;
   const { day } = shown.observed;
@@ -186,7 +186,7 @@ export function stayForms(call: PersonCall, stay: Extract<DayItem, { kind: 'stay
 ${formOf(call, '/me/correct', { day, kind: 'place_name', ts }, content)}${formsLink(day, itemId(stay), t.me.madeTrip)}</details>`;
 }
 
-/** The answers to a gap: the person was where they were before and after, or made a trip. */
+/** The possible answers to a gap: the person stayed, or made a trip. */
 export function gapForms(call: PersonCall, gap: Extract<DayItem, { kind: 'gap' }>, shown: ShownDay): MarkupValue {
   const { t, query } = call;
   const { day } = shown.observed;
@@ -197,7 +197,7 @@ export function gapForms(call: PersonCall, gap: Extract<DayItem, { kind: 'gap' }
 ${formsLink(day, itemId(gap), t.me.madeTrip)}`;
 }
 
-/** The form of a trip that was not recorded, within a stay or gap. */
+/** The form to add a trip that was not recorded, within a stay or gap. */
 function addForm(call: PersonCall, item: Stretch, shown: ShownDay): Markup {
   const { t, query } = call;
   const { day } = shown.observed;

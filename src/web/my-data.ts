@@ -1,4 +1,4 @@
-// My data: what is stored about a participant, and how they download it, stop the recording, or ask for erasure.
+// My data: shows participants what is stored about them. They can download it, stop the recording, or ask for erasure.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { readStatus } from '../diary/status/all-statuses.ts';
@@ -103,13 +103,13 @@ ${await importSection(call)}
   return mePage(call, words.title, 'data', markup`<div class="narrow">${body}</div>`);
 }
 
-/** The fault of the phone in words for its owner. */
+/** The text for the owner of a phone that has a fault. */
 function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall): string {
   if (broken !== null) return t.mine.phoneWords[broken.code] ?? t.mine.phoneOther;
   return chain.called.ts === null ? t.mine.phoneNever : t.mine.phoneFine(t.lately(chain.called.ts, now, zone));
 }
 
-/** The phones and programs that send data, each with a button that ends it. */
+/** The phones and programs that send data, each with a button to stop it. */
 function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;
@@ -124,7 +124,7 @@ function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue 
   return items.length > 0 && markup`<h3>${words.devices}</h3><ul>${items}</ul>`;
 }
 
-/** What people download: a format, and its table. */
+/** The formats for download, with the table of each. */
 const downloads = { csv: 'trips', gpx: 'points', geojson: 'trips' } as const;
 type Download = keyof typeof downloads;
 
@@ -139,7 +139,7 @@ function downloadForm({ t, query }: PersonCall): MarkupValue {
   return markup`<form action="/me/data/download">${date('from', words.from)}${date('to', words.to)}<label><span>${words.format}</span><select name="format">${formats}</select></label><button class="go">${words.downloadDo}</button></form>`;
 }
 
-/** A day, some days or everything, as one file. An empty field of the form is no bound. */
+/** A file with a day, some days or all days. An empty field of the form sets no bound. */
 async function download({ t, query, store, user, now }: PersonCall): Promise<WebAnswer> {
   const format = query.format as Download;
   const [from, to] = [query.from || undefined, query.to || undefined];

@@ -10,7 +10,7 @@ import { answerOf, factList, formButton, type ManagerCall, type WebAnswer, type 
 
 const gibibyte = 1024 ** 3;
 
-/** The page names at most this many people whose phones are refused. */
+/** The most people with refused phones that the page names. */
 const mostNamed = 50;
 
 async function sumFigures({ store, now }: ManagerCall) {

@@ -1,12 +1,12 @@
-// Passwords of managers: scrypt with a salt of their own, and with the parameters beside the key.
+// Hashes passwords of managers with scrypt. Each hash has its own salt and its parameters.
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
-/** The N of scrypt: 32 MiB, and with the p below about 0.2 s for one hash. */
+/** The N of scrypt: needs 32 MiB and, with the p below, about 0.2 s per hash. */
 const hashCost = 2 ** 15;
-/** r and p of scrypt; p as OWASP names it for this N. */
+/** r and p of scrypt; p as OWASP recommends for this N. */
 const [blockSize, parallel] = [8, 3];
 
-/** Characters that a password has at least. */
+/** The least length of a password. */
 export const leastPassword = 12;
 
 interface Stored {
@@ -16,7 +16,7 @@ interface Stored {
   key: Buffer;
 }
 
-/** The parts of what is stored. Before parameters were kept, p was 1: `scrypt:<salt>:<key>`. */
+/** Parses a stored hash. Older hashes have no parameters, and p 1: `scrypt:<salt>:<key>`. */
 function partsOf(stored: string | undefined, cost: number): Stored {
   const parts = (stored ?? '').split(':');
   const [N, , p, salt = '', key = ''] = parts.length === 6 ? parts.slice(1) : [hashCost, 8, 1, ...parts.slice(1)];
@@ -32,14 +32,14 @@ const derived = (password: string, salt: Buffer, N: number, p: number): Promise<
     scrypt(password.normalize('NFKC'), salt, 32, cost, (error, key) => (error ? reject(error) : resolve(key)));
   });
 
-/** What is stored of a password: `scrypt:<N>:<r>:<p>:<salt>:<key>`. */
+/** Hashes a password for the store: `scrypt:<N>:<r>:<p>:<salt>:<key>`. */
 export async function passwordHash(password: string, cost = hashCost): Promise<string> {
   const salt = randomBytes(16);
   const key = await derived(password, salt, cost, parallel);
   return ['scrypt', cost, blockSize, parallel, salt.toString('base64url'), key.toString('base64url')].join(':');
 }
 
-/** True for the password of which `stored` is kept. Takes as long for any other, and where nothing is stored. */
+/** True if `stored` is the hash of the password. A wrong password, or no stored hash, takes the same time. */
 export async function isPassword(password: string, stored: string | undefined, cost = hashCost): Promise<boolean> {
   const { N, p, salt, key } = partsOf(stored, cost);
   const found = await derived(password.slice(0, 1000), salt, N, p);
@@ -47,7 +47,7 @@ export async function isPassword(password: string, stored: string | undefined, c
   return key.length === found.length && timingSafeEqual(key, found);
 }
 
-/** True for a hash that costs less to guess than a new one. */
+/** True for a hash that is easier to guess than a new one. */
 export const isWeak = (stored: string, cost = hashCost): boolean => {
   const { N, p } = partsOf(stored, cost);
   return N * p < cost * parallel;

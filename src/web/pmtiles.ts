@@ -1,4 +1,4 @@
-// A base map: a PMTiles file of raster tiles. A damaged or hostile file costs at most the limits below.
+// Reads a base map from a PMTiles file of raster tiles. A damaged or hostile file costs at most the limits below.
 import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -6,7 +6,7 @@ import { Compression, type DecompressFunc, PMTiles, ResolvedValueCache, type Sou
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 
-/** The tiles of a file, in web mercator: `x` from west to east and `y` from north to south, 2^z of each. */
+/** The tiles of a file, in Web Mercator: `x` from west to east, `y` from north to south, 2^z of each. */
 export interface Tiles {
   /** Media type of every tile. */
   type: string;
@@ -14,7 +14,7 @@ export interface Tiles {
   maxZoom: number;
   /** The map's authors in plain text; empty if the file does not name them. */
   attribution: string;
-  /** The image of a tile; null if the file has none there. Throws if that part of the file is damaged. */
+  /** The image of a tile; null if the file lacks it. Throws if that part of the file is damaged. */
   tile(z: number, x: number, y: number): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }
@@ -24,9 +24,9 @@ const types: Partial<Record<TileType, string>> = {
   [TileType.Jpeg]: 'image/jpeg',
   [TileType.Webp]: 'image/webp',
 };
-/** Bytes of a directory after unpacking, and of a tile or the metadata. */
+/** The most bytes of an unpacked directory, and of a tile or the metadata. */
 const maxBytes = { directory: 1 << 20, part: 4 << 20 };
-/** The header, the root and the directories used last. */
+/** The most cached parts: the header, the root, and the directories used last. */
 const maxCached = 10;
 
 /** Opens a file of tiles. Throws `MOBILITY_CONFIG` if it is no PMTiles file or has no raster tiles. */
@@ -74,7 +74,7 @@ const sourceOf = (file: FileHandle, size: number): Source => ({
   getKey: () => 'tiles',
   async getBytes(offset, wanted) {
     if (wanted > maxBytes.part) throw new Error(`a part of ${wanted} bytes is too large`);
-    // The header is read with all that may follow it, also from shorter files.
+    // The reader of the header asks for more bytes than a short file has.
     const length = offset === 0 ? Math.min(wanted, size) : wanted;
     const data = new ArrayBuffer(length);
     const { bytesRead } = await file.read(new Uint8Array(data), 0, length, offset);

@@ -1,4 +1,4 @@
-// Every page of the server. What is not in this list is no page.
+// The list of all pages of the server.
 import { homeRoutes } from './home.ts';
 import { joinRoutes } from './join.ts';
 import { correctionRoutes } from './me-corrections.ts';
@@ -13,7 +13,7 @@ import { studyRoutes } from './study-pages.ts';
 import { tileRoutes } from './tiles.ts';
 import type { WebRoute } from './web.ts';
 
-/** The pages, and what their forms do. */
+/** The routes of all pages and forms. */
 export const webRoutes: readonly WebRoute[] = [
   ...homeRoutes,
   ...joinRoutes,
@@ -29,13 +29,13 @@ export const webRoutes: readonly WebRoute[] = [
   ...tileRoutes,
 ];
 
-/** A character that needs no percent-encoding, decoded: routes are found by it. */
+/** Decodes a character that needs no percent-encoding, so that the path matches its route. */
 const plain = (code: string): string => {
   const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
   return /[\w.~-]/.test(character) ? character : code;
 };
 
-/** A path as logs may hold it: without the person, the day and the month that a page shows, and without its tiles. */
+/** A path for logs: without the person, day and month of the page, and without tiles. */
 export const nameless = (path: string): string =>
   path
     .replace(/%[2-7][\da-f]/gi, plain)

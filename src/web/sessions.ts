@@ -1,13 +1,13 @@
-// Sessions. A cookie holds a random secret, the store its hash; each sign-in makes a new secret.
+// Sessions. The cookie has a random secret, the store its hash. Each sign-in makes a new secret.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { PersonCall, WebCall } from './web.ts';
 
-/** Seconds for which a browser stays signed in: 90 days for a participant, a day's work for a manager. */
+/** s for which a browser stays signed in: 90 days for a participant, a working day for a manager */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
-/** s for which a browser keeps the cookie. The cookie of a manager later shows that the browser signed in before. */
+/** s for which a browser keeps the cookie. A manager's cookie later shows that the browser signed in before. */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };
@@ -19,16 +19,16 @@ const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__H
 /** A new secret: 256 random bits. */
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 
-/** The secret of a session's forms. Only who has the cookie can compute it. */
+/** The secret of a session's forms. It can be computed only from the cookie. */
 export const csrfOf = (secret: string): string => createHash('sha256').update(`csrf ${secret}`).digest('base64url');
 
-/** True if the form carries the secret of this session. */
+/** True if the form has the secret of this session. */
 export function isOwnForm(form: Readonly<Record<string, string>>, csrf: string): boolean {
   const [given, expected] = [Buffer.from(form.csrf ?? ''), Buffer.from(csrf)];
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** The header that sets or, for null, clears the session cookie. */
+/** The header that sets the session cookie, or clears it (null). */
 export function sessionCookie(
   kind: Kind,
   { isSecure }: Pick<WebCall, 'isSecure'>,
@@ -41,7 +41,7 @@ export function sessionCookie(
 
 // ---------------------------------------------------------------- people
 
-/** The account of a link that is still valid, or null. */
+/** The account of a valid link, or null. */
 export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now'>, key: string) {
   const link = await store.tokens.byHash(tokenHash(key));
   if (link?.kind !== 'link' || refusalOf(link, now) !== null) return null;
@@ -49,11 +49,11 @@ export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now
   return user && { user, link };
 }
 
-/** Uses up a link; returns the secret of the new session, or null. */
+/** Revokes a link and starts a session. Returns its secret, or null if the link is not valid. */
 export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string): Promise<string | null> {
   const found = await findLinkOwner(call, key);
   const { store, now } = call;
-  // Of two browsers that open it at the same time, one gets in.
+  // If two browsers open the link at the same time, only one gets in.
   if (found === null || !(await store.tokens.revoke(found.user.uuid, found.link.hash, { ts: now, why: 'used' })))
     return null;
   const secret = newSecret();
@@ -92,19 +92,19 @@ export const endSession = async ({ store, user, session, now }: PersonCall): Pro
 
 // ---------------------------------------------------------------- managers
 
-/** Most sessions of one manager; the oldest ends first. */
+/** The most sessions of a manager. The oldest ends first. */
 const mostSessions = 10;
-/** Browsers of one manager that are known at most; the one that signed in first is forgotten first. */
+/** The most known browsers of a manager. The one that signed in first is forgotten first. */
 const mostBrowsers = 20;
 
-/** Name and hash of the manager's cookie that the call has. */
+/** The name and the hash of the manager's cookie in the call. */
 function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {
   const cookie = cookies.get(cookieName('manager', isSecure)) ?? '';
   const at = cookie.lastIndexOf('.');
   return at < 1 ? ['', ''] : [cookie.slice(0, at), tokenHash(cookie.slice(at + 1))];
 }
 
-/** The hash of the browser of the call, if this manager signed in with it before; else null. */
+/** The hash of the call's browser if this manager has signed in with it before, else null. */
 export function knownBrowser(call: WebCall, manager: ManagerRecord | null): string | null {
   const [name, hash] = managerCookie(call);
   if (manager === null || manager.name !== name) return null;
@@ -129,7 +129,7 @@ export async function startManaging(call: WebCall, name: string, verified: strin
     const browsers = (before.browsers ?? []).filter(({ hash, expires_ts }) => hash !== known && expires_ts > now);
     return {
       ...before,
-      // Strangers' tries stay counted: a known browser gets in beside a lock.
+      // Wrong passwords of strangers still count, because a known browser is not affected by the lock.
       ...(known === null && { failures: 0, locked_ts: 0 }),
       sessions: [...others, session].slice(-mostSessions),
       browsers: [...browsers, browser].slice(-mostBrowsers),

@@ -1,19 +1,19 @@
-// Limits of signing in: wrong passwords of one network, in all and for one account, and passwords that are computed at
-// once, as each takes 32 MiB.
+// Limits for signing in: wrong passwords from one network, in all and per account; and passwords that are computed at
+// the same time, as each takes 32 MiB.
 import { WindowCounts } from '../util/rate-counts.ts';
 
 const failureWindow = 900; // s
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
-/** Passwords that wait: of all, of one network, and of all callers of whom no network is known. */
+/** The most passwords that wait: in all, from one network, and from callers without a known network. */
 const mostWaiting = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
 /** Counts in one process. */
 export class SignInLimits {
   readonly #failures: WindowCounts;
-  /** Counted by network and account: strangers on another network cannot lock a person out. */
+  /** Counted by network and account, so that strangers on another network cannot lock a person out. */
   readonly #ofAccount: WindowCounts;
-  /** Passwords that wait, with the one that is computed, by network or known browser. */
+  /** Passwords that wait, and the one that is computed, by network or known browser. */
   readonly #waiting: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
   /** `now`: seconds since the epoch. */
@@ -23,19 +23,19 @@ export class SignInLimits {
   }
 
   /**
-   * True for a network with too many wrong passwords. Of callers of whom no network is known nothing is counted:
-   * anybody could keep all others out; the lock of each account holds against guessing.
+   * True for a network with too many wrong passwords. Callers without a known network are not counted together: one
+   * could lock out all others. The lock of each account limits guessing.
    */
   isHeld(origin: string | null): boolean {
     return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin;
   }
 
-  /** True for too many wrong passwords for this account from there; unknown networks count as one. */
+  /** True for too many wrong passwords for this account from this network. Unknown networks count as one. */
   isHeldFrom(origin: string | null, account: string): boolean {
     return this.#ofAccount.of(`${origin} ${account}`) >= mostFailures.ofAccount;
   }
 
-  /** Counts a password that was computed. Tries for a locked account are not held against the network. */
+  /** Counts a computed password. Tries for a locked account do not count for the network. */
   tried(origin: string | null, account: string, { isRight, isLocked }: { isRight: boolean; isLocked: boolean }): void {
     const name = `${origin} ${account}`;
     this.#ofAccount.add(name, isRight ? -this.#ofAccount.of(name) : 1);
@@ -43,8 +43,8 @@ export class SignInLimits {
   }
 
   /**
-   * Runs `work` after all before it, known browsers before strangers; null: too many
-   * wait; each network has its own limit. `browser`: the hash of a known one.
+   * Runs `work` after earlier work, known browsers before others; null: too many wait. Each network has its own limit.
+   * `browser`: hash of a known browser.
    */
   async inSlot<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;

@@ -44,14 +44,14 @@ function explain({ t, query }: WebCall): WebAnswer {
   );
 }
 
-/** The page of a link that was used. A person who opened it in this browser is one step from their days. */
+/** The page of a used link. If the person opened it in this browser, it links to their days. */
 function gone(t: Texts): WebAnswer {
   const { gone: title, goneText, already, again } = t.signIn;
   const on = markup`<p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
   return page(t, title, markup`<p class="lead">${goneText}</p>${on}`, 403);
 }
 
-/** The page of a link. It only shows a button: programs that preview links in messages must not use the link up. */
+/** The page of a link: only a button, because programs that preview links in messages must not use the link up. */
 async function showLink(call: WebCall): Promise<WebAnswer> {
   const { t, query } = call;
   const key = query.key ?? '';
@@ -88,7 +88,7 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
 async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log, store } = call;
   const [name, password] = [(form.name ?? '').trim().toLowerCase().slice(0, 100), form.password ?? ''];
-  // A browser that signed in before counts by itself: tries of strangers cannot lock it out.
+  // A browser that signed in before is counted alone, so that strangers cannot lock it out.
   const browser = knownBrowser(call, await store.managers.byName(name));
   if (browser === null && limits.isHeld(origin)) return faultPage(429, t);
   const verified = await limits.inSlot(origin, () => tryPassword(call, name, password, browser), browser);
@@ -100,8 +100,8 @@ async function signIn(call: WebCall): Promise<WebAnswer> {
 }
 
 /**
- * Returns the stored hash if the password matches, else ''. Tries are counted one after another, so that parallel tries
- * do not get more of them. For a locked account only the name counts: the counts do not reveal which password was
+ * Returns the stored hash if the password matches, else ''. Tries are counted one after another, so parallel tries do
+ * not get around the limit. For a locked account only the name counts, so that counts do not reveal which password was
  * right.
  */
 async function tryPassword(call: WebCall, name: string, password: string, browser: string | null): Promise<string> {
@@ -143,7 +143,7 @@ async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAns
   return answerOf(shell({ t, title: t.signIn.chooseStudy, isNarrow: true, signOut, body }));
 }
 
-/** The browser deletes map tiles from its cache: they show where the person was. */
+/** Makes the browser delete cached map tiles, which show where the person was. */
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
 /** Signing in and out. */
@@ -169,7 +169,7 @@ export const signInRoutes: readonly WebRoute[] = [
     who: 'manager',
     answer: async (call) => {
       await endManaging(call);
-      return redirect('/sign-in/study', forgetting); // the cookie stays: it opens nothing, and shows a known browser
+      return redirect('/sign-in/study', forgetting); // the cookie stays: it is no longer valid, but identifies a known browser
     },
   },
 ];

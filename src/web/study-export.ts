@@ -1,4 +1,4 @@
-// The tables of a study as a ZIP archive that is made while it is sent. Nothing is left on the disk.
+// Sends the tables of a study as a ZIP archive that is made while it is sent. No file is left on the disk.
 import type { Kind } from '../export/columns.ts';
 import { exportTables } from '../export/export-tables.ts';
 import { zipStream } from '../export/zip-stream.ts';
@@ -20,23 +20,23 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** Days of one person that an export by browser covers at most: some minutes of one process. */
+/** The most days of people that an export from a page covers: some minutes of one process. */
 const mostPersonDays = 2000;
 const usualDays = 30;
-/** Tables without what people wrote, and without the guess at the home of each. */
+/** The tables of the export: without texts that people wrote, and without guessed homes. */
 const kinds: readonly Kind[] = ['days', 'trips', 'sections', 'places', 'points'];
-/** m; sizes of the cells that hide where people stay. */
+/** m; sizes of the cells that hide exact places */
 const cellSizes = ['250', '500', '1000'];
 
 interface Asked {
   from: string;
   to: string;
-  /** m; null: exact places. */
+  /** m, size of cells; null: exact places */
   coarse: number | null;
   hasNames: boolean;
 }
 
-/** What a form or an address asks for; null: no range of days. */
+/** Reads the export from a form or an address; null: the range of days is not valid. */
 function askedIn(fields: Readonly<Record<string, string>>, { study, now }: StudyCall): Asked | null {
   const yesterday = addDays(localDay(now, 'UTC'), -1);
   const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;
@@ -45,7 +45,7 @@ function askedIn(fields: Readonly<Record<string, string>>, { study, now }: Study
   return { from, to, coarse: cellSizes.includes(coarse) ? Number(coarse) : null, hasNames };
 }
 
-/** People of whom something was stored. */
+/** People with stored entries. */
 const senders = async ({ store, study, now }: StudyCall): Promise<StudyPerson[]> =>
   (await readPeople(store, study, now)).filter(({ chain }) => chain.stored.ts !== null);
 
@@ -144,7 +144,7 @@ async function* archive(
   }
 }
 
-/** The secret of the study's pseudonyms, made by its first export, so that later exports name people alike. */
+/** The secret of the study's pseudonyms. The first export makes it, so that later exports use the same pseudonyms. */
 async function exportKey({ store, study }: StudyCall): Promise<string> {
   if (study.export_key !== undefined) return study.export_key;
   const { joins: _, ...settings }: StudyRecord = study;

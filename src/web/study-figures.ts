@@ -1,4 +1,4 @@
-// The figures of a study for a month, exact and as they can be published; and its days to check.
+// The figures of a study for a month, exact and publishable; and the days with flags.
 
 import { type Flag, flagNames } from '../diary/flags.ts';
 import { everyDay } from '../diary/read-days.ts';
@@ -33,7 +33,7 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   if (!isShownDay(`${month}-01`)) return faultPage(404, t);
   const people = await readPeople(store, study, now);
   const months = new Map<string, PersonMonth>();
-  const labels = idOf('labels', JSON.stringify(study.config)); // their modes are part of the figures
+  const labels = idOf('labels', JSON.stringify(study.config)); // figures depend on the modes of labels
   const slices = startSlices();
   for (const person of people) {
     const { uuid } = person.user;
@@ -73,7 +73,7 @@ ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.wit
   return studyPage(call, title, body, { current: 'figures', foot: markup`<p>${t.study.noted}</p>` });
 }
 
-/** The page of days to check covers this many days. */
+/** Number of days on the page of days with flags. */
 const daysBack = 7;
 
 async function flagged(call: StudyCall): Promise<WebAnswer> {

@@ -110,7 +110,7 @@ const columns = ['person', 'silence', 'contact', 'location', 'days', 'trips', 'l
 type Column = (typeof columns)[number];
 const sortable: readonly Column[] = ['person', 'silence', 'contact', 'location', 'joined'];
 
-/** Finds people by a part of their name, app or subgroup, and chooses a subgroup. */
+/** The form to find people by a part of their name, app or subgroup, and to choose a subgroup. */
 function searchForm({ t, study, query }: StudyCall, filter: Filter): Markup {
   const words = t.study;
   const groups = ['', ...study.subgroups].map((one) => {
@@ -166,7 +166,7 @@ function personRow(
   const asked =
     typeof figures.profile.erasure_asked_ts === 'number' && markup`<span class="sm flag">${words.asksErasure}</span>`;
   const cell = (kind: string, content: MarkupValue): Markup => markup`<td role="cell" class="${kind}">${content}</td>`;
-  // On a phone, which shows no heads, each number has its name beside it.
+  // On a narrow screen, without table heads, each number has its name beside it.
   const named = (column: Column, content: MarkupValue): Markup =>
     cell('n', markup`<span class="lab">${words.columns[column]} </span>${content}`);
   return markup`<tr role="row"${isQuiet && new Markup(' class="quiet"')}><th scope="row" role="rowheader"><a href="/study/${study.name}/p/${id}">${shown}</a><span class="sm">${[user.subgroup, app].filter(Boolean).join(' · ')}</span></th>
@@ -183,7 +183,7 @@ function stateText(person: StudyPerson, now: number, t: Texts): string {
   return t.study.states[state](days === 0 ? null : t.days(days));
 }
 
-/** One column per day, as high as the recorded share of the day; a line at the bottom if nothing was recorded. */
+/** One column per day, as high as the recorded share of the day; a line at the bottom if it is 0. */
 function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   const bars = shares.map((share, i) => {
     if (share === null || share === 0) return '';
@@ -196,7 +196,7 @@ function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   return markup`<svg class="st" width="110" height="16" role="img" aria-label="${label}"><path class="sa" d="${bars.join('')}"/><path class="se" d="${none.join('')}"/></svg>`;
 }
 
-/** Those who need a word, for a mail merge. */
+/** A table of people who need a reminder, for a mail merge. */
 async function reminders(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, note } = call;
   const needed = (await readPeople(store, study, now)).filter((one) => needsReminder(one, now));
@@ -216,13 +216,13 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
   return csvAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`);
 }
 
-/** A text to send to a person whose phone they can mend themselves; null for others. */
+/** A text to send to a person who can repair the phone's fault themselves; null for others. */
 function letterTo({ broken }: StudyPerson, t: Texts): string | null {
   const words = broken === null || broken.code === 'stopped' ? undefined : t.mine.phoneWords[broken.code];
   return words === undefined ? null : t.study.letter(words);
 }
 
-/** The last reading of the battery. */
+/** The latest charge of the battery, as text. */
 async function batteryText({ store, t, now, zone }: StudyCall, userId: string): Promise<string> {
   const newest = { keys: [keys.battery], time: 'write_ts', descending: true, limit: 1 } as const;
   const pages = await Promise.all([store.usercache, store.timeseries].map((part) => part.find(userId, newest)));

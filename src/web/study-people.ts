@@ -19,7 +19,7 @@ import type { Texts } from './pages/texts/texts.ts';
 export interface StudyPerson extends PersonStatus {
   /** Identifies the person in addresses of pages. */
   id: string;
-  /** Their name where the study shows names, else a pseudonym. */
+  /** Their name if the study shows names, else a pseudonym. */
   shown: string;
   app: string;
 }
@@ -27,7 +27,7 @@ export interface StudyPerson extends PersonStatus {
 export const filters = ['joined', 'active', 'silent', 'never'] as const;
 export type Filter = (typeof filters)[number];
 
-/** True for a person that the filter shows. `active`: something from their phone was stored within a day. */
+/** True if the filter shows the person. `active`: the person's phone stored entries within a day. */
 export function isShown({ state, chain }: PersonStatus, filter: Filter, now: number): boolean {
   if (filter === 'joined') return true;
   if (filter === 'never') return state === 'never_began';
@@ -35,7 +35,7 @@ export function isShown({ state, chain }: PersonStatus, filter: Filter, now: num
   return isTrouble(state) && state !== 'never_began';
 }
 
-/** True for a person who never began and is here for less time than a phone may be silent. */
+/** True for a person who joined so recently that a phone may still be silent, and has not begun. */
 export const isNew = ({ state, since }: PersonStatus, now: number): boolean =>
   state === 'never_began' && now - (since ?? 0) < usualSilentDays * day;
 
@@ -43,11 +43,11 @@ export const isNew = ({ state, since }: PersonStatus, now: number): boolean =>
 export const needsReminder = (person: PersonStatus, now: number): boolean =>
   isTrouble(person.state) && !isNew(person, now) && typeof person.figures.profile.erasure_asked_ts !== 'number';
 
-/** True for a person whose name, subgroup or app has the text in it. */
+/** True if the name, subgroup or app of the person contains the text. */
 export const matches = ({ shown, user, app }: StudyPerson, text: string): boolean =>
   [shown, user.subgroup ?? '', app].some((one) => one.toLowerCase().includes(text.trim().toLowerCase()));
 
-/** The people of a study, those who need a reminder first; within a state, the longest first. */
+/** The people of a study, first the ones who need a reminder; within a state, the longest first. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
   for await (const stand of everyStatus(store, { now, study: study.name }))
@@ -57,7 +57,7 @@ export async function readPeople(store: Store, study: StudyRecord, now: number):
   return people.sort((a, b) => rank(a) - rank(b) || (a.since ?? 0) - (b.since ?? 0));
 }
 
-/** People on one page. */
+/** Number of people on a page. */
 const pageSize = 50;
 
 /** One page of a list, and the index of that page. */
@@ -91,21 +91,21 @@ function appOf({ figures: { tokens } }: PersonStatus): string {
 }
 
 export interface Fortnight {
-  /** Recorded share of each day, 0 to 1, oldest first; null before the person registered. */
+  /** Recorded share of each day, 0 to 1, the oldest first; null before the person registered. */
   shares: (number | null)[];
   trips: number;
   labelled: number;
 }
 
 const days = 14;
-/** Readings of people: some numbers each, no places. */
+/** The most cached readings: some numbers each, no places. */
 const mostKept = 50_000;
 
-/** Keeps what was read about people, and reads it again only after data of its person changed. */
+/** Caches readings about people, and reads them again only after the person's data changed. */
 export class KeptReadings {
   readonly #known = new Map<string, { key: string; value: unknown }>();
 
-  /** `what`: names the reading; whatever else it depends on is part of it. */
+  /** `what`: the name of the reading. It must contain everything else that the reading depends on. */
   async of<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
     const { state, profile, waiting } = figures;
     const { last_run_ts, complete_until, retained } = state;

@@ -1,9 +1,9 @@
-// Map tiles, only for callers who may see a map: the tiles that a page fetches reveal where a person was.
+// Serves map tiles only to callers who may see the map, because tiles reveal where a person was.
 import { errorText } from '../model/mobility-error.ts';
 import type { BaseMap } from './pages/day-map.ts';
 import { faultPage, type WebAnswer, type WebCall, type WebRoute } from './web.ts';
 
-/** The base map of pages below `prefix`, which has a route of tiles. */
+/** The base map for pages below `prefix`, which must have a route for tiles. */
 export const baseMapOf = ({ tiles }: WebCall, prefix: string): BaseMap | null =>
   tiles && { ...tiles, href: (z, x, y) => `${prefix}/tiles/${z}/${x}/${y}` };
 

@@ -25,16 +25,16 @@ export interface Upload {
 
 /** A call of a page. */
 export interface WebCall {
-  /** Parts of the path, the query, and the fields of a form. If a name occurs twice, its first value counts. */
+  /** Parts of the path, the query, and the fields of a form. If a name occurs twice, the first value counts. */
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, string>>;
   form: Readonly<Record<string, string>>;
   /** The words for this reader. */
   t: Texts;
-  /** Languages that the reader wishes, the preferred one first. */
+  /** Languages that the reader prefers, the best first. */
   wished: readonly string[];
   store: Store;
-  /** Stores entries of a person within their limits: the only way to store any. */
+  /** Stores entries of a person within their limits. Pages must not store entries in another way. */
   put: (user: UserRecord, entries: readonly Entry[]) => Promise<PutCounts>;
   /** The same for values that were checked already. */
   putTaken: (
@@ -49,9 +49,9 @@ export interface WebCall {
   log: Log;
   /** Seconds since the epoch. */
   now: number;
-  /** Address of the server as its callers see it, without a slash at the end. */
+  /** Address of the server for its callers, without a slash at the end. */
   address: string;
-  /** True: the browser came by https. */
+  /** True: the browser uses https. */
   isSecure: boolean;
   /** The cookies of this server, by name. */
   cookies: ReadonlyMap<string, string>;
@@ -61,17 +61,17 @@ export interface WebCall {
   /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost: number | undefined;
   kept: KeptReadings;
-  /** Claims heavy work of which the server does one at a time; null: it is being done. */
+  /** Reserves heavy work, which the server does once at a time; null: it is in progress. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
-  /** The zone of the server, for times that belong to no person. */
+  /** The time zone of the server, for times that belong to no person. */
   zone: string;
-  /** Tiles behind maps; null: there are none. */
+  /** Map tiles; null: there are none. */
   tiles: Tiles | null;
-  /** Writes to the audit log what a caller did with the data of people, named by their `audit_key`. */
+  /** Writes to the audit log what a caller did with the data of people, who are named by `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
   /** Version of the program; null if not known. */
   version: string | null;
-  /** What `mobility doctor` finds of the installation. */
+  /** The checks of `mobility doctor`. */
   checks: () => Promise<Check[]>;
 }
 
@@ -132,7 +132,7 @@ export const csvAnswer = (body: string, name: string): WebAnswer => ({
   headers: { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
-/** The page of a call that failed. `id`: the number of the request, for the operator. */
+/** The page of a failed call. `id`: number of the request, for the operator. */
 export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
   const number = id !== undefined && status >= 500 && markup`<p class="soft small">${t.request(id)}</p>`;
@@ -140,10 +140,10 @@ export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
   return answerOf(shell({ t, title, isNarrow: true, query: null, body }), status);
 }
 
-/** True for a day that pages show: its week must lie within the years 1 to 9999. */
+/** True for a day that pages can show: its week must be in the years 1 to 9999. */
 export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
-/** A form of a session. `fields` become hidden inputs. */
+/** A form with the secret of the session. `fields` become hidden inputs. */
 export function formOf(
   { csrf }: Signed,
   action: string,
@@ -158,7 +158,7 @@ export function formOf(
   return markup`<form method="post" action="${action}"${type}>${hidden}${content}</form>`;
 }
 
-/** The form of one button. */
+/** A form that is only a button. */
 export const formButton = (
   call: Signed,
   action: string,
@@ -166,7 +166,7 @@ export const formButton = (
   fields: Readonly<Record<string, string | number>> = {},
 ): Markup => formOf(call, action, fields, markup`<button>${words}</button>`);
 
-/** A message about the form that was sent; nothing if there is none. */
+/** A message about a sent form; empty if there is none. */
 export const banner = (words: string | undefined, kind: 'quiet' | 'bad' = 'quiet'): MarkupValue =>
   words !== undefined && markup`<p class="note ${kind}" role="${kind === 'bad' ? 'alert' : 'status'}">${words}</p>`;
 

@@ -1,4 +1,4 @@
-// The hours of a local day as one line: places are bands, trips are higher, unrecorded time is empty.
+// The bar of a local day: stays are bands, trips are higher bars, unrecorded time is empty.
 import { localDateTime } from '../../model/time.ts';
 import { type DayItem, mainMode, type ShownDay, settledUntil, zoneOfDay } from './day-items.ts';
 import { html } from './html.ts';
@@ -6,7 +6,7 @@ import { Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** The bar of a day. Positions are in per cent, so text is not stretched. `isRow`: without hours and words. */
+/** The bar of a day. Positions are in per cent, so that text is not stretched. `isRow`: without hours and texts. */
 export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow = false): Markup {
   const { from, to } = day.observed;
   const x = (ts: number): number => Math.round(((ts - from) / (to - from)) * 10_000) / 100;
@@ -23,7 +23,7 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
     }
     if (item.kind === 'stay') {
       bands.push(`<rect class="band ${item.place.look}" ${at} y="8" height="20"/>`);
-      // In a row of a month the legend says what the colours are.
+      // In a row of a month, the legend explains the colours.
       const name = isRow
         ? ''
         : wide > Math.max(8, item.place.name.length * 2)
@@ -59,7 +59,7 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
 const nameAt = (x: number, name: string): string =>
   `<text x="${x.toFixed(2)}%" y="22" text-anchor="middle">${html(name)}</text>`;
 
-/** Ticks every three hours, numbers every six, by the clock of the place where the user was. */
+/** Ticks every three hours and numbers every six, in the local time of the user. */
 function hours(day: ShownDay, x: (ts: number) => number): string {
   const { from, to } = day.observed;
   return [0, 3, 6, 9, 12, 15, 18, 21, 24]

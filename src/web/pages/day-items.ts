@@ -1,4 +1,4 @@
-// The parts of a day in order: stays, trips, and time that was not recorded. Pages list and draw them.
+// The parts of a day in order, for lists and drawings: stays, trips, and unrecorded time.
 import type { Flagged } from '../../diary/flags.ts';
 import { shownTexts } from '../../diary/labels/label-text.ts';
 import type { Labels } from '../../diary/labels/load-labels.ts';
@@ -20,7 +20,7 @@ export interface ShownPlace {
   look: 'home' | 'work' | 'place';
 }
 
-/** The data of a page of a day. */
+/** The data for the page of a day. */
 export interface ShownDay {
   observed: ObservedDay;
   /** Trips that touch the day, in order. */
@@ -36,22 +36,22 @@ export interface ShownDay {
   placeAt: (position: Position) => ShownPlace;
   /** Seconds since the epoch; later time is not shown. */
   now: number;
-  /** Lines of the person's other ways, for the map of their own page. */
+  /** Lines of the person's other trips, for the map of their own page. */
   others?: readonly (readonly Position[])[];
-  /** The words of a label that the study's own lists have. */
+  /** The text of a label in the study's own lists. */
   labelWords?: (label: string) => string | undefined;
 }
 
 /** A part of the day. Times are within the day. */
 export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
-  /** `since`: start of the stay if it lies before the day, else null. */
+  /** `since`: start of the stay if it began before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  /** `place`: where the person was before and after, if that is one place. `parts`: gaps shown as one. */
+  /** `place`: where the person was before and after, if it is one place. `parts`: number of gaps shown as one. */
   | { kind: 'gap'; reason: UnobservedReason; place: ShownPlace | null; parts: number }
 );
 
-/** Reasons that concern the study or the future, not the phone: pages say only the reason. */
+/** Reasons that concern the study or the future, not the phone. Pages show only the reason. */
 const outside: ReadonlySet<UnobservedReason> = new Set([
   'before the first location',
   'before joining',
@@ -59,10 +59,10 @@ const outside: ReadonlySet<UnobservedReason> = new Set([
   'not yet',
 ]);
 
-/** True for time before joining or the first location, after leaving and to come. */
+/** True for time before joining or the first location, after leaving, and in the future. */
 export const isOutside = (item: DayItem): boolean => item.kind === 'gap' && outside.has(item.reason);
 
-/** The name of a stay or gap in addresses. */
+/** The id of a stay or gap in addresses. */
 export const itemId = ({ from }: DayItem): string => `at-${Math.round(from)}`;
 
 /** The parts of a day, in order of time. */
@@ -90,7 +90,7 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
       });
     }
     if (kind === 'unobserved') {
-      // A gap may reach into a trip; that part belongs to the trip.
+      // A gap may reach into a trip. That part belongs to the trip.
       const cut = trips.find((trip) => trip.start_ts > from && trip.start_ts < to && trip.end_ts > to)?.start_ts ?? to;
       const isWithin = trips.some((trip) => trip.start_ts <= from && trip.end_ts >= to);
       const next = around.find((trip) => trip.start_ts >= cut - 1);
@@ -108,9 +108,9 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
 }
 
 /**
- * Joins gaps of one reason with less than five minutes between them, in which the person at most stayed.
+ * Joins gaps with the same reason if less than five minutes of stay, and no trip, are between them.
  *
- *     gap 8:00-9:00   stay 9:00-9:01   gap 9:01-10:00   ->   gap 8:00-10:00 in 2 parts
+ * gap 8:00-9:00   stay 9:00-9:01   gap 9:01-10:00   ->   gap 8:00-10:00 in 2 parts
  */
 function joinGaps(items: readonly DayItem[]): DayItem[] {
   const joined: DayItem[] = [];
@@ -128,20 +128,20 @@ function joinGaps(items: readonly DayItem[]): DayItem[] {
   return joined;
 }
 
-/** s; a shorter stay does not part two gaps. */
+/** s; a shorter stay does not separate two gaps */
 const shortStay = 300;
 
-/** s; shorter gaps, and shorter rests of a stay that began the day before, are not listed. */
+/** s; shorter gaps, and shorter remainders of a stay from the day before, are not listed */
 const shortest = 60;
 
-/** The time zone in force at a time of the day. */
+/** The time zone at a time of the day. */
 export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
   const last = [...(before ? [before] : []), ...trips].findLast((trip) => trip.start_ts <= ts);
   if (last !== undefined) return ts < (last.start_ts + last.end_ts) / 2 ? last.start_zone : last.end_zone;
   return trips[0]?.start_zone ?? after?.start_zone ?? 'UTC';
 }
 
-/** Places by name, else by letter. `isOwn`: the person's own page shows the guessed home in its colour. */
+/** Names places by their name, else by letter. `isOwn`: a guessed home has the colour of a home. */
 export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);
@@ -154,17 +154,17 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
   };
 }
 
-/** Probability from which a place is shown as home. */
+/** A place with at least this probability of being home is shown as home. */
 const surelyHome = 0.8;
 
-/** Recorded share of the day, 0 to 1; today counts up to now. */
+/** The recorded share of the day, 0 to 1. Today counts up to now. */
 export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: ObservedDay, now: number): number => {
   const ahead = Math.max(0, to - now);
   const past = moving_s + staying_s + Math.max(0, unobserved_s - ahead);
   return past <= 0 ? 0 : Math.min(1, (moving_s + staying_s) / past);
 };
 
-/** Time up to which the day is final; the start of the day if nothing is. */
+/** The time up to which the day is final; the start of the day if no part is final. */
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 

@@ -1,4 +1,4 @@
-// A map drawn from the day's own geometry: no tiles, no network. Equirectangular at the middle latitude, north up.
+// Draws a map of a day without tiles from other servers. Equirectangular at the middle latitude, north up.
 import type { Position, Section, Trip } from '../../model/trip.ts';
 import { html } from './html.ts';
 import { modeLine, styleOf } from './mode-styles.ts';
@@ -34,13 +34,13 @@ interface MapLayers {
 const [width, tallest, least, margin] = [400, 316, 190, 34];
 const metresPerDegree = 111_195;
 
-/** Units; vertices closer than this to the one before are not drawn. */
+/** Units; a vertex closer than this to the one before is not drawn */
 const visible = 0.8;
 
 /**
- * The map of trips and places as SVG, or '' if there is nothing to draw. Rings show the distance from the first place.
- * `base`: map tiles below; else `others`, the person's other ways, show streets that they know. `isLinked`: each trip
- * has an id, so that a link can emphasise it.
+ * The map of trips and places as SVG; empty if there is nothing to draw. Rings show the distance from the first place.
+ * `base`: map tiles; without them, `others` (the person's other trips) shows streets that they know. `isLinked`: each
+ * trip has an id, so that a link can emphasise it.
  */
 export function dayMap(
   trips: readonly Trip[],
@@ -57,7 +57,7 @@ export function dayMap(
   if (all.length === 0) return '';
   const view = fitView(all);
   const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
-  // Walks lie above rides: they are short.
+  // Walks are drawn above rides, because they are short.
   const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
   const ways = trips.map(({ id, sections: own }) => {
     const drawn = [...own.filter((one) => !isWalk(one)), ...own.filter(isWalk)].map(
@@ -81,7 +81,7 @@ export function dayMap(
   );
 }
 
-/** Longitudes continued beyond 180 degrees, without the jump at the date line. */
+/** Continues longitudes beyond 180 degrees, without a jump at the date line. */
 function unwrapped(line: readonly Position[]): Position[] {
   let turn = 0;
   return line.map(([longitude, latitude], i) => {
@@ -101,7 +101,7 @@ interface View {
   metres: number;
   /** Units of one degree of longitude. */
   degree: number;
-  /** Longitude of the left edge, and latitudes of the upper and the lower edge. */
+  /** Longitude of the left edge; latitudes of the upper and lower edge. */
   west: number;
   north: number;
   south: number;
@@ -137,12 +137,12 @@ function fitView(positions: readonly Position[]): View {
   };
 }
 
-/** Units; a tile is drawn at most so wide. */
+/** Units; the largest width of a drawn tile */
 const widestTile = 256;
-/** A file without small zooms would need more for a long way: then none is drawn. */
+/** The most tiles of a map. If a long trip needs more, as the file has no small zooms, none is drawn. */
 const mostTiles = 36;
 
-/** The tiles that the drawing touches, each between its corners: within one, web mercator is all but linear. */
+/** The tiles that the drawing touches, each drawn between its corners. Web Mercator is nearly linear within a tile. */
 function tilesBehind(
   { project, height, degree, west, north, south }: View,
   { minZoom, maxZoom, href }: BaseMap,
@@ -185,10 +185,10 @@ function pathOf(line: readonly Position[], project: View['project'], step = visi
   return d;
 }
 
-/** Characters of all other ways together: a page stays below 60 kB. */
+/** The most characters of all other trips, so that a page stays below 60 kB. */
 const mostOfOthers = 8000;
 
-/** Other ways of the person as thin lines, as many as fit: only where the map is, and without small bends. */
+/** Other trips of the person as thin lines: as many as fit, only within the map, and without small bends. */
 function otherWays({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {
   const isInside = ([x, y]: Point): boolean => x > 0 && x < width && y > 0 && y < height;
   let d = '';
@@ -201,7 +201,7 @@ function otherWays({ project, height, metres }: View, others: readonly (readonly
   return d === '' ? '' : `<svg width="${width}" height="${height}"><path class="others" d="${d}"/></svg>`;
 }
 
-/** m; vertices of other ways that are closer to the one before are left out. */
+/** m; a vertex of another trip closer than this to the one before is left out */
 const leastBend = 30;
 
 /** A round length, 1, 2 or 5 times a power of ten, at most `most` m. */
@@ -210,7 +210,7 @@ function roundLength(most: number): number {
   return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
 }
 
-/** Rings of distance around a place, each labelled due east or where the label hides nothing. `taken`: other labels. */
+/** Rings of distance around a place. Each label is in the east, or where it hides nothing. `taken`: other labels. */
 function rings(
   { project, metres, height }: View,
   around: MapPlace | undefined,
@@ -244,12 +244,12 @@ function rings(
   };
 }
 
-/** Directions in which the label of a ring is tried: east, west, then beside them. */
+/** Directions that are tried for the label of a ring: east, west, then beside them. */
 const labelAngles = [0, 180, 20, -20, 160, -160, 45, -45, 135, -135, 90, -90].map(
   (degrees) => (degrees * Math.PI) / 180,
 );
 
-/** A label of 16 units' height; `x` and `y`: its upper left corner. */
+/** A label, 16 units high. `x`, `y`: its upper left corner. */
 interface LabelBox {
   x: number;
   y: number;
@@ -258,13 +258,13 @@ interface LabelBox {
 
 const overlaps = (a: LabelBox, b: LabelBox): boolean => a.x < b.x + b.w && b.x < a.x + a.w && Math.abs(a.y - b.y) < 16;
 
-/** Places with their names, each on the side where it hides least, and the labels that are there then. */
+/** Places with names, each on the side where it hides least; also returns the labels. */
 function names(
   places: readonly MapPlace[],
   points: readonly Point[],
   { project, height }: View,
 ): { drawn: string; taken: LabelBox[] } {
-  // The scale, and the arrow.
+  // The scale and the arrow.
   const taken: LabelBox[] = [
     { x: 8, y: 6, w: 130 },
     ...[60, 45, 30].map((up) => ({ x: 362, y: height - up, w: 34 })),

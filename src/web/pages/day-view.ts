@@ -1,4 +1,4 @@
-// One day as people see it: a summary, its bar, a map, and the list of stays, trips and gaps.
+// The view of a day: a summary, its bar, a map, and the list of stays, trips and gaps.
 import { lineName, modeTotals } from '../../diary/day-summary.ts';
 import type { Flag, Flagged } from '../../diary/flags.ts';
 import { answersIn, type SurveyAnswer } from '../../diary/labels/survey-answers.ts';
@@ -24,7 +24,7 @@ import { Markup, type MarkupValue, markup } from './markup.ts';
 import { modeLine, modePatterns, modeStyles, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** Additions of a page to the list of a day. */
+/** What a page adds to the list of a day. */
 export interface DayActions {
   /** The last row of a trip. */
   ofTrip?: (trip: Trip) => MarkupValue;
@@ -33,11 +33,11 @@ export interface DayActions {
   ofGap?: (gap: Extract<DayItem, { kind: 'gap' }>) => MarkupValue;
   /** Map tiles below the map. */
   base?: BaseMap | null;
-  /** The answers to the question of a flag. */
+  /** The possible answers to a flag. */
   ofFlag?: (flag: Flagged) => MarkupValue;
 }
 
-/** The day. `id`: prefix of the ids of its headings, for pages with several days. */
+/** The view of a day. `id`: prefix for the ids of its headings, for pages with several days. */
 export function dayView(day: ShownDay, t: Texts, actions: DayActions = {}, id = ''): Markup {
   const items = dayItems(day);
   const own = items.flatMap((item) => (item.kind === 'trip' ? [item.trip] : []));
@@ -53,7 +53,7 @@ ${items.map((item) => (item.kind === 'trip' ? tripItem(day, item, t, actions) : 
 </ol></section></div>`;
 }
 
-/** The modes of trips with their lines and lengths, the longest first; `more`: further items. */
+/** The modes of trips with their drawings and lengths, the longest first. `more`: further items. */
 export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue = null): MarkupValue {
   const modes = modeTotals(trips).map(({ sensed_mode, metres }) => {
     const line = new Markup(modeLine(styleOf(sensed_mode), 'M3 5h28'));
@@ -65,7 +65,7 @@ export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue =
 /** Flags of time ranges are shown once for the day, not at every trip in the range. */
 const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
 
-/** The flags, each with its question and the answers. */
+/** The flags, each with its question and possible answers. */
 function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
   return day.flagged
     .filter((one) => isShown(one) && (one.of === 'day' || !ofTime.has(one.flag)))
@@ -75,19 +75,19 @@ function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts,
     });
 }
 
-/** The patterns that bars of `trips` use, once a page; null: all patterns. */
+/** The patterns that the bars of `trips` use, once per page; null: all patterns. */
 export function barPatterns(trips: readonly Trip[] | null): Markup {
   const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
 }
 
-/** A day before joining, after leaving or to come: only that. */
+/** A day before joining, after leaving or in the future: shows only that reason. */
 function outsideView({ observed, now }: ShownDay, [item]: readonly DayItem[], t: Texts): Markup {
   const words = observed.from > now || item?.kind !== 'gap' ? t.me.future : t.me.reasons[item.reason];
   return markup`<p class="lead"><b>${words}</b></p>`;
 }
 
-/** What is not known comes first: of a day that was recorded for less than half, why the most of it is missing. */
+/** The summary. If less than half of the day was recorded, it first says why most of it is missing. */
 function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[], t: Texts): Markup {
   const gaps = items.flatMap((item) => (item.kind === 'gap' ? [item] : []));
   const [most] = gaps.sort((a, b) => b.to - b.from - (a.to - a.from));
@@ -144,7 +144,7 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
   return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base, layers)}<p class="small soft">${html(words.filter((one) => one !== '').join(' '))}</p>`;
 }
 
-/** m, and degrees from north; a flat approximation for a town. */
+/** m, and degrees from north, on a flat earth, which is enough for a town */
 function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
   const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return {
@@ -163,7 +163,7 @@ function timeTag(ts: number, zone: string, t: Texts): Markup {
   return markup`<time datetime="${formatTime(Math.round(ts), zone)}">${t.clock(ts, zone)}</time>`;
 }
 
-/** Answers to surveys; nothing if there are none. */
+/** Answers to surveys; empty if there are none. */
 export const answerList = (answers: readonly SurveyAnswer[], t: Texts): MarkupValue =>
   answers.length > 0 &&
   markup`<details><summary><span>${t.me.answers}</span></summary><dl class="facts">${answers.map(
@@ -204,7 +204,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
     labels.length > 0 && t.me.yourLabel(labels.join(', ')),
     estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
   ].filter((one) => one !== false);
-  // A correction ends the questions about a trip.
+  // A corrected trip has no questions.
   const asks = (id: string): MarkupValue =>
     trip.corrected !== true && flagNotes(day, (one) => one.id === id, t, actions);
   const answers = answerList(answersIn(day.labels.ofTrip(start_ts)), t);

@@ -1,4 +1,4 @@
-// Days as one HTML file without forms that fetches nothing.
+// Writes days to one HTML file without forms, which fetches nothing.
 import type { ShownDay } from './day-items.ts';
 import { barPatterns, dayView } from './day-view.ts';
 import { markup } from './markup.ts';
@@ -6,10 +6,10 @@ import { type DayRow, dayRow, dayRows, dayTitle, type NeighbourLink, stepHeading
 import { shell } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** Name of the page of a day within a folder of days. */
+/** File name of a day within a folder of days. */
 export const fileOfDay = (day: string): string => `${day}.html`;
 
-/** The page of a day. `beside`: the pages of the days before and after; `all`: the page of all days. */
+/** The page of a day. `beside`: pages of the days before and after; `all`: page of all days. */
 export function dayFile(
   name: string,
   day: ShownDay,
@@ -36,7 +36,7 @@ export function daysFile(name: string, days: readonly ShownDay[], t: Texts): str
 export const indexFile = (name: string, rows: readonly DayRow[], t: Texts): string =>
   file(name, null, t, dayRows(rows, t));
 
-/** `days`: the days drawn on the page; null: any. */
+/** `days`: the days on the page; null: any days. */
 function file(name: string, days: readonly ShownDay[] | null, t: Texts, content: ReturnType<typeof markup>): string {
   const title = t.me.diaryOf(name);
   const body = markup`${barPatterns(days?.flatMap(({ trips }) => trips) ?? null)}<h1>${title}</h1>${content}`;

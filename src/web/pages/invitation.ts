@@ -1,4 +1,4 @@
-// Printed invitations: one sheet for each person, with their code, three steps and a contact. They fetch nothing.
+// Makes printed invitations: one sheet per person, with their code, three steps and a contact. They fetch nothing.
 import type { StudyTexts } from '../../model/study-texts.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import { qrSvg } from './qr.ts';
@@ -7,9 +7,9 @@ import type { Texts } from './texts/texts.ts';
 
 /** The sheet of one person. */
 export interface Invitation {
-  /** The code in the foot of the sheet. It is never a name that a token contains. */
+  /** The code at the foot of the sheet. It is never a name that a token contains. */
   code: string;
-  /** The scanned text that configures the app. */
+  /** The text in the QR code, which configures the app. */
   setUp: string;
   /** The link that opens the person's days once. */
   days: string;
@@ -21,7 +21,7 @@ export interface Invitations {
   app: string;
   /** True: the code is scanned within the app, not with the camera. */
   isScannedInApp: boolean;
-  /** Where people read more. */
+  /** Address of the page with more information. */
   page: string;
   /** When the links to the days expire. */
   until: string;

@@ -1,4 +1,4 @@
-// HTML that is safe by construction: a template escapes every value that is not HTML itself.
+// Makes safe HTML: a template escapes every value that is not HTML itself.
 import { html } from './html.ts';
 
 /** A piece of HTML. */
@@ -11,10 +11,10 @@ export class Markup {
   }
 }
 
-/** What a template takes: HTML as it is, texts and numbers escaped, lists piece by piece, and nothing. */
+/** The values in a template: HTML is kept, texts and numbers are escaped, lists are joined, others are left out. */
 export type MarkupValue = Markup | string | number | false | null | undefined | readonly MarkupValue[];
 
-/** The template: `markup\`<a href="${address}">${words}</a>\``. Values in attributes stand between double quotes. */
+/** The template: `markup\`<a href="${address}">${words}</a>\``. Attributes need double quotes around values. */
 export function markup(pieces: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   return new Markup(pieces.reduce((text, piece, i) => text + textOf(values[i - 1]) + piece));
 }

@@ -4,7 +4,7 @@ import { type ModeLook, modeLook, plainMode, travelModes } from '../../model/mod
 /** The look of a mode. `name`: the class in the page. */
 export type ModeStyle = ModeLook & { name: string };
 
-/** Every look, in the order of a legend. */
+/** All looks, in the order of a legend. */
 export const modeStyles: readonly ModeStyle[] = travelModes
   .map(({ name }) => modeLook(name))
   .filter(({ name }, i) => name === travelModes[i]!.name);
@@ -12,7 +12,7 @@ export const modeStyles: readonly ModeStyle[] = travelModes
 /** The look of a `sensed_mode`. */
 export const styleOf = (sensedMode: string): ModeStyle => modeLook(plainMode(sensedMode));
 
-/** Rules for the lines and bars of every mode. Paper is white, so prints are light. */
+/** CSS for the lines and bars of all modes. Paper is white, so prints use the light colours. */
 export function modeRules(): string {
   const colours = (which: 'light' | 'dark'): string => modeStyles.map((s) => `--${s.name}:${s[which]}`).join(';');
   const dashed = (dash: string): string => (dash === '' ? '' : `;stroke-dasharray:${dash}`);
@@ -27,7 +27,7 @@ export function modeRules(): string {
   );
 }
 
-/** The patterns of the bars of `names`, and the hatch of drafts, once a page: an SVG without size. */
+/** The patterns for the bars of `names`, and the hatch of drafts, once per page: an SVG without size. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')
@@ -41,9 +41,9 @@ export function modePatterns(names: ReadonlySet<string>): string {
   return `<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${patterns.join('')}${draft}</defs></svg>`;
 }
 
-/** The `fill` of a bar of the mode; its pattern must be on the page. */
+/** The `fill` of a bar of the mode. The page must contain its pattern. */
 export const modeFill = ({ name, pattern }: ModeStyle): string => (pattern === '' ? 'var(--c)' : `url(#fill-${name})`);
 
-/** A line of the mode on a map, with what runs within it. `d`: the path. */
+/** A line of the mode on a map, with its inner line if it has one. `d`: the SVG path. */
 export const modeLine = ({ name, core }: ModeStyle, d: string): string =>
   `<path class="way ${name}" d="${d}"/>${core === undefined ? '' : `<path class="core ${name}" d="${d}"/>`}`;

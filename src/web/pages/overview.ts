@@ -1,4 +1,4 @@
-// Days beside each other: the heading that leads to the ones before and after, a week as a strip, and rows of days.
+// Several days: a heading with links to the pages before and after, a week as a strip, and rows of days.
 import type { ObservedDay } from '../../diary/observed-time.ts';
 import { addDays, localDateTime, monthBeside, startOfDay } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
@@ -53,14 +53,14 @@ export interface StripDay {
 
 /** The chosen day of the strip and its links. */
 export interface StripOptions {
-  /** The chosen day, and today: later ones are no links. */
+  /** The chosen day, and today. Later days are no links. */
   day: string;
   today: string;
   href: (day: string) => string;
   now: number;
 }
 
-/** The seven days of a week as links: how far, and how much of each was recorded. A draft is hatched. */
+/** The seven days of a week as links, with the length and the recorded share of each. A draft is hatched. */
 export function weekStrip(days: readonly StripDay[], { day, today, href, now }: StripOptions, t: Texts): Markup {
   const items = days.map(({ observed, metres, isFinal }) => {
     const own = observed.day;
@@ -83,14 +83,14 @@ export interface DayRow {
   day: string;
   metres: number;
   row: Markup;
-  /** The trips that began on it, s that passed and that were recorded, and the number of things to check. */
+  /** The trips that began on the day, s that have passed and that were recorded, and the number of flags. */
   trips: readonly Trip[];
   past: number;
   recorded: number;
   flags: number;
 }
 
-/** What a row says of a day: its bar, its length and, where it is not all, how much was recorded. */
+/** The row of a day: its bar, its length, and the recorded share if it is not all. */
 export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const { observed, began, flagged, now } = shown;
   const { day } = observed;

@@ -1,10 +1,10 @@
-// QR codes: in the terminal, two modules a character, and as a file.
+// Makes QR codes: for the terminal, with two modules per character, and as a file.
 import { generate } from 'lean-qr';
 import { toSvgSource } from 'lean-qr/extras/svg';
 
-const border = 4; // modules, what readers want around a code
+const border = 4; // modules; scanners need this border around a code
 
-/** The code as lines of half blocks, light on dark and dark on light alike: the border is drawn too. */
+/** The code as lines of half blocks. It works on a dark and on a light terminal, as its border is drawn. */
 export function qrText(text: string): string {
   const code = generate(text);
   const isLight = (x: number, y: number): boolean => !code.get(x, y);

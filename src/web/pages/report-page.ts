@@ -1,4 +1,4 @@
-// Monthly figures: the same table for the file of `mobility report` and for a study's page.
+// Makes the table of monthly figures, for the file of `mobility report` and for a study's page.
 import type { DisclosedCell } from '../../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../../figures/month-report.ts';
 import type { Dimension } from '../../figures/tally.ts';
@@ -27,11 +27,11 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
   return shell({ t, title, isFile: true, body }).text;
 }
 
-/** The patterns that the bars of the tables use, once a page. */
+/** The patterns for the bars of the tables, once per page. */
 export const figurePatterns = (by: Dimension): Markup =>
   new Markup(by === 'mode' ? modePatterns(new Set(modeStyles.map(({ name }) => name))) : '');
 
-/** Figures of a cell as the table shows them. */
+/** The figures of a cell in the table. */
 interface Shown extends Pick<DisclosedCell, 'trips' | 'trips_per_day' | 'km' | 'km_per_day'> {
   cell: string;
   people: number;
@@ -55,8 +55,8 @@ const exactly = ({ metres, seconds, km_range: range, ...cell }: ExactCell): Show
 const barWidth = 120;
 
 /**
- * The table of a month, in kilometres, hours and per cent: what can be published, or the exact figures. Without an
- * order of their own, cells are sorted by kilometres.
+ * The table of a month, in kilometres, hours and per cent: publishable or exact figures. Cells without their own order
+ * are sorted by kilometres.
  */
 export function figuresTable(
   { by, month, cells, rest, all, observed_days: days }: MonthReport,

@@ -17,14 +17,14 @@ export interface Shell {
   /** The name in the head: the study or the service. */
   brand?: string;
   links?: readonly HeadLink[];
-  /** Ends the session. */
+  /** A button that ends the session. */
   signOut?: Markup;
-  /** True: the width of forms and prose. */
+  /** True: narrow, for forms and text. */
   isNarrow?: boolean;
   /** True: a file that may fetch nothing. */
   isFile?: boolean;
   foot?: MarkupValue;
-  /** Fields of the query that the links to other languages keep. Null: the page has no such links. */
+  /** Fields of the query that links to other languages keep. null: the page has no such links. */
   query?: Readonly<Record<string, string>> | null;
   body: MarkupValue;
 }
@@ -62,7 +62,7 @@ function languageLinks(t: Texts, query: Readonly<Record<string, string>>): Marku
   return markup`<nav aria-label="${t.languages}">${links}</nav>`;
 }
 
-/** A page as HTML. `style`: of a file, which may fetch nothing; null: of the server. */
+/** A page as HTML. `style`: for a file, which may fetch nothing; null: for a page of the server. */
 export function document(t: Texts, title: string, style: string | null, body: MarkupValue): Markup {
   const look =
     style === null

@@ -18,10 +18,7 @@ export interface Reader {
   isOwn?: boolean;
 }
 
-/**
- * Local days in order. `beyond`: all of both bounds, else only those from the first to the last of which something is
- * known.
- */
+/** Local days in order. `beyond`: all days between the bounds; otherwise from the first to the last with data. */
 export async function* shownDays(
   store: DayStore,
   user: UserRecord,
