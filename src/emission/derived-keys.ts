@@ -1,5 +1,5 @@
-// The table of derived keys: which key is made from what. Nothing of it is stored; each is made from the trips when
-// asked.
+// The table of derived keys, and what each is made from. Their entries are not stored; they are made from trips on
+// request.
 import type { Element } from './elements.ts';
 import {
   cleanedPlace,
@@ -19,13 +19,13 @@ import {
 /** One derived key. */
 export interface DerivedKey {
   key: string;
-  /** What each entry describes. */
+  /** The kind of element that each entry describes. */
   from: 'trip' | 'untracked time' | 'trip or untracked time' | 'stay' | 'section' | 'stop' | 'vertex of a line';
   /** True if it contains user inputs. */
   labels?: true;
-  /** True when labels are suggested in it. */
+  /** True if it contains suggested labels. */
   suggests?: true;
-  /** Its entries, in order of time, of one element of the timeline. */
+  /** Makes its entries for one element of the timeline, in order of time. */
   make(element: Element, making: Making): DerivedEntry[];
 }
 
@@ -54,7 +54,7 @@ const plain = (key: string): DerivedKey => ({
   make: ofTrips((element, making) => [plainTrip(key, element, making)]),
 });
 
-/** Every derived key, sorted. */
+/** All derived keys, sorted. */
 export const derivedKeys: readonly DerivedKey[] = [
   { key: 'analysis/cleaned_place', from: 'stay', make: ofStays(cleanedPlace) },
   {
@@ -94,10 +94,7 @@ export const derivedKeys: readonly DerivedKey[] = [
   plain('segmentation/raw_trip'),
 ];
 
-/**
- * The derived keys among those asked for. Who asks for all keys gets the composite trips, which hold what the others
- * do.
- */
+/** The requested derived keys. A request for all keys gets the composite trips, which contain the others. */
 export function derivedKeysAsked(keys: readonly string[] | undefined): DerivedKey[] {
   return derivedKeys.filter(({ key }) => (keys === undefined ? key === 'analysis/composite_trip' : keys.includes(key)));
 }

@@ -1,32 +1,32 @@
-// The timeline of a user: trips, untracked time and the stays between them, from the stored chain of trips.
+// Makes the timeline of a user from the trip chain: trips, untracked time, and the stays between them.
 import { type ChainStore, correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readStated, type StatedTime, type UnobservedReason, unobservedIn } from '../diary/observed-time.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Place, Trip, TripRecord, Untracked } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
 
-/** A stay at a place, with both its ends. */
+/** A stay at a place, with its start and end. */
 export interface PlaceStay {
   place: Place;
-  /** Zone of its end and, unless the place says otherwise, of its start. */
+  /** Time zone of its end, and of its start unless the place has one. */
   zone: string;
-  /** null: the first place of all. */
+  /** null: it is the first place. */
   enter_ts: number | null;
-  /** null: the user is there, as far as is known. */
+  /** null: the user is still there. */
   exit_ts: number | null;
-  /** The trip that begins there; null when they left it unseen, or not yet. */
+  /** The trip that begins there; null if the departure was not recorded, or the user is still there. */
   starting_trip: string | null;
 }
 
-/** A trip, or a stretch of untracked time, with the stays before and after it: one stay around unobserved time. */
+/** A trip, or untracked time, with the stays before and after it. Unobserved time has the same stay on both sides. */
 export type Element = (
   | { kind: 'trip'; trip: Trip }
   | {
       kind: 'untracked';
       untracked: Untracked;
-      /** Zones at its ends. */
+      /** Time zones at its start and end. */
       zones: [start: string, end: string];
-      /** Of unobserved time amid a stay. */
+      /** The reason of unobserved time within a stay. */
       reason?: UnobservedReason;
     }
 ) & {
@@ -44,7 +44,7 @@ export type TripLink = TripRecord & { trip: Trip };
 
 const isTrip = (record: TripRecord | null | undefined): record is TripLink => (record?.trip ?? null) !== null;
 
-/** What the elements of a trip are made of. */
+/** The inputs of the elements of a trip. */
 interface Around {
   previous: TripLink | null;
   record: TripLink;
@@ -86,7 +86,7 @@ export function elementsOf({ previous, record, next, links }: Around, stated: St
   return [...unseen, gap, own];
 }
 
-/** The unobserved time of a stay between two trips; none where the state does not say what was observed. */
+/** The unobserved time of a stay between two trips; none if the state does not contain observed time. */
 function unseenIn(stay: PlaceStay, chain_ts: number, known: StatedTime & Pick<Around, 'links'>): Element[] {
   if (known.observed === null) return [];
   const { zone, enter_ts, exit_ts } = stay;
@@ -114,7 +114,7 @@ function stayBefore(previous: TripLink | null, record: TripLink): PlaceStay {
   return { place, zone: start_zone, enter_ts: place.enter_ts, exit_ts: start_ts, starting_trip: id };
 }
 
-/** The stay at the end of a trip: until the next one begins there, or until the user left unseen. */
+/** The stay at the end of a trip, until the next trip begins there, or until the user left unrecorded. */
 function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
   const { end_place: place, end_zone: zone, end_ts: enter_ts } = record.trip;
   if (next === null) return { place, zone, enter_ts, exit_ts: null, starting_trip: null };
@@ -125,12 +125,12 @@ function stayAfter(record: TripLink, next: TripLink | null): PlaceStay {
   return { place, zone, enter_ts, exit_ts: left, starting_trip: null };
 }
 
-/** The part of the store that elements are made of. */
+/** The part of the store that elements are derived from. */
 type ElementStore = ChainStore & Pick<Store, 'pipeline'>;
 
 /**
- * The elements of the trips with `chain_ts` in the range, and of the one that was under way when it begins, in order of
- * time. A trip starts, as shown, before its first location: who looks for starts looks a day further.
+ * The elements of the trips with `chain_ts` in the range, and of the trip under way at its start, in order of time. A
+ * trip may start before its `chain_ts`, so to find starts add a day to the range.
  */
 export async function* everyElement(
   store: ElementStore,
@@ -156,7 +156,7 @@ export async function* everyElement(
   yield* elementsOf({ ...around, next }, stated);
 }
 
-/** The elements of the one trip with that `chain_ts`; none when it is gone. */
+/** The elements of the trip with this `chain_ts`; none if there is no such trip. */
 export async function elementsAt(
   store: ElementStore,
   userId: string,

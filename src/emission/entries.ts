@@ -1,4 +1,4 @@
-// Entries under derived keys: what each of them holds, made from one element of the timeline. Pure.
+// Makes entries of derived keys from elements of the timeline. Pure.
 
 import { inputFields } from '../diary/labels/label-fields.ts';
 import type { Labels } from '../diary/labels/load-labels.ts';
@@ -16,18 +16,18 @@ import { estimatedField, estimatedOf, stopFields, zoneWithin } from '../model/tr
 import type { Element, PlaceStay } from './elements.ts';
 import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
 
-/** An entry that is made when asked: its id does not follow from key and `write_ts`. */
+/** An entry that is made on request. Its id does not depend on key and `write_ts`. */
 export interface DerivedEntry extends Entry {
   id: string;
 }
 
-/** What the makers of entries need beside the element. */
+/** The inputs of entries besides the element. */
 export interface Making {
   userId: string;
   /** When the trip was last written, seconds since the epoch. */
   writtenTs: number;
   labels: Labels;
-  /** What the user is likely to say about trips; null: nothing is suggested. */
+  /** Suggested labels; null: none are suggested. */
   suggestions: Suggestions | null;
   /** True for an entry within another one, which has the time of writing. */
   nested?: true;
@@ -50,14 +50,14 @@ function metadataOf(key: string, { writtenTs, nested }: Making, zone: string, or
   };
 }
 
-/** An entry within another one: the app takes it apart in the same way. */
+/** An entry within another one, in the form that the app reads. */
 function nested({ id, metadata, data }: DerivedEntry): JsonObject {
   return { _id: oid(id), metadata: metadata as JsonObject, data };
 }
 
 /**
- * A hash of a trip's line: apps keep lines by the id of the trip. Two sums of 32 bits over the numbers,
- * which takes a tenth of the time of a cryptographic hash: what differs here are versions of one trip of one user.
+ * A hash of a trip's line, because apps cache lines by the id of the trip. Two sums of 32 bits take a tenth of the time
+ * of a cryptographic hash, and only versions of one trip of one user must differ.
  */
 function shapeOf({ sections }: Trip): string {
   const sums = new Uint32Array(2);
@@ -77,7 +77,7 @@ function shapeOf({ sections }: Trip): string {
   return `${sums[0]!.toString(16)}-${sums[1]!.toString(16)}`;
 }
 
-/** FNV-1a, and the mixing of MurmurHash3, word by word. */
+/** Adds 32-bit words to both sums: by FNV-1a, and by the mixing of MurmurHash3. */
 function addTo(sums: Uint32Array, words: Uint32Array): void {
   let [one, other] = [sums[0]! || 0x811c9dc5, sums[1]!];
   for (const word of words) {
@@ -104,7 +104,7 @@ const ids = {
 
 // ---------------------------------------------------------------- trips
 
-/** What every form of a trip has: times, ends, lengths. */
+/** The fields of all forms of a trip: times, ends, lengths. */
 function tripFields(element: Element, making: Making): JsonObject {
   const { userId } = making;
   const { start_ts, end_ts, before, after } = element;
@@ -130,7 +130,7 @@ function tripFields(element: Element, making: Making): JsonObject {
 const zonesOf = (element: Element): [start: string, end: string] =>
   element.kind === 'trip' ? [element.trip.start_zone, element.trip.end_zone] : element.zones;
 
-/** A straight line: the path is unknown. */
+/** m in a straight line, as the path is not known */
 function metresUnseen({ untracked: { start_loc, end_loc } }: Element & { kind: 'untracked' }): number {
   const [from, to] = [start_loc, end_loc].map(([longitude, latitude]) => ({ longitude, latitude }));
   return distance(from!, to!);
@@ -195,12 +195,12 @@ function untrackedFields(element: Element, { userId }: Making): JsonObject {
   };
 }
 
-/** A vertex of the line, as little as the app needs of it. */
+/** A vertex of the line, with only the fields that the app needs. */
 function lineLocation({ ts, position }: Vertex): JsonValue {
   return { metadata: { key: 'analysis/recreated_location' }, data: { ts, loc: point(position) } };
 }
 
-/** `analysis/confirmed_trip`: the trip without what is nested in a composite one. */
+/** `analysis/confirmed_trip`: the trip without the entries nested in a composite trip. */
 export function confirmedTrip(element: OfTrip, making: Making): DerivedEntry {
   return {
     id: ids.confirmed(making.userId, element.trip),
@@ -249,7 +249,7 @@ function sectionFields({ trip }: OfTrip, section: Section, index: number): JsonO
   };
 }
 
-/** `analysis/inferred_section`: a section with its mode as the app draws it. */
+/** `analysis/inferred_section`: a section with the mode that the app draws. */
 export function inferredSection(element: OfTrip, making: Making, index: number): DerivedEntry {
   const section = element.trip.sections[index]!;
   const { name, code } = inferredMode(section.sensed_mode);
@@ -268,9 +268,7 @@ export function inferredSection(element: OfTrip, making: Making, index: number):
   };
 }
 
-/**
- * `analysis/cleaned_section`: a section with the phone's kind of motion, its speeds and the steps between its vertices.
- */
+/** `analysis/cleaned_section`: a section with the phone's motion type, and its speeds and distances by vertex. */
 export function cleanedSection(element: OfTrip, making: Making, index: number): DerivedEntry {
   const section = element.trip.sections[index]!;
   const { name, code } = motionMode(section.sensed_mode);
@@ -297,7 +295,7 @@ export function cleanedStop({ trip }: OfTrip, making: Making, stop: Stop): Deriv
   };
 }
 
-/** `analysis/recreated_location`: every vertex of the trip's line. */
+/** `analysis/recreated_location`: all vertices of the trip's line. */
 export function recreatedLocations({ trip }: OfTrip, making: Making): DerivedEntry[] {
   return verticesOf(trip.sections).map(({ section, index, ts, position }, idx) => {
     const zone = zoneWithin(trip, ts);
@@ -339,7 +337,7 @@ function placeFields({ place, zone, enter_ts, exit_ts, starting_trip }: PlaceSta
   };
 }
 
-/** `analysis/confirmed_place`: a stay with its user inputs. Its trips are confirmed ones. */
+/** `analysis/confirmed_place`: a stay with its user inputs. It refers to confirmed trips. */
 export function confirmedPlace(stay: PlaceStay, making: Making): DerivedEntry {
   const { userId, labels } = making;
   const confirmed = (id: string | null, name: string): JsonObject =>

@@ -1,5 +1,4 @@
-// Entries of one user in order of time, from the timeseries, the usercache and the trips together, presented page by
-// page.
+// Finds entries of a user in order of time, in the timeseries, the usercache and the trips together, part by part.
 
 import type { SuggestionSettings } from '../diary/labels/suggest.ts';
 import { present } from '../intake/converters/convert.ts';
@@ -12,16 +11,16 @@ import { startSlices } from '../util/slices.ts';
 import { derivedKeysAsked } from './derived-keys.ts';
 import { type DerivedTime, derivedEntries } from './read-derived.ts';
 
-/** Which entries, in what order, and how many. */
+/** Which entries to find, their order, and how many. */
 export interface Selection {
   /** Without keys: all. */
   keys?: readonly string[];
   /** The time that orders them. */
   time: 'write_ts' | 'ts';
-  /** Half-open range of that time; a missing bound is open. */
+  /** Half-open range of `time`. A missing bound is open. */
   from?: number;
   to?: number;
-  /** The time by which entries derived from trips are found and ordered, both ends included. */
+  /** The time by which derived entries are found and sorted; range with both ends included. */
   derived: { time: DerivedTime; from: number; to: number };
   /** How labels are suggested in derived entries. */
   suggestions: SuggestionSettings;
@@ -29,17 +28,17 @@ export interface Selection {
   matches: (entry: Entry) => boolean;
   /** The most entries to return. */
   max: number;
-  /** Which to return of more: the first, the last, or every n-th. */
+  /** Which entries to return if there are more: the first, the last, or every n-th. */
   keep: 'first' | 'last' | 'sample';
 }
 
-/** An entry, with its id if it is derived from trips; last, whether entries were left out. */
+/** An entry, with its id if it is derived; as the last item, whether entries were left out. */
 export type FoundEntry = { entry: Entry & { id?: string } } | { truncated: boolean };
 
-/** Yields the selected entries, and last whether some were left out. Memory is bounded by the page. */
+/** Yields the selected entries, then whether some were left out. Memory is bounded. */
 export async function* findEntries(store: Store, userId: string, selection: Selection): AsyncGenerator<FoundEntry> {
   const { max, keep } = selection;
-  // Count first, unless the first ones are asked for: so memory does not grow with what is left out.
+  // Count first, unless the first ones are requested, so that memory does not grow with the entries that are left out.
   let count = 0;
   if (keep !== 'first') for await (const _ of merged(store, userId, selection)) count += 1;
   const skip = keep === 'last' ? Math.max(0, count - max) : 0;
@@ -55,7 +54,7 @@ export async function* findEntries(store: Store, userId: string, selection: Sele
   yield { truncated: given < index };
 }
 
-/** The selected entries, pushed and derived from trips, in order of time. */
+/** The selected entries, both pushed and derived, in order of time. */
 async function* merged(store: Store, userId: string, selection: Selection): AsyncGenerator<Entry> {
   const { derived, time } = selection;
   const made = derivedKeysAsked(selection.keys);
@@ -81,9 +80,9 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
 type Query = Pick<Selection, 'keys' | 'time' | 'from' | 'to'>;
 
 /**
- * The pushed entries by time, key and `write_ts`; of one identity at one time the waiting one, which is newer. A run
- * may move entries from the usercache to the timeseries meanwhile. So a page of the usercache is read first, and then
- * the timeseries as far as that page reaches: what left the one before it was read is in the other.
+ * The pushed entries by time, key and `write_ts`. Of two with the same identity and time, the pending one counts, as it
+ * is newer. A run may move entries from the usercache to the timeseries meanwhile. So a part of the usercache is read
+ * first, then the timeseries up to the end of that part: an entry that left one before is in the other.
  */
 async function* recorded(store: Store, userId: string, selection: Query): AsyncGenerator<Entry, undefined> {
   const { keys, time, from, to } = selection;
@@ -97,7 +96,7 @@ async function* recorded(store: Store, userId: string, selection: Query): AsyncG
   }
 }
 
-/** The entries of the timeseries after a position up to another one, which is included; null: no such bound. */
+/** The entries of the timeseries after a position, up to and with another one; null: no bound. */
 async function* storedWithin(
   { timeseries }: Store,
   userId: string,
@@ -113,7 +112,7 @@ async function* storedWithin(
   }
 }
 
-/** Both together; of two at one place the waiting one. */
+/** Merges both lists. Of two entries in the same position, the pending one counts. */
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,
   waiting: readonly Entry[],

@@ -1,13 +1,13 @@
-// Local dates as clients write them, `{year, month, day}`, as days.
+// Converts local dates of clients, `{year, month, day}`, to days.
 import type { JsonValue } from '../model/json.ts';
 import { isJsonObject } from '../model/json.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import { isDay } from '../model/time.ts';
 
 /**
- * The days, `YYYY-MM-DD`, from the first of `from` to the last of `to`: a missing day means the whole month, a missing
- * month the whole year. A year beyond 1 to 9999 is moved to the nearest of them. Other fields are ignored. Throws
- * `MOBILITY_BAD_REQUEST` for an invalid date.
+ * The days (`YYYY-MM-DD`) from `from` to `to`. Without a day, a date means the whole month; without a month, the whole
+ * year. A year outside 1 to 9999 becomes the nearest of them. Other fields are ignored. Throws `MOBILITY_BAD_REQUEST`
+ * for an invalid date.
  */
 export function daysBetween(
   from: JsonValue | undefined,
@@ -17,7 +17,7 @@ export function daysBetween(
   return { from: dayOf(from, names[0], 1, [1]), to: dayOf(to, names[1], 12, [31, 30, 29, 28]) };
 }
 
-/** The day of a date; where its month or day is missing, `month` and the first of `days` that the month has. */
+/** The day of a date. If month or day is missing: `month`, and the first of `days` that exists in the month. */
 function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
   const parts = isJsonObject(date) ? date : {};
   const year = typeof parts.year === 'number' ? Math.max(1, Math.min(parts.year, 9999)) : parts.year;

@@ -1,4 +1,4 @@
-// Derived entries of one user in order of a time, made page by page from the stored trips.
+// Reads derived entries of a user in order of a time, in parts, from the stored trips.
 
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { type Labels, noLabels, readLabels } from '../diary/labels/load-labels.ts';
@@ -15,19 +15,16 @@ import type { DerivedEntry } from './entries.ts';
 
 /** Times by which derived entries are found. */
 const derivedTimes = ['write_ts', 'ts', 'start_ts', 'end_ts', 'enter_ts', 'exit_ts'] as const;
-/** A time field by which derived entries are asked for. */
+/** A time field by which derived entries can be requested. */
 export type DerivedTime = (typeof derivedTimes)[number];
 
 /** The part of the store that derived entries are made from. */
 export type DerivedStore = LabelStore & Pick<Store, 'pipeline'>;
 
-/** Elements in memory at a time, with the labels of them all. */
+/** The most elements in memory at one time, with their labels. */
 const batchSize = 50;
 
-/**
- * The entries of `keys` whose `time` lies in the range, both ends included, ascending by it. Labels are suggested where
- * there are `settings` for that.
- */
+/** Entries of `keys` with `time` in the range, both ends included, ascending. With `settings`, labels are suggested. */
 export async function* derivedEntries(
   store: DerivedStore,
   userId: string,
@@ -63,14 +60,14 @@ interface Written {
   writtenTs: number;
 }
 
-/** The time of an entry that counts; null: it has none. */
+/** The time of an entry by which it is found; null: it has none. */
 function timeOf({ metadata, data }: DerivedEntry, time: DerivedTime): number | null {
   const ts: JsonValue | undefined = time === 'write_ts' ? metadata.write_ts : data[time];
   return typeof ts === 'number' ? ts : null;
 }
 
 async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
-  // A trip starts, as shown, before its first location: hence the day. Unobserved time belongs to the trip behind it.
+  // Add a day, because a trip may start before its first location. Unobserved time belongs to the trip after it.
   const next = await correctedTrips(store).next(userId, to + day);
   const until = next === null ? to + day : justAfter(next.chain_ts);
   const written = await writingTimes(store, userId, { from: from - day, to: until });
@@ -80,7 +77,7 @@ async function* byTime(store: DerivedStore, userId: string, { from, to }: TimeRa
   }
 }
 
-/** When each trip of the range was written, by `chain_ts`, the one under way at its start included. */
+/** When each trip of the range was written, by `chain_ts`, with the trip under way at its start. */
 async function writingTimes(
   store: DerivedStore,
   userId: string,
@@ -92,7 +89,7 @@ async function writingTimes(
   return new Map(spans.map(({ chain_ts, written_ts }) => [chain_ts, written_ts]));
 }
 
-/** In order of writing: a trip that was written again has the later time. */
+/** Elements in order of writing. A rewritten trip has the later time. */
 async function* byWriting(store: DerivedStore, userId: string, { from, to }: TimeRange): AsyncGenerator<Written> {
   const everything = { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
   const spans = (await correctedTrips(store).spans(userId, everything))

@@ -1,19 +1,19 @@
-// The locations that draw a trip: few enough for a phone, but each section keeps its ends.
+// Selects locations to draw a trip: few enough for a phone, with the ends of each section.
 import type { Position, Section } from '../model/trip.ts';
 
 /** One vertex of a trip's line. */
 export interface Vertex {
   section: Section;
-  /** Of the vertex within its section. */
+  /** Index of the vertex in its section. */
   index: number;
   ts: number;
   position: Position;
 }
 
-/** As many as the app has memory for, and the original sends. */
+/** The most locations: as in e-mission, and few enough for the memory of the app. */
 const mostLocations = 100;
 
-/** Every vertex of the trip; a vertex that two sections share appears once. */
+/** All vertices of the trip. A vertex that two sections share appears once. */
 export function verticesOf(sections: readonly Section[]): Vertex[] {
   const vertices: Vertex[] = [];
   for (const section of sections) {
@@ -29,8 +29,8 @@ const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
   a !== undefined && a.ts === b.ts && a.position[0] === b.position[0] && a.position[1] === b.position[1];
 
 /**
- * At most `most` vertices: of each section its ends, and of what is between them as many as its share, evenly spaced.
- * The ends always stay, so a trip of more than `most / 2` sections has two for each of them.
+ * Selects at most `most` vertices: the ends of each section, and evenly spaced vertices between them, in proportion to
+ * its number. The ends are always kept, so a trip with more than `most / 2` sections has two for each.
  */
 export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
   const total = sections.reduce((sum, { times }) => sum + times.length, 0);
@@ -45,7 +45,7 @@ export function thinned(sections: readonly Section[], most = mostLocations): Ver
     const last = section.times.length - 1;
     if (index === 0 || index === last) return true;
     const count = keep.get(section)!;
-    // The inner vertices 1 … last-1 fall into `count` equal parts; the first of each part stays.
+    // Divide the inner vertices 1 … last-1 into `count` equal parts and keep the first of each.
     const part = (at: number): number => Math.floor(((at - 1) * count) / (last - 1));
     return count > 0 && (index === 1 || part(index) !== part(index - 1));
   });

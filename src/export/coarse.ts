@@ -1,4 +1,4 @@
-// Trips at the resolution of a grid: stays at the middle of a cell, and nothing of the way around them.
+// Makes trips coarse: moves stays to the middle of a grid cell, and removes the path around them.
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import type { Place, Position, Section, Trip } from '../model/trip.ts';
@@ -7,13 +7,13 @@ import type { Place, Position, Section, Trip } from '../model/trip.ts';
 export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
 
 /**
- * Cells in which a person stays. What is hidden depends on these cells only, and is the same for all trips of the
- * person: whatever depends on the exact place leads back to it.
+ * The cells in which a person stays. Only these cells decide what is hidden, for all trips of the person: if it
+ * depended on an exact place, the place could be computed from it.
  */
 export interface StayCells {
   /** m */
   size: number;
-  /** Stays nearer than half a cell to an earlier one share its cell: a home at a border would show the border. */
+  /** A stay less than half a cell from an earlier one shares its cell: a home at a border would show the border. */
   stays: { at: LatLon; middle: LatLon }[];
 }
 
@@ -37,14 +37,13 @@ function nearestStay(at: LatLon, { stays, size }: StayCells): StayCells['stays']
   return nearest;
 }
 
-/** Whether a position is so near to a cell with stays that it is hidden: within 1.5 cells of its middle. */
+/** True if a position is hidden: within 1.5 cells of the middle of a cell with stays. */
 const isHidden = (at: LatLon, { stays, size }: StayCells): boolean =>
   stays.some(({ middle }) => !isFarNorth(at, middle, 1.5 * size) && distance(at, middle) < 1.5 * size);
 
 /**
- * The visible part of a trip: its sections, lengths and times, and the times of its places, end where its line does. A
- * trip without a visible part has no sections, and begins and ends at the full hour before its start, but not before
- * `notBefore`.
+ * The visible part of a trip. Its sections, lengths, times and places end where the visible line ends. A trip without a
+ * visible part has no sections. It begins and ends at the full hour before its start, but not before `notBefore`.
  */
 export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): ShownTrip {
   const isVisible = visibleVertices(
@@ -72,13 +71,13 @@ export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): Sho
   };
 }
 
-/** The place in the middle of its cell, entered at `enter_ts`; a person's first place has no such time. */
+/** Moves a place to the middle of its cell. `enter_ts`: when it was entered; a person's first place has none. */
 function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   const { latitude, longitude } = nearestStay(latLon(place.location), cells)!.middle;
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
-/** Which vertices of a trip's line are shown. */
+/** For each vertex of a trip's line: whether it is shown. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
   const path = line.map(latLon);
   const isOutside = path.map((at) => !isHidden(at, cells));
@@ -88,8 +87,8 @@ function visibleVertices(line: readonly Position[], cells: StayCells): boolean[]
 }
 
 /**
- * Which vertices lie outside, and past the first turn since the way came outside: straight ways that are followed back
- * would meet at the door.
+ * For each vertex: whether it is outside the cells, and after the first turn since the path left them. Straight paths,
+ * extended backwards, would meet at the door.
  */
 function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], tolerance: number): boolean[] {
   let hasTurned = (_: LatLon): boolean => false;
@@ -101,8 +100,8 @@ function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], t
 }
 
 /**
- * Takes the vertices of a way from `origin` on, and returns whether it has turned: no straight line from `origin` comes
- * within `tolerance` metres of all of them.
+ * Makes a function that takes the vertices of a path from `origin` on, and returns whether it has turned: no straight
+ * line from `origin` is within `tolerance` m of all of them.
  */
 function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolean {
   const shrink = Math.cos((origin.latitude * Math.PI) / 180);

@@ -1,4 +1,4 @@
-// `codebook.html`: every column of an export with its values and how often each occurs, to be read or printed.
+// Writes `codebook.html`: all columns of an export, with their values and how often each occurs, to read or print.
 //
 //     mode walking, walking, bus  ->  walking 2 (67 %), bus 1 (33 %)
 import type { Column, Row } from './columns.ts';

@@ -1,4 +1,4 @@
-// The tables of an export: one list of columns makes CSV, Parquet, GeoJSON, the data dictionary and the docs.
+// The tables of an export. CSV, Parquet, GeoJSON, the data dictionary and the docs are made from one list of columns.
 import { refusals } from '../analysis/clean/observations.ts';
 import { flagMeanings } from '../diary/flags.ts';
 import { correctionKinds } from '../model/correction.ts';
@@ -6,18 +6,18 @@ import { travelModes } from '../model/modes.ts';
 import type { Position } from '../model/trip.ts';
 import { memberships } from './membership.ts';
 
-/** Why the analysis does not use a location. */
+/** The reasons why the analysis does not use a location. */
 const fixReasons = { ...refusals, outlier: 'too far from the locations around it' };
 const correctionNames = Object.keys(correctionKinds);
 
-/** What a table is about. */
+/** The kinds of tables. */
 export type Kind =
   | ('trips' | 'sections' | 'stops' | 'places' | 'locations' | 'points' | 'fixes')
   | ('people' | 'days' | 'labels' | 'answers' | 'entries');
 
 /**
- * What a column holds: `instant` is a UTC time, `local` the local time without offset, `geometry` a point or a line in
- * degrees WGS84, `json` any value.
+ * The type of a column. `instant`: a UTC time; `local`: local time without offset; `geometry`: a point or a line in
+ * degrees WGS84; `json`: any value.
  */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'instant' | 'local' | 'day' | 'geometry' | 'json';
 
@@ -35,7 +35,7 @@ export interface Column {
   type: ColumnType;
   /** Unit of a number, such as `m`. */
   unit?: string;
-  /** Every value that a text can have. */
+  /** All values that a text can have. */
   values?: readonly string[];
   meaning: string;
 }
@@ -50,7 +50,7 @@ const column = (name: string, type: ColumnType, meaning: string, unit?: string):
   ...(unit !== undefined && { unit }),
 });
 
-/** A column with a text out of a list. */
+/** A text column with a fixed list of values. */
 const choice = (name: string, meaning: string, values: readonly string[]): Column => ({
   ...column(name, 'text', meaning),
   values,
@@ -97,7 +97,7 @@ const modes: Column[] = [
   column('sensed_mode', 'text', 'mode as the phone app gets it, without labels, such as PredictedModeTypes.WALKING'),
 ];
 
-/** Columns of every kind, in the order in which they are written. */
+/** The columns of all kinds, in the order in which they are written. */
 export const tables: Record<Kind, readonly Column[]> = {
   trips: [
     ...user,

@@ -1,5 +1,4 @@
-// `datapackage.json` (Frictionless): manifest and data dictionary of an export, made from the columns that were
-// written.
+// Writes `datapackage.json` (Frictionless), the manifest and data dictionary of an export, from the written columns.
 import type { Column, ColumnType, Kind } from './columns.ts';
 import type { Format } from './formats/export-formats.ts';
 import { isFeature } from './formats/jsonl.ts';
@@ -16,15 +15,15 @@ export interface WrittenTable {
   sha256: string;
 }
 
-/** What was done to the data before they were written. */
+/** How the data were protected before they were written. */
 export interface Treatment {
   pseudonyms: boolean;
-  /** m; null: places are not moved. */
+  /** m, size of cells; null: places are exact */
   coarse: number | null;
   names: string | null;
 }
 
-/** What a holder of the export can and cannot find out because of its treatment. */
+/** What a reader of the export can and cannot find out. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
   const [hidden, open]: [string[], string[]] = [[], []];
   if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, from anybody without the key');
@@ -43,7 +42,7 @@ function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; n
   return { protected: hidden, not_protected: open };
 }
 
-/** Formats whose files are tables to programs that read the manifest, and what a geometry is in them. */
+/** Formats whose files are tables for programs that read the manifest, with the type of a geometry in them. */
 const geometryIn: Partial<Record<string, string>> = { csv: 'string', jsonl: 'geojson', parquet: 'any' };
 
 const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format?: string }> = {
@@ -57,7 +56,7 @@ const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format
   json: { type: 'object' },
 };
 
-/** The columns that identify a row of a table, and the tables that its ids point to, by our names of columns. */
+/** The columns that identify a row, and the tables that its ids refer to, by our column names. */
 const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Readonly<Record<string, Kind>> }>> = {
   trips: { primary: ['trip_id'], foreign: { start_place_id: 'places', end_place_id: 'places' } },
   sections: { primary: ['section_id'], foreign: { trip_id: 'trips' } },
@@ -74,9 +73,9 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 };
 
 /**
- * The manifest as text. A file of JSON lines without a row is not in it: nothing in the file says that it is a table.
- * `versions`: versions of the analysis (code and models) that made the trips, several where some people wait for their
- * next run. Keys are named under our names, and if all days are there: an id may point to a row of a day that is not.
+ * The manifest as text. It omits JSON lines files without rows, because nothing in them shows a table. `versions`:
+ * versions of the analysis (code and models) that made the trips; several if some people wait for their next run. Keys
+ * are included only with our column names and for all days, as an id may refer to a row of another day.
  */
 export function dataPackage(
   written: readonly WrittenTable[],
@@ -85,7 +84,7 @@ export function dataPackage(
 ): string {
   const tables = written.filter(({ format, rows }) => format.ending !== 'jsonl' || rows > 0);
   const hasKeys = isWhole && treatment.names === null;
-  // The columns of a feature are below `properties`, where no key of a manifest finds them.
+  // The columns of a feature are in `properties`, where keys of a manifest cannot refer to them.
   const flat = tables.filter((table) => !isFeatureFile(table));
   const keysAmong = hasKeys ? new Set(flat.map(({ kind }) => kind)) : null;
   const value = {
@@ -100,7 +99,7 @@ export function dataPackage(
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** The members of each line of a file of features; `columns` describes their `properties`. */
+/** The members of each line in a file of features. `columns` describes their `properties`. */
 const featureFields = [
   { name: 'type', type: 'string', description: '`Feature`' },
   { name: 'geometry', type: 'geojson', description: 'GeoJSON geometry, or null' },
@@ -137,10 +136,10 @@ function resource(
     format: ending,
     mediatype: mediaType,
     ...(ending === 'csv' && { encoding: 'utf-8', dialect: { delimiter: ',', header: true } }),
-    // `frictionless` 5 cannot count the bytes of a Parquet file, and calls the file wrong when they are named.
+    // `frictionless` 5 cannot count the bytes of a Parquet file, and rejects the file if they are given.
     ...(ending !== 'parquet' && { bytes }),
     hash: `sha256:${sha256}`,
-    // `rows` and `schema` are about tables; other files have the same under names of their own.
+    // `rows` and `schema` are for tables. Other files have them under our own names.
     ...describeRows(),
   };
 }

@@ -1,9 +1,9 @@
-// People as collections of an e-mission database, in files that `mongoimport` reads. A document on each line:
+// Exports people as collections of an e-mission database, in files for `mongoimport` with one document per line:
 //
 //   ada: 2 entries in the timeseries, 1 pending, 1 rejected, 1 trip
 //
 //   Stage_uuids.json                1   user_email, uuid, update_ts
-//   Stage_Profiles.json             1   user_id and what the app reported
+//   Stage_Profiles.json             1   user_id and what the app sent about itself
 //   Stage_timeseries.json           2   as they were pushed, with local times
 //   Stage_usercache.json            1
 //   Stage_timeseries_error.json     1
@@ -42,10 +42,10 @@ const fileOf = (collection: Collection): string => `${collection}.json`;
 /** The names of the files. */
 export const emissionFiles = emissionCollections.map(fileOf);
 
-/** What to write, and how; see `TableExport`. */
+/** The parts of `TableExport` that this format uses. */
 type EmissionExport = Pick<TableExport, 'store' | 'people' | 'file'> & { onPerson: (user: UserRecord) => void };
 
-/** Writes a file a collection; returns the documents by file. Throws `DamagedPeople` after the last person. */
+/** Writes one file per collection; returns the documents by file. Throws `DamagedPeople` after the last person. */
 export async function exportEmission({
   store,
   people,
@@ -90,7 +90,7 @@ const makers: Record<Collection, (store: Store, user: UserRecord) => AsyncGenera
   Stage_usercache: (store, user) => pushed(store.usercache, user, (entry) => entry),
   async *Stage_timeseries_error(store, { uuid }) {
     for await (const { id, entry, received_ts } of errorRows(store, uuid)) {
-      if (!isJsonObject(entry)) continue; // no document: e-mission has no place for it
+      if (!isJsonObject(entry)) continue; // it is no object, so e-mission cannot store it
       yield { ...entry, _id: oid(idWith(received_ts, id)), user_id: binary(uuid) };
     }
   },
@@ -115,7 +115,7 @@ function documentOf(uuid: string, id: string, { metadata, data }: Entry): JsonOb
   return { _id: oid(id), user_id: binary(uuid), metadata: metadata as JsonObject, data };
 }
 
-/** 24 hex characters: s since the epoch in the first 8. */
+/** An id of 24 hex characters: the first 8 are s since the epoch. */
 const idWith = (ts: number, id: string): string =>
   `${Math.max(0, Math.trunc(ts)).toString(16).padStart(8, '0').slice(-8)}${id.slice(-16)}`;
 

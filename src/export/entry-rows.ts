@@ -1,4 +1,4 @@
-// What an export holds, piece by piece: no more than a page of the store is in memory at once.
+// Reads the content of an export part by part, with at most one part of the store in memory.
 
 import { readTripsOfDays } from '../diary/build-trip-documents.ts';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
@@ -9,7 +9,7 @@ import { type EntryPart, type EntrySelection, entryPages, everyEntry, everyError
 import type { ErrorRow, Store } from '../store/store.ts';
 import { toFlatGeoJson } from './trips-geojson.ts';
 
-/** Local days, both ends included; a missing bound is open. */
+/** Local days, both ends included. A missing bound is open. */
 export interface Days {
   from?: string;
   to?: string;
@@ -18,13 +18,13 @@ export interface Days {
 const pageSize = 2000;
 const daysAtOnce = 31;
 
-/** An entry as it was pushed, and when the service received it first, seconds since the epoch. */
+/** An entry as pushed, and when the service first received it, seconds since the epoch. */
 export type ExportedEntry = Entry & { received_ts: number };
 
 /**
- * Entries as pushed, each identity once: first entries of the timeseries, by `write_ts`, then entries that are pending
- * when it begins. A run may move these meanwhile, and a phone may push one of them again: its newest content is given.
- * Their identities are in memory.
+ * Entries as pushed, each identity once: first the timeseries by `write_ts`, then the entries that are pending at the
+ * start. A run may move these meanwhile, and a phone may push one again: then the newest content is exported. The
+ * identities of pending entries are in memory.
  */
 export async function* entryRows(
   store: Store,
@@ -41,7 +41,7 @@ export async function* entryRows(
   }
   const isDue = ({ metadata: { key, write_ts } }: Entry) => waiting.get(key)?.delete(write_ts) === true;
   for await (const row of entriesOf(store.usercache, userId, query)) if (isDue(row) && isAsked(row)) yield row;
-  // What is left was moved since.
+  // The entries that are left were moved meanwhile.
   for (const [key, left] of waiting) {
     if (left.size === 0) continue;
     const times = Float64Array.from(left).sort();
@@ -50,7 +50,7 @@ export async function* entryRows(
   }
 }
 
-/** The `write_ts` of waiting entries, by key. */
+/** The `write_ts` of pending entries, by key. */
 async function waitingIdentities(
   { usercache }: Store,
   userId: string,
@@ -71,10 +71,7 @@ async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection
   }
 }
 
-/**
- * The local day of an entry, in the zone of the phone; null if it has neither a time nor a zone that is
- * one.
- */
+/** The local day of an entry, in the time zone of the phone; null: it has no time, or no valid zone. */
 function dayOf({ metadata, data }: Entry): string | null {
   const ts = dataTime(data) ?? metadata.write_ts;
   if (!(ts >= minTime && ts <= maxTime)) return null;
@@ -85,14 +82,12 @@ function within(day: string | null, { from, to }: Days): boolean {
   return day !== null && (from === undefined || day >= from) && (to === undefined || day <= to);
 }
 
-/** Errors by id: the entry as pushed, why and when it was rejected. */
+/** Rejected entries by id, as pushed, with reason and times. */
 export function errorRows(store: Store, userId: string): AsyncGenerator<ErrorRow> {
   return everyError(store, userId, { limit: pageSize });
 }
 
-/**
- * Trips as the text of one flat FeatureCollection, a line per feature; `count` is called with the trips of each page.
- */
+/** Trips as text: one flat FeatureCollection, one line per feature. `count` is called with the trips of each part. */
 export async function* tripsGeoJson(
   store: Store,
   userId: string,
@@ -110,7 +105,7 @@ export async function* tripsGeoJson(
     for (const feature of toFlatGeoJson(trips).features) {
       const isPlace = feature.properties?.feature_type === 'place';
       if (isPlace) places.add(feature.id);
-      if (isPlace && lastPlaces.has(feature.id)) continue; // the place between two pages is in the first page
+      if (isPlace && lastPlaces.has(feature.id)) continue; // the place between two parts is in the first
       yield `${separator}${JSON.stringify(feature)}`;
       separator = ',\n';
     }
@@ -119,7 +114,7 @@ export async function* tripsGeoJson(
   yield '\n]}\n';
 }
 
-/** Ranges of days, a month each, that together hold every trip asked for. */
+/** Ranges of days, a month each, that cover all requested trips. */
 async function* dayWindows(store: Store, userId: string, days: Days): AsyncGenerator<{ from: string; to: string }> {
   const { start_ts, end_ts } = await correctedTrips(store).summary(userId);
   if (start_ts === null || end_ts === null) return;

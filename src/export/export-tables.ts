@@ -1,4 +1,4 @@
-// An export at a glance: people -> rows of each kind -> files of one format, and the manifest that describes them.
+// Writes the tables of an export: the rows of each kind for all people, in files of one format, and the manifest.
 import { createHash, randomUUID } from 'node:crypto';
 import { isMobilityError, type MobilityError } from '../model/mobility-error.ts';
 import type { UserRecord } from '../model/user.ts';
@@ -17,11 +17,11 @@ import { rowsOf } from './table-rows.ts';
 /** What to export, and how. */
 export interface TableExport {
   store: Store;
-  /** Called again for each kind. */
+  /** The people. Called once for each kind. */
   people: () => AsyncIterable<UserRecord>;
   kinds: readonly Kind[];
   format: FormatName;
-  /** The days asked for, of a person; default: all. */
+  /** The requested days of a person; default: all. */
   days?: (user: UserRecord) => Promise<Days>;
   keys?: readonly string[];
   names?: NameSet;
@@ -31,13 +31,13 @@ export interface TableExport {
   coarse?: number;
   /** Seconds since the epoch. */
   now: number;
-  /** Opens a file of the export by its name within the folder. */
+  /** Writes a file of the export, by its name in the folder. */
   file: (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
   /** Called after each person. */
   onPerson?: (kind: Kind, person: Person, rows: number) => void;
 }
 
-/** Rows handed to a writer at once. */
+/** The most rows given to a writer at one time. */
 const rowsAtOnce = 500;
 
 const manifestName = 'datapackage.json';
@@ -52,11 +52,11 @@ function fileOf(kind: Kind, format: FormatName, names: TableExport['names']): st
   return `${names ? renamed(kind, tables[kind], names).file : kind}.${formats[format].ending}`;
 }
 
-/** Thrown by an export that met rows which are not as they were written. Without these people it can be done. */
+/** Thrown if rows of some people are damaged. The export can be repeated without these people. */
 export class DamagedPeople extends Error {
   /** By UUID. */
   readonly people: ReadonlyMap<string, { user: UserRecord; error: MobilityError }>;
-  /** How many others there are. */
+  /** Number of the other people. */
   readonly others: number;
 
   constructor(people: DamagedPeople['people'], others: number) {
@@ -68,14 +68,14 @@ export class DamagedPeople extends Error {
 }
 
 /**
- * Writes one file a kind, `datapackage.json` and `codebook.html`; returns what was written. Throws `DamagedPeople` when
- * it has come to everybody: then the files hold some rows of the damaged people, and the other two are missing.
+ * Writes one file per kind, `datapackage.json` and `codebook.html`; returns the written tables. Throws `DamagedPeople`
+ * after the last person: then the tables contain some rows of damaged people, and the other two files are missing.
  */
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
   const damaged: Damaged = new Map();
   const sound = new Set<string>();
   const versions = new Set<string>();
-  // The ids of the store are hashes of exact times: an attacker could compute them for all times around a coarse one.
+  // Ids in the store are hashes of exact times: an attacker could try all times near a coarse one.
   const idKey = options.pseudonymKey ?? (options.coarse === undefined ? undefined : randomUUID());
   const format = formats[options.format];
   const makeWriter = await format.open();
@@ -128,15 +128,12 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
   return written;
 }
 
-/** With the key of the ids of rows; without it, these ids are exported unchanged. */
+/** The options, with the key for the ids of rows; without a key, ids are exported unchanged. */
 type KeyedExport = TableExport & { idKey: string | undefined };
 
 type Damaged = Map<string, { user: UserRecord; error: MobilityError }>;
 
-/**
- * Rows of a kind of all people. `damaged` and `sound` are called with people whose rows cannot and can be read;
- * `versions`: by which analyses.
- */
+/** Rows of a kind for all people. Adds people to `damaged` or `sound`, and analysis versions to `versions`. */
 async function* batches(
   options: KeyedExport,
   kind: Kind,
@@ -192,10 +189,10 @@ function personOf(user: UserRecord): Person {
   return { uuid, id: uuid, name, subgroup: subgroup ?? null, ...(joined_ts !== undefined && { joined_ts }) };
 }
 
-/** Decimals of numbers by unit; of others four. */
+/** Decimals of numbers by unit; others have four. */
 const decimals: Record<string, number> = { m: 2, s: 3, 'm/s': 3, 'km/h': 3, degree: 7 };
 
-/** A row with its numbers rounded to what they can mean. */
+/** Rounds the numbers of a row to their precision. */
 function inPrecision(row: Row, columns: readonly Column[]): Row {
   const rounded: Row = { ...row };
   for (const { name, type, unit } of columns) {
@@ -207,7 +204,7 @@ function inPrecision(row: Row, columns: readonly Column[]): Row {
   return rounded;
 }
 
-/** A writer that counts and hashes what goes through it. */
+/** A writer that also counts and hashes its bytes. */
 function counting(writer: Writer): Writer & { bytes: () => number; sha256: () => string } {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -1,8 +1,8 @@
-// Geometry as other programs read it: WKT for CSV, WKB for Parquet. Degrees WGS84, longitude first.
+// Writes geometry for other programs: WKT for CSV, WKB for Parquet. Degrees WGS84, longitude first.
 import type { Position } from '../model/trip.ts';
 import type { Geometry } from './columns.ts';
 
-/** Seven decimals of a degree: 1 cm. */
+/** Rounds degrees to seven decimals (1 cm). */
 export const round = (x: number): number => Math.round(x * 1e7) / 1e7;
 const pair = ([longitude, latitude]: Position): string => `${round(longitude)} ${round(latitude)}`;
 
@@ -23,7 +23,7 @@ export function wkt(geometry: Geometry): string {
 export function wkb(geometry: Geometry): Uint8Array {
   const positions = positionsOf(geometry);
   const { type } = geometry;
-  const [isPoint, ofPoints] = [type === 'Point', type === 'MultiPoint']; // the points of many are whole ones
+  const [isPoint, ofPoints] = [type === 'Point', type === 'MultiPoint']; // each point of a MultiPoint has its own header
   const bytes = new Uint8Array((isPoint ? 5 : 9) + positions.length * (ofPoints ? 21 : 16));
   const view = new DataView(bytes.buffer);
   let at = 0;

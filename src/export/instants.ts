@@ -1,7 +1,7 @@
-// Times of an export: the instant in UTC, and the same in local time without offset.
+// Writes times in exports: the instant in UTC, and the local time without offset.
 import { formatTime, maxTime, minTime } from '../model/time.ts';
 
-/** The instant; null outside of the years 1 to 9999, which no format has: phones may write any number as a time. */
+/** The instant; null outside the years 1 to 9999, which no format can write. Phones may send any number as a time. */
 export function instantOf(ts: number): Date | null {
   return ts >= minTime && ts <= maxTime ? new Date(Math.round(ts * 1000)) : null;
 }

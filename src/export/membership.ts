@@ -1,10 +1,10 @@
-// When a person was in the study, and how days lie to that.
+// Finds out whether a person was in the study on a day.
 import type { TokenRecord } from '../model/user.ts';
 
-/** Where a day lies. */
+/** The possible relations of a day to membership. */
 export const memberships = ['before_joining', 'member', 'after_leaving'] as const;
 
-/** Seconds since the epoch when the last token of a person's phones was revoked; null while one is good. */
+/** When the last token of a person's phones was revoked, seconds since the epoch; null while one is valid. */
 export function leftOf(tokens: readonly TokenRecord[]): number | null {
   const ofPhones = tokens.filter(({ kind }) => kind !== 'link' && kind !== 'session');
   const ends = ofPhones.map(({ revoked_ts }) => revoked_ts ?? Infinity);
@@ -12,7 +12,7 @@ export function leftOf(tokens: readonly TokenRecord[]): number | null {
   return Number.isFinite(last) ? last : null;
 }
 
-/** Where a local day lies; `joined` and `left` are local days, null where there is none. */
+/** The membership on a local day. `joined` and `left` are local days; null: none. */
 export function membershipOn(
   day: string,
   { joined, left }: { joined: string | null; left: string | null },

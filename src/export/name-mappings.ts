@@ -1,18 +1,18 @@
-// Columns renamed for people's existing notebooks: what other libraries call the same things.
+// Renames columns to the names of other libraries, for existing notebooks.
 import type { Position } from '../model/trip.ts';
 import type { Column, Kind, Row, Value } from './columns.ts';
 import { instantText } from './instants.ts';
 
-/** Whose names the columns take. */
+/** The libraries and programs with their own names. */
 export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse' | 'gpsbabel';
 
-/** From our column to theirs, or how theirs is made, in their order; columns that are not named are left out. */
+/** Pairs of our column, or a computed column, and the library's name, in its order. Other columns are left out. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
 
-/** A column that only they have. */
+/** A column that only the library has. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
 
-/** s; a stay as long as this is an activity, as in trackintel's `create_activity_flag`. */
+/** s; a stay of at least this length is an activity, as in trackintel's `create_activity_flag` */
 const activitySeconds = 15 * 60;
 
 const pointId: Made = {
@@ -38,8 +38,8 @@ const utc = (meaning: string, part: (iso: string) => string): Made => ({
   of: ({ tracked_at }) => part(instantText(Number(tracked_at)) ?? ''),
 });
 /**
- * An id as a number, which trackintel needs for tours: the first 52 bits of ours. Of a million trips, two are alike in
- * one export of ten thousand.
+ * An id as a number, which trackintel needs for tours: the first 52 bits of our id. In one of ten thousand exports with
+ * a million trips, two are equal.
  */
 const numbered = (name: string, meaning: string): Made => ({
   type: 'integer',
@@ -61,12 +61,12 @@ const isActivity: Made = {
   of: ({ duration_s }) => typeof duration_s !== 'number' || duration_s >= activitySeconds,
 };
 
-/** What programs for points read: the file has the locations of one person that the analysis can use. */
+/** A table for programs that read points: the locations of one person that the analysis can use. */
 const usedFixes = (...columns: Renaming): Partial<Record<Kind, NamedTable>> => ({
   fixes: { file: 'locations', columns: [['user_id', 'user_id'], ...columns], where: ({ used }) => used === true },
 });
 
-/** A table under other names. `where`: rows that are left in; default: all. */
+/** A table with other names. `where`: the rows to keep; default: all. */
 interface NamedTable {
   file: string;
   columns: Renaming;
@@ -89,7 +89,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
         ['accuracy_m', 'accuracy'],
       ],
     },
-    // Of a coarse export, which hides where people stay.
+    // For a coarse export, which hides where people stay.
     points: {
       file: 'positionfixes',
       columns: [
@@ -194,22 +194,22 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
 /** All sets of names. */
 export const nameSets = Object.keys(sets) as NameSet[];
 
-/** Kinds that a set has names for. */
+/** The kinds that a set has names for. */
 export const kindsNamed = (set: NameSet): Kind[] => Object.keys(sets[set]) as Kind[];
 
-/** The file of a kind under the names of a set. */
+/** The file name of a kind in a set of names. */
 export const fileNamed = (kind: Kind, set: NameSet): string => sets[set][kind]!.file;
 
-/** A table under the names of a set. */
+/** A table with the names of a set. */
 export interface Renamed {
   file: string;
   columns: Column[];
-  /** The rows that are left in. */
+  /** True for the rows to keep. */
   where: (row: Row) => boolean;
   row: (row: Row) => Row;
 }
 
-/** The columns of a kind under the names of `set`. */
+/** The columns of a kind with the names of `set`. */
 export function renamed(kind: Kind, columns: readonly Column[], set: NameSet): Renamed {
   const { file, columns: pairs, where = () => true } = sets[set][kind]!;
   return {

@@ -1,8 +1,8 @@
-// Keyed pseudonyms for people and rows of an export that is handed on.
+// Makes keyed pseudonyms for people and rows of an export for others.
 import { createHmac } from 'node:crypto';
 import type { Row } from './columns.ts';
 
-/** A person as an export names them. */
+/** A person in an export. */
 export interface Person {
   uuid: string;
   /** The values of `user_id` and `user_name`. */
@@ -12,12 +12,12 @@ export interface Person {
   joined_ts?: number;
 }
 
-/** Hex digits, the same for the same key and text; the text cannot be found without the key. */
+/** A keyed hash in hex, the same for the same key and text. The text cannot be found without the key. */
 function keyedHash(key: string, text: string, digits: number): string {
   return createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
 }
 
-/** The person under a pseudonym. */
+/** Replaces the id and name of a person by a pseudonym. */
 export function underPseudonym(person: Person, key: string): Person {
   const name = keyedHash(key, person.uuid, 16);
   return { ...person, id: name, name };
@@ -39,16 +39,16 @@ const rowIds: readonly string[] = [
 ];
 
 /**
- * Replaces the ids in rows by others, which join the tables in the same way, and leaves out names of places. The ids of
- * the store are hashes of the UUID and a time, and the id of a person's first place is a hash of the UUID alone: an
- * attacker with a list of UUIDs could compute them.
+ * Replaces the ids in rows, so that tables can still be joined, and leaves out names of places. The ids of the store
+ * are hashes of the UUID and a time, and the id of a first place is a hash of the UUID alone: an attacker with a list
+ * of UUIDs could compute them.
  */
 export function idsUnderPseudonym(key: string): (row: Row) => Row {
   const last = new Map<string, { id: string; replaced: string }>(); // rows in a row name the same trip
   const replacedOf = (name: string, id: string): string => {
     const known = last.get(name);
     if (known?.id === id) return known.replaced;
-    // 24 digits, as ids have; the word keeps it apart from the pseudonym of a person.
+    // 24 digits, like ids. The prefix makes it differ from the pseudonym of a person.
     const replaced = keyedHash(key, `id ${id}`, 24);
     last.set(name, { id, replaced });
     return replaced;

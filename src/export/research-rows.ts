@@ -1,4 +1,4 @@
-// Rows of tables that researchers begin with: raw locations, people, answers to surveys, and waits within trips.
+// Makes rows of tables for researchers: raw locations, people, answers to surveys, and waits within trips.
 import { locationFields, whyUnusable } from '../analysis/clean/observations.ts';
 import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
@@ -20,12 +20,12 @@ import { leftOf } from './membership.ts';
 import type { Source } from './row-source.ts';
 
 const numberOrNull = (value: unknown): number | null => (typeof value === 'number' ? value : null);
-/** iPhones say -1 for a number that they do not know. */
+/** iPhones send -1 for an unknown number. */
 const known = (value: unknown): number | null => (typeof value === 'number' && value >= 0 ? value : null);
 
 const fixFields = [...locationFields, 'bearing', 'reported'];
 
-/** Locations as the phone or another app gave them, and whether the analysis can use them. */
+/** Locations as the phone or another app sent them, and whether the analysis can use them. */
 export async function* fixRows({ store, person, days }: Source): AsyncGenerator<Row> {
   const outliers = new Set<number>();
   for await (const { carry } of everyCorrectedLink(store, person.uuid))
@@ -55,10 +55,10 @@ export async function* fixRows({ store, person, days }: Source): AsyncGenerator<
   }
 }
 
-/** s; a day of which as much is observed counts as complete */
+/** s; a day with this much observed time counts as complete */
 const completeDay = 20 * 3600;
 
-/** One row: who the person is, and how much is known of them. */
+/** One row: the person, and how much of their time was observed. */
 export async function* peopleRows({ store, person, days, now }: Source): AsyncGenerator<Row> {
   const { uuid, joined_ts } = person;
   const profile = (await store.profiles.get(uuid)) ?? {};
@@ -96,7 +96,7 @@ export async function* peopleRows({ store, person, days, now }: Source): AsyncGe
   };
 }
 
-/** Keys with answers. */
+/** The keys of entries with answers. */
 const answerKeys = ['demographic_survey', 'survey', 'trip_user_input', 'trip_addition_input', 'place_user_input'];
 
 /** A row for each answer of each survey. */
@@ -122,9 +122,9 @@ export async function* answerRows({ store, person, days }: Source): AsyncGenerat
 }
 
 /**
- * The leaves of the answered form, without what describes the form:
+ * The answers in a form, without the fields that describe the form:
  *
- *     { data: { a: { age: '30', bikes: ['1', '2'] }, meta: {…} } }  ->  a.age 30, a.bikes 1, a.bikes 2
+ * { data: { a: { age: '30', bikes: ['1', '2'] }, meta: {…} } }  ->  a.age 30, a.bikes 1, a.bikes 2
  */
 function* answersOf(data: Entry['data']): Generator<[question: string, answer: string]> {
   const { jsonDocResponse: form } = data;
@@ -144,7 +144,7 @@ function* leavesOf(value: JsonValue | undefined, path: readonly string[]): Gener
 
 type TripWithStops = Pick<Trip, 'id' | 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone' | 'stops'>;
 
-/** Waits and transfers between the sections of a trip. `stated`: the trip in the modes of its labels. */
+/** Waits and transfers between the sections of a trip. `stated`: the trip with the modes of its labels. */
 export function stopRows(trip: TripWithStops, stated: Pick<Trip, 'sections'>): Row[] {
   return trip.stops.map((stop, i) => {
     const [before, after] = [stated.sections[i], stated.sections[i + 1]].map((one) => one?.sensed_mode ?? '');

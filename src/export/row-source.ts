@@ -1,18 +1,17 @@
-// What the rows of a table are made from.
 import type { Store } from '../store/store.ts';
 import type { Days } from './entry-rows.ts';
 import type { Person } from './privacy.ts';
 
-/** What rows are made from. */
+/** The inputs of the rows of a table. */
 export interface Source {
   store: Store;
   person: Person;
   days: Days;
   /** Keys of the entries to export, for the kind `entries`. */
   keys?: readonly string[];
-  /** m; stays are moved to the middle of cells of this size, and the ways around them are left out. */
+  /** m; stays are moved to the middle of cells of this size, and paths around them are left out */
   coarse?: number;
-  /** True: the guess at the home may be seen, as tours that begin there. */
+  /** True: the guessed home may be exported, as tours that begin there. */
   homes?: boolean;
   /** Seconds since the epoch. */
   now: number;

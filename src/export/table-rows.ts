@@ -1,4 +1,4 @@
-// Rows of each table from the store of one person, a page at a time: no more than a page of trips is in memory at once.
+// Makes the rows of each table for one person, with at most one part of the trips in memory.
 
 import { correctedTrips, everyLinkAndDraft } from '../diary/corrections/corrected-trips.ts';
 import { concernedTime, holding, readCorrections } from '../diary/corrections/read-corrections.ts';
@@ -30,8 +30,7 @@ import type { Source } from './row-source.ts';
 /** Rows of one kind for one person, in order of time. */
 export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
   const who = personRow(source.person);
-  // Stops locate a person more exactly than cells do.
-  // How much of a length is estimated says how far the stay is from the first location; a silence may begin with it.
+  // Stops show positions more exactly than cells.
   const exact = {
     ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }),
     flags: null,
@@ -109,7 +108,7 @@ async function* tripRows(source: Source): AsyncGenerator<Row> {
 
 const touches = ({ from, to }: TimeRange, { start_ts, end_ts }: KeptTrip): boolean => from <= end_ts && to >= start_ts;
 
-/** Says whether a position is the probable home; null if none is more probable than not. */
+/** Makes a function that finds the probable home; null if no home is more probable than not. */
 async function homeOf(source: Source): Promise<((at: Position) => boolean) | null> {
   const { all, of } = await placesIn(source);
   const home = all.find((place) => (place.home ?? 0) > 0.5);
@@ -118,20 +117,20 @@ async function homeOf(source: Source): Promise<((at: Position) => boolean) | nul
 
 const personRow = ({ id, name, subgroup }: Person): Row => ({ user_id: id, user_name: name, subgroup });
 
-/** A trip as shown, and whether another one touches it without a stay between. */
+/** A trip of the export, and whether another one follows or precedes it without a stay. */
 type KeptTrip = Omit<TripRecord, 'trip'> & {
   trip: ShownTrip;
   follows: boolean;
   isFollowed: boolean;
   stops: Stop[];
-  /** The rule that found the departure. */
+  /** The rule that set the start. */
   startRule: string | null;
 };
 
-/** Trips whose labels are read at once. */
+/** Number of trips whose labels are read at one time. */
 const labelsAtOnce = 50;
 
-/** Rows of trips with their labels and, if wanted, their flags and the time of their first location. */
+/** Rows of trips with their labels and, if requested, their flags and the time of their first location. */
 async function* labelled(
   source: Source,
   rows: (record: KeptTrip, labels: Labels, flagged: readonly Flagged[], located: number | null) => Row[],
@@ -149,7 +148,7 @@ async function* labelled(
   }
 }
 
-/** Trips that begin on the days asked for, with their labels. */
+/** Trips that begin on the requested days, with their labels. */
 async function* labelledTrips(source: Source): AsyncGenerator<{ record: KeptTrip; labels: Labels }> {
   let batch: KeptTrip[] = [];
   for await (const record of tripsOf(source)) {
@@ -168,7 +167,7 @@ async function* labelledTrips(source: Source): AsyncGenerator<{ record: KeptTrip
   }
 }
 
-/** Flags by what the entries of a time tell; none of a coarse export, which hides them. */
+/** The flags of a time; none in a coarse export, which hides them. */
 async function flagsIn(
   { store, person, coarse }: Source,
   range: TimeRange,
@@ -177,7 +176,7 @@ async function flagsIn(
   return coarse === undefined ? flagsBy(await readFlagInputs(store, person.uuid, range)) : [];
 }
 
-/** Trips that begin on the days asked for. */
+/** Trips that begin on the requested days. */
 async function* tripsOf(source: Source): AsyncGenerator<KeptTrip> {
   for await (const record of everyTrip(source)) if (isAmong(record.day, source.days)) yield record;
 }
@@ -188,18 +187,18 @@ async function* everyTrip(source: Source): AsyncGenerator<KeptTrip> {
   let end = Number.NEGATIVE_INFINITY;
   for await (const { untracked, ...record } of everyExactTrip(source)) {
     const trip = coarseTrip(record.trip, cells, end);
-    // Untracked time begins with the arrival at the place, which is hidden.
+    // Untracked time begins with the hidden arrival at the place.
     yield { ...record, trip, untracked: untracked && { ...untracked, start_ts: end } };
     end = trip.end_ts;
   }
 }
 
-/** s; where two trips touch there is no place between them */
+/** s; if less time is between two trips, there is no place between them */
 const leastStay = 1;
 
 type ExactTrip = Omit<KeptTrip, 'trip'> & { trip: Trip };
 
-/** Each trip with the silences since the trip before it. */
+/** Each trip with the gaps since the trip before it. */
 async function* everyExactTrip({ store, person }: Source): AsyncGenerator<ExactTrip> {
   let silences: Silence[] = [];
   let held: ExactTrip | null = null;
@@ -223,7 +222,7 @@ async function* tripsIn(records: AsyncIterable<{ trip: Trip }>): AsyncGenerator<
 const isAmong = (day: string, { from, to }: Days): boolean =>
   (from === undefined || day >= from) && (to === undefined || day <= to);
 
-/** Start and end in the forms of `times` of the columns. */
+/** The columns of start and end, see `times` in columns.ts. */
 function timesRow(started: number | null, finished: number | null, zone: string, endZone = zone): Row {
   return {
     started_at: started,
@@ -259,16 +258,16 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
   };
 }
 
-/** The mode of the longest way; of two equally long the first. */
+/** The mode with the greatest length; of two equal ones the first. */
 function mainMode({ sections }: ShownTrip): string | null {
   const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
   return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
 }
 
-/** Classes and names of modes, the first of which in a trip is its main mode. */
+/** Classes and names of modes in order of rank: the first one in a trip is its main mode. */
 const hierarchy = ['rail', 'bus', 'ferry', 'plane', 'car', 'motor', 'bike', 'scooter', 'walk'];
 
-/** The mode of a trip that comes first in the hierarchy; of one class, the longest. */
+/** The mode of a trip with the highest rank; within a class, the longest. */
 function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   const rank = ({ sensed_mode }: Section): number => {
     const at = [plainMode(sensed_mode), modeClass(sensed_mode)].map((name) => hierarchy.indexOf(name));
@@ -278,7 +277,7 @@ function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
   return first === undefined ? null : plainMode(first.sensed_mode);
 }
 
-/** Metres before and after public transport. */
+/** m before and after public transport */
 function waysAround(sections: readonly Section[]): Row {
   const first = sections.findIndex(({ sensed_mode }) => isTransit(sensed_mode));
   if (first < 0) return {};
@@ -287,7 +286,7 @@ function waysAround(sections: readonly Section[]): Row {
   return { access_m: metres(sections.slice(0, first)), egress_m: metres(sections.slice(last + 1)) };
 }
 
-/** `stated`: the section in the mode of its label. */
+/** `stated`: the section with the mode of its label. */
 function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
   const { start_ts, end_ts, mode_confidence } = section;
   return {
@@ -344,7 +343,7 @@ function pointRows(trip: ShownTrip, section: Section): Row[] {
   });
 }
 
-/** The locations of the shown places; a coarse export has one for each cell. */
+/** The places of the export. A coarse export has one for each cell. */
 async function placesIn(source: Source): Promise<Places> {
   const ends: Ends[] = [];
   for await (const { trip } of everyTrip(source)) {
@@ -370,9 +369,7 @@ async function* locationRows(source: Source): AsyncGenerator<Row> {
   }
 }
 
-/**
- * Places between trips: each once, with the trips before and after it. Untracked time ends a place and begins another.
- */
+/** Places, each once, with the trips before and after it. Untracked time ends a place and begins another. */
 async function* placeRows(source: Source): AsyncGenerator<Row> {
   let before: KeptTrip | null = null;
   for await (const next of everyTrip(source)) {
@@ -411,7 +408,7 @@ async function* placeRows(source: Source): AsyncGenerator<Row> {
   }
 }
 
-/** s before and after a stay in which its flags look for locations */
+/** s; locations this long before and after a stay count for its flags */
 const besideStay = 300;
 
 function silentWithin(silences: readonly Silence[], { from, to }: TimeRange): number {
@@ -432,7 +429,7 @@ const notKnown = {
   flags: '',
 };
 
-/** s; in a coarse export the kinds of time of a day are rounded to this: silences may begin and end with stays */
+/** s; a coarse export rounds the times of a day to this, because gaps may begin and end with stays */
 const coarseTime = 900;
 
 async function* dayRows(source: Source): AsyncGenerator<Row> {
@@ -498,7 +495,7 @@ async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> 
   yield* await rowsOfLabels(store, person.uuid, batch);
 }
 
-/** Labels, each with the trip that it is matched to. */
+/** Labels, each with the trip that it was matched to. */
 async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[]): Promise<Row[]> {
   const inputs = entries.map(inputOf);
   const ofTrips = inputs.filter((input) => input !== null && input.of.about === 'trip') as Input[];

@@ -1,4 +1,4 @@
-// Trips -> one flat GeoJSON FeatureCollection, valid by RFC 7946, for maps and other programs.
+// Converts trips to one flat GeoJSON FeatureCollection (RFC 7946), for maps and other programs.
 import type { Feature, FeatureCollection, Position as JsonPosition, LineString, Point } from 'geojson';
 import { inputTexts } from '../diary/labels/label-text.ts';
 import type { UserInput } from '../diary/labels/user-labels.ts';
@@ -6,9 +6,9 @@ import type { SectionCollection, TripFeatureCollection } from '../diary/trip-fea
 import { round } from './geometry.ts';
 
 /**
- * Features of all trips, flat: places (shared ones once), stops and sections. A section that crosses the antimeridian
- * is cut there. Coordinates are kept to 7 decimals (about a centimetre), properties as in the trip documents, ids as
- * plain texts.
+ * The features of all trips: places (shared ones once), stops and sections. A section that crosses the antimeridian is
+ * cut there. Coordinates have 7 decimals (about a centimetre), properties are as in the trip documents, ids are plain
+ * texts.
  */
 export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureCollection {
   const features: Feature[] = [];
@@ -32,7 +32,7 @@ const isSection = (f: Feature<Point | LineString> | SectionCollection): f is Sec
   f.type === 'FeatureCollection';
 const isPlace = (f: Feature): boolean => String(f.properties?.feature_type).endsWith('_place');
 
-/** A place is the end of one trip and the start of the next: what both know of it is put together. */
+/** Merges the fields of a place that is the end of one trip and the start of the next. */
 function mergePlace(known: Feature | undefined, feature: Feature<Point | LineString>): Feature {
   const { user_input, additions, ...own } = feature.properties ?? {};
   const said = saidAbout({ user_input, additions });
@@ -53,12 +53,12 @@ function flatSection(section: Feature<LineString>, trip: TripFeatureCollection):
   };
 }
 
-/** User input as plain texts (`mode_confirm`, `notes`, …): programs for maps know no nested properties. */
+/** User input as plain texts (`mode_confirm`, `notes`, …), because programs for maps do not read nested properties. */
 function saidAbout({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
   return inputTexts({ user_input, additions } as UserInput);
 }
 
-/** Pieces on either side of the 180th meridian (RFC 7946, 3.1.9). */
+/** Cuts a line at the 180th meridian (RFC 7946, 3.1.9). */
 function cutAtAntimeridian(coordinates: readonly JsonPosition[]): JsonPosition[][] {
   const lines: JsonPosition[][] = [[]];
   coordinates.forEach((here, i) => {
@@ -66,7 +66,7 @@ function cutAtAntimeridian(coordinates: readonly JsonPosition[]): JsonPosition[]
     if (before && Math.abs(here[0]! - before[0]!) > 180) {
       const east = before[0]! > 0;
       const span = 360 - Math.abs(here[0]! - before[0]!);
-      const share = span > 0 ? (180 - Math.abs(before[0]!)) / span : 0; // 0: along the meridian, named by both its names
+      const share = span > 0 ? (180 - Math.abs(before[0]!)) / span : 0; // 0: along the meridian, which is both 180 and -180
       const latitude = before[1]! + share * (here[1]! - before[1]!);
       lines.at(-1)!.push([east ? 180 : -180, latitude]);
       lines.push([[east ? -180 : 180, latitude]]);
@@ -81,7 +81,7 @@ function rounded<T extends { coordinates: unknown }>(geometry: T): T {
   return { ...geometry, coordinates: deep(geometry.coordinates) };
 }
 
-/** `{"$oid": hex}` -> hex, one level down and in lists. */
+/** Replaces `{"$oid": hex}` by hex, one level down and in lists. */
 function plain(properties: Record<string, unknown>): Record<string, unknown> {
   const unwrap = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(unwrap);

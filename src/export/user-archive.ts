@@ -1,4 +1,4 @@
-// Archives of users: folders that `mobility import` reads.
+// Writes archives of users: folders that `mobility import` reads.
 import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JsonValue } from '../model/json.ts';
@@ -9,11 +9,11 @@ import type { Store } from '../store/store.ts';
 import { type Files, makeFolder, type TextWriter } from '../util/file-access.ts';
 import { type Days, entryRows, errorRows, tripsGeoJson } from './entry-rows.ts';
 
-/** What was written about a user. */
+/** The written archive of a user. */
 export interface Archive {
   user: UserRecord;
   out: string;
-  /** Rows by file. */
+  /** Number of rows by file. */
   counts: Record<string, number>;
 }
 
@@ -29,7 +29,7 @@ export const leftOutOf = ({ uuid, user_email }: UserRecord, { message }: Mobilit
   return { user_id: uuid, user_email, message };
 };
 
-/** What archives are written from. */
+/** The inputs of archives. */
 export interface ArchiveSource {
   store: Store;
   days: (user: UserRecord) => Promise<Days>;
@@ -38,10 +38,7 @@ export interface ArchiveSource {
   progress: { update(text: string): void };
 }
 
-/**
- * Writes a folder for each user within `out`. Leaves out users with damaged rows; throws the error of the first of them
- * if no other user is left.
- */
+/** Writes a folder in `out` per user without damaged rows. If there is none, throws the first of their errors. */
 export async function writeArchives(
   source: ArchiveSource,
   users: AsyncIterable<UserRecord>,
@@ -94,7 +91,7 @@ export async function writeArchive(
   await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));
   await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, own));
   await file('user.json', async (writer) => {
-    const { sent_ts: _, ...record } = user; // when this store got the first entries: another one finds out by itself
+    const { sent_ts: _, ...record } = user; // when this store got the first entries, which another store finds out by itself
     await writer.write(`${JSON.stringify({ ...record, profile: await store.profiles.get(uuid) }, null, 2)}\n`);
     return 1;
   });

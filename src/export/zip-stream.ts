@@ -1,15 +1,14 @@
-// A ZIP archive that is sent while its files are made: sizes and checksums follow each file, as in APPNOTE 6.3.10,
-// 4.3.9.
+// Makes a ZIP archive while it is sent: sizes and checksums follow each file, as in APPNOTE 6.3.10, 4.3.9.
 //
 //   header, packed bytes, crc and sizes  |  header, packed bytes, crc and sizes  |  directory of both
 import { PassThrough, type Writable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import type { Writer } from './formats/export-format.ts';
 
-/** Makes a file of the archive by its name; `fill` writes its content. One file at a time. */
+/** Adds a file to the archive. `fill` writes its content. One file at a time. */
 export type MakeFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
 
-/** The bytes of an archive of the files that `make` writes. The files stop when the reader does. */
+/** The bytes of an archive of the files that `make` writes. Writing stops when the reader stops. */
 export const zipStream = (make: (file: MakeFile) => Promise<unknown>): AsyncGenerator<Uint8Array> =>
   streamOf(async (writer) => {
     const archive = new Archive(writer);
@@ -17,7 +16,7 @@ export const zipStream = (make: (file: MakeFile) => Promise<unknown>): AsyncGene
     await archive.end();
   });
 
-/** What `fill` writes, as it becomes ready. `fill` fails when the reader stops. */
+/** The bytes that `fill` writes, as they become ready. `fill` fails when the reader stops. */
 export async function* streamOf(fill: (writer: Writer) => Promise<unknown>): AsyncGenerator<Uint8Array> {
   const out = new PassThrough();
   const made = fill({ write: (piece) => send(out, Buffer.from(piece as string)) }).then(
@@ -32,7 +31,7 @@ export async function* streamOf(fill: (writer: Writer) => Promise<unknown>): Asy
   }
 }
 
-/** Resolves when the stream takes more. */
+/** Resolves when the stream has room for more. */
 const send = (stream: Writable, piece: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     stream.write(piece, (error) => (error ? reject(error) : resolve()));
@@ -102,7 +101,7 @@ class Archive {
   }
 }
 
-/** The part that headers of files and the entries of the directory have in common. */
+/** The fields that file headers and directory entries have in common. */
 function header(signature: number, before: readonly number[], sums: readonly number[], name: number): Buffer {
   const shorts = [...before, ...Object.values(fixed)];
   const buffer = Buffer.alloc(4 + shorts.length * 2 + 16);

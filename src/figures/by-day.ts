@@ -1,6 +1,6 @@
-// Figures of trips by local day and by user input: what the dashboard of today's app shows.
+// Sums trips by local day and by label, for the dashboard of today's app.
 
-/** What the figures need to know of one trip. */
+/** The fields of a trip that the figures need. */
 export interface DayTrip {
   /** Local day of its start, `YYYY-MM-DD`. */
   day: string;
@@ -12,23 +12,23 @@ export interface DayTrip {
   userInput: Readonly<Record<string, unknown>>;
 }
 
-/** Figures by day: sums over trips; each trip counts as one. */
+/** The metrics by day: sums over trips. Each trip counts as one. */
 const values = {
   distance: ({ distance }: DayTrip): number => distance,
   duration: ({ duration }: DayTrip): number => duration,
   count: (): number => 1,
 } as const;
 
-/** What trips may be grouped by: labels of one word. */
+/** Labels by which trips can be grouped. */
 const dayGroupings: readonly string[] = ['mode_confirm', 'purpose_confirm', 'replaced_mode'];
 
 /**
- * One day of one metric: beside the fixed fields a sum for each label, `mode_confirm_bike`; trips without one are
- * `UNLABELED`.
+ * One day of one metric: besides the fixed fields, a sum for each label, such as `mode_confirm_bike`. Trips without a
+ * label count as `UNLABELED`.
  */
 export interface DayFigures {
   date: string;
-  /** Always 1: the figures are about the caller alone. */
+  /** Always 1, because the figures are about the caller only. */
   nUsers: number;
   [label: string]: string | number;
 }
@@ -37,7 +37,7 @@ type Metric = keyof typeof values;
 
 const isMetric = (name: string): name is Metric => Object.hasOwn(values, name);
 
-/** For each metric asked for (groupings by metric): the days of one person that have trips, ascending. */
+/** For each requested metric (with its groupings): the days on which the person has trips, ascending. */
 export function figuresByDay(
   trips: readonly DayTrip[],
   asked: Readonly<Record<string, readonly string[]>>,

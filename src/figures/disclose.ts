@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { add, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
 
 /**
- * Published figures of a cell. Noise moves each sum by at most the part of the person who adds most. Trips are rounded
- * to a multiple of the least number of people, kilometres and minutes to two significant digits. Figures per observed
- * day are computed from the rounded ones; they are null if `observed_days` is null.
+ * Published figures of a cell. Noise changes each sum by at most the part of the person who contributes most. Trips are
+ * rounded to a multiple of the least number of people, kilometres and minutes to two significant digits. Figures per
+ * observed day are computed from rounded ones; they are null if `observed_days` is null.
  */
 export interface DisclosedCell {
   cell: string;
@@ -21,14 +21,14 @@ export interface DisclosedCell {
 
 /** A published table. */
 export interface Disclosed {
-  /** Everybody together; null if they are too few. */
+  /** All people together; null if they are too few. */
   all: DisclosedCell | null;
   cells: DisclosedCell[];
   /** Cells that are combined as the rest, because each has too few people. */
   withheld: number;
   /** The withheld cells together; null if there are none, or if they have too few people. */
   rest: DisclosedCell | null;
-  /** Observed time of everybody, in days of 24 h, with noise and two digits as other figures; null: too few people. */
+  /** Observed time of all people in days of 24 h, with noise and two digits as other figures; null: too few people. */
   observed_days: number | null;
 }
 
@@ -38,8 +38,8 @@ interface Cell {
 }
 
 /**
- * What to publish. `everybody`: each person's figures as a whole, if they are not the sum of the cells. `observed`: the
- * observed s of each person, also of people without trips.
+ * The figures to publish. `everybody`: the figures of each person as a whole, if they are not the sum of the cells.
+ * `observed`: observed s of each person, also of people without trips.
  */
 export interface Question {
   by: Dimension;
@@ -49,20 +49,20 @@ export interface Question {
   observed?: ReadonlyMap<string, number>;
 }
 
-/** The default of the least number of people. */
+/** Default of the least number of people. */
 export const usualLeast = 5;
 
-/** One person may make up at most this share of a figure. */
+/** The largest share of one person in a figure. */
 const mostOfOnePerson = 0.5;
 
 /**
- * Returns the figures of `tallies` that can be published. A cell needs `least` people, none of whom makes up more than
- * half of it. The other cells are combined; if these are still too few people, the smallest cells join them, so that
- * subtracting the published cells from all never leaves a few people.
+ * Returns the figures of `tallies` that can be published. A cell needs at least `least` people, none of whom
+ * contributes more than half. Other cells are combined. If these have too few people, the smallest cells are added, so
+ * that subtracting the published cells from all people never leaves a few people.
  *
- * The noise derives from `occasion` (such as the month) and the people of the cell. Repeating the question gives the
- * same answer, so there is nothing to average. With one person more or less the noise is another, so that the
- * difference of two answers does not reveal what that person did.
+ * The noise is derived from `occasion` (such as the month) and the people of the cell. The same question gets the same
+ * answer, so averaging is useless. With one person more or less the noise differs, so the difference of two answers
+ * does not reveal that person.
  */
 export function disclose(
   tallies: ReadonlyMap<string, PersonTally>,
@@ -113,7 +113,7 @@ const isSafe = ({ people }: Cell, least: number): boolean =>
     ),
   );
 
-/** Whether the parts are of enough people, none of whom makes up too much of their sum. */
+/** True if the parts come from enough people, and none contributes too much. */
 function isBroad(parts: readonly number[], least: number): boolean {
   let [sum, most] = [0, 0];
   for (const part of parts) {
@@ -152,18 +152,18 @@ function withRates(cell: ReturnType<typeof publishedCell>, days: number | null):
   return { ...cell, trips_per_day: rate(trips), km_per_day: rate(km), minutes_per_day: rate(minutes) };
 }
 
-/** Bytes by chance, the same for the same people. */
+/** Pseudorandom bytes, the same for the same people and occasion. */
 const noiseOf = (people: ReadonlyMap<string, unknown>, occasion: string): Buffer =>
   createHash('sha256')
     .update(JSON.stringify([occasion, ...[...people.keys()].sort()]))
     .digest();
 
-/** The sum of the parts, moved by at most the greatest of them. Each `place` of the noise serves one figure. */
+/** The sum of the parts, changed by at most the largest part. Each figure uses its own `place` of the noise. */
 function noisySum(parts: readonly number[], noise: Buffer, place: number): number {
   const sum = parts.reduce((total, part) => total + part, 0);
   const share = noise.readUInt32LE(4 * place) / 2 ** 31 - 1; // -1 to 1
   return Math.max(0, sum + share * Math.max(...parts));
 }
 
-/** Two significant digits, which hide what one person adds to a figure of many. */
+/** Rounds to two significant digits, which hides the part of one person among many. */
 const twoDigits = (x: number): number => Number(x.toPrecision(2));

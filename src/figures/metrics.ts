@@ -1,14 +1,14 @@
-// Metric names and their formulas: sections of one period -> one value per mode.
+// Metrics: compute one value per mode from the sections of a period.
 import { quantile } from '../model/geo/quantile.ts';
 import type { Trip } from '../model/trip.ts';
 
-/** What the metrics need to know of one section. */
+/** The fields of a section that the metrics need. */
 export interface SectionFigures {
   /** Seconds since the epoch. */
   start_ts: number;
-  /** Zone of the trip's start: decides the local day. */
+  /** Time zone of the trip's start, which decides the local day. */
   zone: string;
-  /** The word after the dot of `sensed_mode`, such as `WALKING`. */
+  /** The part after the dot of `sensed_mode`, such as `WALKING`. */
   mode: string;
   /** m */
   distance: number;
@@ -37,7 +37,7 @@ const mean = (values: readonly number[]): number | null => (values.length === 0 
 
 const median = (values: readonly number[]): number | null => (values.length === 0 ? null : quantile(values, 0.5));
 
-/** null means that the value is undefined: the mode is left out. */
+/** The formulas. null: the value is undefined, and the mode is left out. */
 const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['count', (sections) => sections.length],
   ['distance', (sections) => sum(sections.map((section) => section.distance))],
@@ -46,7 +46,7 @@ const formulas: ReadonlyMap<string, Formula> = new Map<string, Formula>([
   ['mean_speed', (sections) => mean(sections.flatMap((s) => (s.duration > 0 ? s.distance / s.duration : [])))],
 ]);
 
-/** The metrics there are: count; m; s; m/s; m/s. */
+/** The names of the metrics. Their units: count, m, s, m/s, m/s. */
 export const metricNames: readonly string[] = [...formulas.keys()];
 
 /** The metric for an empty `metric` without a `metric_list`. */
@@ -57,7 +57,7 @@ export function isMetric(name: string): boolean {
   return formulas.has(name);
 }
 
-/** The metric of `sections` by mode, modes in alphabetical order. A mode whose value is undefined is left out. */
+/** The metric of `sections` by mode, in alphabetical order. Modes with an undefined value are left out. */
 export function metricByMode(metric: string, sections: readonly SectionFigures[]): Record<string, number> {
   const formula = formulas.get(metric);
   if (formula === undefined) throw new TypeError(`expected one of ${metricNames.join(', ')}, found ${metric}`);
@@ -71,7 +71,7 @@ export function metricByMode(metric: string, sections: readonly SectionFigures[]
   );
 }
 
-/** The sections by what `keyOf` gives for each, in their order. */
+/** Groups sections by `keyOf`, in their order. */
 export function groupBy<Key>(
   sections: readonly SectionFigures[],
   keyOf: (section: SectionFigures) => Key,

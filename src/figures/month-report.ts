@@ -1,4 +1,4 @@
-// The report of one calendar month over a study: the figures of every person, and the part that can be published.
+// The report of a study for a calendar month: the figures of each person, and the publishable part.
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { noLabels, readLabels } from '../diary/labels/load-labels.ts';
 import { readObservedDays } from '../diary/observed-time.ts';
@@ -16,28 +16,28 @@ export interface MonthReport extends Disclosed {
   by: Dimension;
 }
 
-/** Days after the end of a month in which phones may still push what belongs to it. */
+/** Days after the end of a month in which phones may still push its entries. */
 export const daysToSettle = 7;
 
-/** Whether a month may be reported: while it fills, two reports would differ by the people who travelled in between. */
+/** True if a month may be reported: before, two reports would differ by the people who travelled in between. */
 export const isSettled = (month: string, today: string): boolean =>
   addDays(daysOfMonth(month).to, daysToSettle) < today;
 
-/** What each person comes to in a month, in the cells of one dimension and as a whole. */
+/** The figures of each person in a month, in the cells of one dimension and as a whole. */
 export interface MonthFigures {
   month: string;
   by: Dimension;
-  /** By UUID, without people who made no trip. */
+  /** By UUID, without people who have no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
   everybody: ReadonlyMap<string, Figures>;
-  /** s in which each person was observed, by UUID; people who were not observed are left out. */
+  /** Observed s of each person, by UUID, without people who were not observed. */
   observed: ReadonlyMap<string, number>;
 }
 
-/** What one person comes to in a month. */
+/** The figures of one person in a month. */
 export interface PersonMonth {
   tally: PersonTally;
-  /** All trips, each once, also where it counts to several modes; null: there are none. */
+  /** All trips, each once even if it counts to several modes; null: there are none. */
   all: Figures | null;
   observed_s: number;
 }
@@ -65,7 +65,7 @@ export async function readPersonMonth(
   return { tally, all: sums.get('all') ?? null, observed_s };
 }
 
-/** Reads the figures of a month of all people, or of the members of a study. */
+/** Reads the figures of all people in a month, or of the members of a study. */
 export async function readMonth(store: Store, month: string, by: Dimension, study?: string): Promise<MonthFigures> {
   const months = new Map<string, PersonMonth>();
   const slices = startSlices();
@@ -77,7 +77,7 @@ export async function readMonth(store: Store, month: string, by: Dimension, stud
   return monthFigures(month, by, months);
 }
 
-/** The figures of a month from the months of people by UUID. */
+/** Combines the months of people, by UUID. */
 export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<string, PersonMonth>): MonthFigures {
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
@@ -91,7 +91,7 @@ export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<s
 }
 
 /**
- * The part of a month that can be published. Months are whole and never overlap, and no person can be left out: the
+ * The publishable part of a month. Months are complete and never overlap, and no person can be left out, so the
  * difference of two reports reveals no person.
  */
 export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
@@ -100,17 +100,17 @@ export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, leas
   ...disclose(tallies, { by, least, occasion: month, ...whole }),
 });
 
-/** Exact figures of a cell; they can reveal what single people did. */
+/** Exact figures of a cell. They can reveal what single people did. */
 export interface ExactCell extends Figures {
   cell: string;
   people: number;
-  /** km per observed day of a person, and its 95 % range if other people had been asked; null: nothing was observed. */
+  /** km per observed day of a person, and the 95 % range for other samples of people; null: no time was observed. */
   km_per_day: number | null;
   km_range: readonly [from: number, to: number] | null;
   trips_per_day: number | null;
 }
 
-/** The exact figures of a month: its cells, and all of them together as `all`. */
+/** The exact figures of a month: its cells, then all of them together as `all`. */
 export function exactCells({ by, tallies, everybody, observed }: MonthFigures): ExactCell[] {
   const sums = new Map<string, Figures>();
   const people = new Map<string, number>();
@@ -127,7 +127,7 @@ export function exactCells({ by, tallies, everybody, observed }: MonthFigures): 
     const km = figures.metres / 1000 / days;
     const kmOf = (userId: string): number =>
       ((cell === 'all' ? everybody.get(userId) : tallies.get(userId)?.get(cell))?.metres ?? 0) / 1000;
-    // The error of a ratio of sums over people (Cochran, Sampling Techniques, 2.11).
+    // Standard error of a ratio of sums over people (Cochran, Sampling Techniques, 2.11).
     const squares = [...observed].reduce(
       (sum, [userId, seconds]) => sum + (kmOf(userId) - (km * seconds) / day) ** 2,
       0,

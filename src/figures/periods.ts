@@ -1,4 +1,4 @@
-// Frequencies and the periods they make of sections: UTC calendar bins, or groups by local date.
+// Divides sections into periods: UTC calendar bins, or groups by local date.
 import {
   addUtc,
   day,
@@ -11,27 +11,27 @@ import {
 } from '../model/time.ts';
 import { groupBy, metricByMode, type SectionFigures } from './metrics.ts';
 
-/** Sections of one period, and how the period is named in an answer. */
+/** The sections of a period, and its label in an answer. */
 export interface Period {
   /** Label of the period, seconds since the epoch. */
   ts: number;
-  /** The label as calendar fields; of a local group only the fields that define it, and the zone. */
+  /** The label as calendar fields. For a local group, only the fields that define it, and the zone. */
   local_dt: Partial<LocalDateTime>;
   fmt_time: string;
   sections: readonly SectionFigures[];
 }
 
-/** One period of one metric, as clients read it: the modes are fields beside the fixed ones. */
+/** One period of one metric, as clients read it. Modes are fields besides the fixed ones. */
 export interface MetricSummary {
   ts: number;
   local_dt: Partial<LocalDateTime>;
   fmt_time: string;
-  /** 1, or 0 for a period in which nothing was recorded. */
+  /** 1, or 0 for a period without sections. */
   nUsers: number;
   [mode: string]: unknown;
 }
 
-/** Lists the metric for each period. */
+/** Computes the metric for each period. */
 export function summarize(metric: string, periods: readonly Period[]): MetricSummary[] {
   return periods.map(({ ts, local_dt, fmt_time, sections }) => ({
     ...metricByMode(metric, sections),
@@ -51,13 +51,12 @@ export type UtcFrequency = (typeof utcFrequencies)[number];
 
 const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'year' } as const;
 
-/** With more bins than this between the first section and the last, only those that hold something are listed. */
+/** With more bins than this between the first and the last section, empty bins are left out. */
 const maxListedBins = 20_000;
 
 /**
- * UTC bins from the first section to the last, those between that hold nothing included. The label is the start of the
- * day for `D` and the last day of the period for the others; weeks end on Sunday, two weeks on the Sunday of the first
- * section's week.
+ * UTC bins from the first to the last section, with empty ones. The label is the start of the day for `D`, and the last
+ * day of the period for the others. Weeks end on Sunday, two weeks on the Sunday of the first section's week.
  */
 export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
@@ -93,7 +92,7 @@ function labeller(frequency: UtcFrequency, first: number): (ts: number) => numbe
   };
 }
 
-/** An instant in the bin after the one labelled `ts`: every label is a midnight of the last day of its bin. */
+/** A time in the bin after the one labelled `ts`. Every label is the midnight that begins the last day of its bin. */
 function firstAfter(frequency: UtcFrequency, ts: number): number {
   return addUtc(ts, 1, frequency === '2W' ? 'week' : 'day');
 }
@@ -105,13 +104,10 @@ export const localFrequencies = ['DAILY', 'MONTHLY', 'YEARLY'] as const;
 /** The length of a period that is counted in the user's local time. */
 export type LocalFrequency = (typeof localFrequencies)[number];
 
-/** Length of `YYYY-MM-DD` that defines a group. */
+/** Number of characters of `YYYY-MM-DD` that define a group. */
 const lengths: Record<LocalFrequency, number> = { DAILY: 10, MONTHLY: 7, YEARLY: 4 };
 
-/**
- * Groups by local day, month or year; empty ones are not listed. The label is their start in the zone of their first
- * section.
- */
+/** Groups by local day, month or year, if not empty. The label is their start in the zone of their first section. */
 export function localPeriods(sections: readonly SectionFigures[], frequency: LocalFrequency): Period[] {
   const sorted = [...sections].sort((a, b) => a.start_ts - b.start_ts);
   const groups = groupBy(sorted, (section) => localDayOf(section).slice(0, lengths[frequency]));

@@ -1,23 +1,21 @@
-// Reads from the store the sections that start in a range of time.
+// Reads the sections that start in a time range from the store.
 import { day, startOfDay, type TimeRange } from '../model/time.ts';
 import { everyLink } from '../store/paging.ts';
 import type { Trips } from '../store/store.ts';
 
-/** The chain to read: corrected for people, stored for comparisons. */
+/** The trip chain to read: the corrected one for people, the stored one for comparisons. */
 type Chain = Pick<Trips, 'chain'>;
 
 import { figuresOfTrip, type SectionFigures } from './metrics.ts';
 import { localDayOf } from './periods.ts';
 
-const pageSize = 200; // links of the chain held at once
+const pageSize = 200; // links of the chain in memory at one time
 
-/**
- * Sections of the user with `start_ts` in `range`, ascending. The trips are read in pages; only the figures are kept.
- */
+/** Sections of the user with `start_ts` in `range`, ascending. Only their figures are kept in memory. */
 export async function readSections(trips: Chain, userId: string, range: TimeRange): Promise<SectionFigures[]> {
   if (!(range.from < range.to)) return [];
   const found: SectionFigures[] = [];
-  // A trip may start, as shown, before the link's own time: look a day further than the range.
+  // A trip may start before its link's `chain_ts`: read a day more than the range.
   const to = range.to + day;
   const from = await startOfChain(trips, userId, range.from);
   for await (const { trip } of everyLink({ trips }, userId, { from, to, limit: pageSize })) {
@@ -34,7 +32,7 @@ export async function readSectionsOfDays(
   days: { from: string; to: string },
 ): Promise<SectionFigures[]> {
   if (days.from > days.to) return [];
-  // No zone is more than a day from UTC.
+  // No time zone differs from UTC by more than a day.
   const range = { from: startOfDay(days.from, 'UTC') - day, to: startOfDay(days.to, 'UTC') + 2 * day };
   const sections = await readSections(trips, userId, range);
   return sections.filter((section) => {
@@ -44,8 +42,8 @@ export async function readSectionsOfDays(
 }
 
 /**
- * Where to begin reading so that a trip under way at `ts` is met: trips do not overlap, so it is the last link that
- * begins before. Looks back in growing steps, as a link may be long.
+ * Where to begin reading to include a trip under way at `ts`. Trips do not overlap, so it is the last link that begins
+ * before. Looks back in growing steps, as a link may be long.
  */
 async function startOfChain(trips: Chain, userId: string, ts: number): Promise<number> {
   for (let back = day; back <= 64 * day; back *= 8) {

@@ -1,10 +1,10 @@
-// What people did in a month, as figures of each person for each cell of a table.
+// Counts the trips of a month, as figures of each person for each cell of a table.
 
 import { plainMode } from '../model/modes.ts';
 import { localDateTime } from '../model/time.ts';
 import type { Position, TripRecord } from '../model/trip.ts';
 
-/** What the cells of a table are. */
+/** The dimension that divides a table into cells. */
 export type Dimension = 'mode' | 'hour' | 'weekday' | 'zone' | 'cell';
 
 /** Figures of one person or of several. */
@@ -24,7 +24,7 @@ const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 /** Degrees; cells of the grid are about 1.1 km high. */
 const gridStep = 0.01;
 
-/** Adds a trip to a person's figures. By mode each section counts; else the trip, where and when it begins. */
+/** Adds a trip to a person's figures. By mode, each section counts; otherwise where and when the trip begins. */
 export function addTrip(tally: PersonTally, { trip }: Pick<TripRecord, 'trip'>, by: Dimension): void {
   if (trip === null) return;
   if (by === 'mode') {

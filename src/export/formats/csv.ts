@@ -1,4 +1,4 @@
-// CSV by RFC 4180, UTF-8. A text that a spreadsheet would run as a formula gets an apostrophe in front.
+// CSV (RFC 4180, UTF-8). A text that a spreadsheet would run as a formula gets an apostrophe before it.
 import { stringify } from 'csv-stringify/sync';
 import { mapInSlices } from '../../util/slices.ts';
 import type { Column, Geometry, Row } from '../columns.ts';
@@ -10,7 +10,7 @@ import type { TableWriter, Writer } from './export-format.ts';
 export const csvLine = (cells: readonly (string | number | boolean | null)[]): string =>
   stringify([cells as unknown[]], { escape_formulas: true, cast: { boolean: (value) => String(value) } });
 
-/** Writes one table as CSV; a header line first. */
+/** Writes a table as CSV, with a header line first. */
 export function csvWriter(writer: Writer, columns: readonly Column[]): TableWriter {
   return {
     begin: () => writer.write(csvLine(columns.map(({ name }) => name))),

@@ -1,7 +1,7 @@
-// What a format is: a writer of one table, rows after rows, in bounded memory.
+// The interface of a format: a writer of one table, row by row, in bounded memory.
 import type { Column, Row } from '../columns.ts';
 
-/** Where bytes or text go; it resolves when there is room for more. */
+/** Receives bytes or text. `write` resolves when there is room for more. */
 export interface Writer {
   write(piece: string | Uint8Array): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The table of formats: which writer makes it, how its files end, which kinds it can hold.
+// The table of formats, with their writers, file endings, and possible kinds.
 import { type Kind, kinds } from '../columns.ts';
 import { csvWriter } from './csv.ts';
 import type { MakeTableWriter } from './export-format.ts';
@@ -11,16 +11,16 @@ export type FormatName = 'csv' | 'parquet' | 'geojson' | 'gpx' | 'jsonl';
 
 /** One format. */
 export interface Format {
-  /** How its files end. */
+  /** The ending of its files. */
   ending: string;
   mediaType: string;
-  /** Kinds it can hold. */
+  /** The kinds that the format can contain. */
   kinds: readonly Kind[];
-  /** Makes its writer; loaded when it is needed. */
+  /** Loads and returns its writer. */
   open: () => Promise<MakeTableWriter>;
 }
 
-/** Every format of an export. A new one is a line here and a file beside this one. */
+/** All formats of an export. To add one, add a line here and a file beside this one. */
 export const formats: Record<FormatName, Format> = {
   csv: { ending: 'csv', mediaType: 'text/csv', kinds, open: async () => csvWriter },
   parquet: {

@@ -1,4 +1,4 @@
-// GeoJSON (RFC 7946): one FeatureCollection a table, a feature a line, one type of geometry a file.
+// GeoJSON (RFC 7946): one FeatureCollection per table, one feature per line, one type of geometry per file.
 import type { Column } from '../columns.ts';
 import type { TableWriter, Writer } from './export-format.ts';
 import { featureWriter } from './jsonl.ts';

@@ -1,11 +1,11 @@
-// Parquet, with GeoParquet metadata (version 1.1, WKB) where a table has a geometry.
+// Parquet, with GeoParquet metadata (version 1.1, WKB) if a table has a geometry.
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Column, ColumnType, Geometry, Row } from '../columns.ts';
 import { positionsOf, round, wkb } from '../geometry.ts';
 import { instantOf } from '../instants.ts';
 import type { TableWriter, Writer } from './export-format.ts';
 
-/** Rows of a row group: what is held in memory. */
+/** The most rows of a row group, which is in memory. */
 const groupSize = 10_000;
 
 const physical: Record<ColumnType, object> = {
@@ -40,7 +40,7 @@ export function parquetWriter(writer: Writer, columns: readonly Column[]): Table
   const extent = new Extent();
   let held: Row[] = [];
 
-  /** Hands on what the library has put together; offsets within the file continue to count. */
+  /** Writes the bytes that the library has collected. Offsets within the file continue to count. */
   async function handOn(): Promise<void> {
     const piece = new Uint8Array(bytes.buffer.slice(0, bytes.index));
     bytes.index = 0;
@@ -86,7 +86,7 @@ function cell({ name, type }: Column, row: Row): unknown {
   return type === 'json' ? JSON.stringify(value) : value;
 }
 
-/** What shapes a table has, and where they are. */
+/** The types of geometry in a table, and their bounding box. */
 class Extent {
   readonly types = new Set<string>();
   bounds: [west: number, south: number, east: number, north: number] = [Infinity, Infinity, -Infinity, -Infinity];
