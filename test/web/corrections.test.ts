@@ -233,7 +233,7 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   }
   expect(await page(`/me/day/${day}`)).toContain('value="Café"');
   await takeBack();
-  expect(await page(`/me/day/${day}`)).toContain('<h3>Gym</h3>');
+  expect(await page(`/me/day/${day}`)).toContain('<h3>Café</h3>');
   await takeBack();
 });
 
