@@ -218,9 +218,7 @@ export interface TripDifference {
   isAlike: boolean;
 }
 
-/**
- * The differences between a case and the diary, trip by trip. A trip that only one of them has counts as a difference.
- */
+/** The differences between a case and the diary, trip by trip. A trip that only one of them has is a difference. */
 export function differencesOf(diary: readonly Trip[], found: readonly Trip[], moved: number): TripDifference[] {
   return Array.from({ length: Math.max(diary.length, found.length) }, (_, i) => {
     const [trip, other] = [diary[i], found[i]];

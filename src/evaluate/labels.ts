@@ -43,10 +43,7 @@ interface Compared {
 /** The 0.975 quantile of the normal distribution. */
 const z = 1.96;
 
-/**
- * The 95 % interval of a proportion by Wilson. It is valid even if the proportion is near 0 or 1, or the numbers are
- * small.
- */
+/** The 95 % interval of a proportion by Wilson. Valid also near 0 and 1, and for small numbers. */
 export function wilson(right: number, of: number): [from: number, to: number] {
   const share = right / of;
   const middle = (share + z ** 2 / (2 * of)) / (1 + z ** 2 / of);

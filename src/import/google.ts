@@ -48,9 +48,7 @@ const within = (value: JsonObject, name: string): JsonObject => {
   return isJsonObject(inner) ? inner : {};
 };
 
-/**
- * Reads a visit or a movement of a monthly file. Times are texts or numbers. Either end of a movement may be missing.
- */
+/** Reads a visit or movement of a monthly file. Times are texts or numbers. A movement may lack its start or end. */
 function* monthFound(value: JsonObject, where: string): Generator<Found> {
   const [visit, movement] = [within(value, 'placeVisit'), within(value, 'activitySegment')];
   const isVisit = value.placeVisit !== undefined;
@@ -77,9 +75,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
     yield { of: null, entry: motionEntry(start, type, origin) };
 }
 
-/**
- * Reads a location of any of the user's phones, with its motion readings. Times are texts of milliseconds until 2022.
- */
+/** Reads a location of any phone of the user, with its motion readings. Until 2022, times are texts of milliseconds. */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
   yield fixFound(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
@@ -228,18 +224,14 @@ function motionOf(word: unknown): MotionType | null {
   return name.startsWith('IN_') ? motionTypes.IN_VEHICLE : null;
 }
 
-/**
- * Some exports have numbers that overflowed 32 bits. They are recognised because coordinates are at most 180 degrees.
- */
+/** Some exports have numbers that overflowed 32 bits, recognisable because coordinates are at most 180 degrees. */
 function degreesFrom(value: JsonValue | undefined): number | undefined {
   const number = numberFrom(value);
   if (number === undefined) return undefined;
   return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
 }
 
-/**
- * Reads `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with such a text as `latLng`, or one with degrees times 10^7.
- */
+/** Reads `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, an object with such a text as `latLng`, or with degrees times 10^7. */
 function spotOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
   const {
     latE7,

@@ -70,9 +70,7 @@ export interface FileFormat {
   name: string;
   /** Default: `none`. */
   names?: Naming | ((file: SourceFile) => Naming);
-  /**
-   * True if the beginning of the file has this format. The name of the file counts only if the content is ambiguous.
-   */
+  /** True if the beginning of the file has this format. Its name counts only if the content is ambiguous. */
   recognises(file: SourceFile, reading: FileReading): boolean | Promise<boolean>;
   read(file: SourceFile, options: SourceReadOptions): AsyncIterable<Found>;
 }

@@ -302,10 +302,7 @@ class People {
     count(of, report, { stored: put.inserted, known, doubled: again, set_aside: put.rejected });
   }
 
-  /**
-   * Stores an error with its history. It counts as known if the store has this error, or a valid entry with its
-   * identity.
-   */
+  /** Stores an error with its history. It is known if the store has it, or a valid entry with its identity. */
   async #reject({ uuid }: Recipient, row: ErrorRow): Promise<Partial<ImportCounts>> {
     const { store, dryRun } = this.#options;
     if (row.identity !== null && (await hasEntry(store, uuid, row.identity))) return { known: 1 };

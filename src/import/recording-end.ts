@@ -6,9 +6,7 @@ import { keys } from '../model/keys.ts';
 import { states, transitions } from '../model/payloads.ts';
 import type { Found } from './import-format.ts';
 
-/**
- * Passes everything on, then adds an entry: the trip ended at the latest location. A file without locations gets none.
- */
+/** Passes everything on, then adds an entry that ends the trip at the latest location, if there is a location. */
 export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Found> {
   let last: Entry | null = null;
   for await (const one of found) {

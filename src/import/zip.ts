@@ -17,15 +17,11 @@ import { type FilePart, partBytes } from './spool.ts';
 /** The location of an archive: the path of its file, or a part of an open file. */
 export type ZipPlace = string | FilePart;
 
-/**
- * Limits on work and memory, in case an archive is malicious. Contents are streamed; only the directory is in memory.
- */
+/** Limits on work and memory for malicious archives. Contents are streamed; only the directory is in memory. */
 export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
-/**
- * The highest ratio of unpacked to packed bytes of a file after its first `freeBytes`. Tracks have ratios of 10 to 40.
- */
+/** The highest ratio of unpacked to packed bytes after the first `freeBytes` of a file. Tracks have 10 to 40. */
 export const maxRatio = 200;
 export const freeBytes = 16 * 1024 * 1024;
 

@@ -28,10 +28,7 @@ export type UnusableReason = keyof typeof unusableReasons;
 /** Reason of a valid entry that is rejected because its caller uses too many keys. The entry can be recovered. */
 export const tooManyKeys = 'too_many_keys';
 
-/**
- * Reason of a valid entry that is rejected because its caller sent too many statements in a day. The entry can be
- * recovered.
- */
+/** Reason of a valid entry that is rejected because of too many statements in a day. It can be recovered. */
 export const tooManyStatements = 'too_many_statements';
 
 /** The most characters (UTF-16 units) of a key. */

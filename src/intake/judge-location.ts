@@ -8,9 +8,7 @@ import { inexactFrom } from '../analysis/clean/observations.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { day } from '../model/time.ts';
 
-/**
- * s. Phones at rest repeat their last location for weeks; receivers with an overflowed counter are years in the past.
- */
+/** s. Phones at rest repeat their last location for weeks; receivers with an overflowed counter are years behind. */
 const mostStale = 365 * day;
 /** s. Apps that send no write time may send old recordings. */
 const mostLate = 5 * mostStale;

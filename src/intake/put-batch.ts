@@ -164,10 +164,7 @@ async function* listsOfOne(taken: AsyncIterable<Taken>): AsyncGenerator<[Taken]>
 
 const linesAtOnce = 500;
 
-/**
- * Lines about values without a key in each part. A body with two bytes per value must not push other lines out of the
- * log.
- */
+/** Lines per part about values without a key: a body of many tiny values must not push other lines out of the log. */
 const mostNameless = 100;
 
 async function logUnusable(log: Log, userId: string, unusable: readonly UnusableEntry[]): Promise<void> {

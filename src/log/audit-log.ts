@@ -12,10 +12,7 @@ export interface Act {
   who: string;
   /** The command or action, such as `export` or `users token`. */
   action: string;
-  /**
-   * The `audit_key` of each user whose data it concerned. An erasure deletes the key; after that the act identifies no
-   * one.
-   */
+  /** The `audit_key` of each user concerned. After an erasure deletes the key, the act identifies no one. */
   people: readonly string[];
   /** Flags that describe the extent, such as `--study sunny`. */
   how: string;

@@ -72,10 +72,7 @@ export function missingStep(call: LoggedCall): string | null {
 export class CallTracker {
   readonly #calls = new Map<string, LoggedCall>();
 
-  /**
-   * Takes the next line. Returns its call, if it belongs to one, and the calls that are complete or will not get an
-   * END.
-   */
+  /** Takes the next line. Returns its call, if any, and the calls that are complete or will not get an END. */
   add(line: LogLine): { call?: LoggedCall; done: LoggedCall[] } {
     if (!line.source.startsWith('server')) return { done: [] };
     const message = parseMessage(line.message);

@@ -12,10 +12,7 @@ export interface ArchiveOptions {
   folder: string;
   /** The source of this process. */
   source: string;
-  /**
-   * The name of the file that this process writes (empty: none), and the host's local day. Called when the files are
-   * listed.
-   */
+  /** The file that this process writes (empty: none) and the host's local day, asked for when files are listed. */
   current: () => string;
   today: () => string;
   /** The number of compressed files to keep, for each kind. */

@@ -55,9 +55,7 @@ function unwritable(dir: string, error: unknown): MobilityError {
   );
 }
 
-/**
- * Resolves when the lines will reach the primary even if this process is killed, or when the primary has ended.
- */
+/** Resolves when the lines will reach the primary even if this process is killed, or when the primary has ended. */
 function sendToPrimary(logLines: string): Promise<void> {
   return new Promise((resolve) => process.send!({ logLines }, undefined, {}, () => resolve()));
 }

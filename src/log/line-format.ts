@@ -10,9 +10,7 @@ export function hostZone(): string {
   return isTimeZone(zone) ? zone : 'UTC';
 }
 
-/**
- * Returns a function that formats seconds since the epoch as `2026-11-21T09:31:02.120+01:00`, in local time of `zone`.
- */
+/** Returns a function that formats seconds since the epoch as `2026-11-21T09:31:02.120+01:00`, local in `zone`. */
 export function createStamp(zone: string): (ts: number) => string {
   return (ts) => {
     const ms = Math.floor(ts * 1000 + 1e-3); // 0.12 s may be 119.99… ms in binary

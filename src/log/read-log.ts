@@ -72,10 +72,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/**
- * The lines of a file that were not read before. `goesOn`: reading continues later, so a line without its end is left
- * for then.
- */
+/** The lines of a file that were not read before. If reading `goesOn`, a line without its end is left for later. */
 async function* newLines(path: string, log: LogName, ends: Map<string, number>, stats: ReadStats, goesOn: boolean) {
   const before = ends.get(log.name) ?? 0;
   if (before === Infinity) return;

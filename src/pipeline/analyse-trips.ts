@@ -23,10 +23,7 @@ import { feedsDiffer } from './transit-feeds.ts';
 /** Locations per stretch, unless the run sets another number. A stretch with a longer trip is read with more. */
 const defaultStretchSize = 5000;
 
-/**
- * The first stretch is small, since most runs need no other. Each further one is twice as large, up to the stretch
- * size.
- */
+/** The first stretch is small, since most runs need no other. Each further one is twice as large, up to a limit. */
 const firstStretchSize = 500;
 
 /** Entries per read in search of one that is not excluded. */

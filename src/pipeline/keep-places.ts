@@ -10,14 +10,10 @@ import type { JsonObject } from '../model/json.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { RunContext } from './stage.ts';
 
-/**
- * s. `until` advances in steps of this length. It is one to two steps before the last trip, where late data are rare.
- */
+/** s. `until` advances in such steps. It is one to two steps before the last trip, where late data are rare. */
 const step = 28 * 86_400;
 
-/**
- * Stores the places again if `until` advanced, or if earlier trips or corrections changed. `moved`: see `movedOnly`.
- */
+/** Stores the places again if `until` advanced, or earlier trips or corrections changed. `moved`: see `movedOnly`. */
 export async function keepPlaces(context: RunContext, moved: ChainStore, last: TripRecord | null): Promise<void> {
   const { store, userId, state, lease, changedTrips } = context;
   const { observed, retained, places } = state;

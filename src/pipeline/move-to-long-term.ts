@@ -9,10 +9,7 @@ import { keyRow } from '../model/keys.ts';
 import type { Dirty, FailedEntry, Judge } from '../store/store.ts';
 import type { RunContext, Stage } from './stage.ts';
 
-/**
- * Entries per transaction. It bounds the memory, the time that a put waits, and the work that is repeated after a
- * crash.
- */
+/** Entries per transaction. Bounds the memory, the time that a put waits, and the work repeated after a crash. */
 const entriesAtOnce = 1_000;
 
 /** Accepts an entry with the data time that its converter reads, or rejects it with a reason and a message. */

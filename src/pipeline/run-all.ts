@@ -13,10 +13,7 @@ import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
 
 /** Options of a run over all users. */
 export interface AllOptions extends PipelineOptions {
-  /**
-   * The number of users processed in parallel. More than 1 helps only with a store across a network, or with `run`.
-   * Default 1.
-   */
+  /** Users processed in parallel. More than 1 helps only with a store across a network, or with `run`. Default 1. */
   lanes?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
@@ -29,17 +26,13 @@ export interface AllOptions extends PipelineOptions {
   signal?: AbortSignal;
   /** Called after each user who had work. */
   onUser?: (report: UserReport, done: number) => void;
-  /**
-   * Called when the run has waited for a lease for more than a second. `seconds`: the longest that it may still wait.
-   */
+  /** Called when the run has waited for a lease for over a second. `seconds`: the longest that it may still wait. */
   onWait?: (report: UserReport, seconds: number) => void;
   /** Waits for so many seconds. Tests pass their own function. */
   wait?: (seconds: number) => Promise<void>;
 }
 
-/**
- * How many users there were, and how their runs ended. The size of the report does not depend on the number of users.
- */
+/** The number of users, and how their runs ended. The report's size does not depend on the number of users. */
 export interface AllReport {
   users: number;
   done: number;
@@ -104,9 +97,7 @@ export async function runAll(store: Store, options: AllOptions): Promise<AllRepo
 /** Accounts removed per transaction. */
 const expiredAtOnce = 100;
 
-/**
- * Removes accounts of people who joined a study by its link and never sent data, so that a full study has room again.
- */
+/** Removes accounts of people who joined a study by its link and never sent data, to make room in a full study. */
 async function removeExpired({ studies }: Store, { now, log }: AllOptions): Promise<void> {
   const to = now() - idleLife;
   for (const { name } of await studies.list()) {

@@ -27,9 +27,7 @@ export interface PipelineOptions {
   reanalyseFrom?: number;
   /** Locations per stretch, at least 2. It bounds the memory; the result does not depend on it. Default 5000. */
   stretchSize?: number;
-  /**
-   * The segmenter; default: the shipped one. If the trips of a user come from another version, they are derived again.
-   */
+  /** The segmenter; default: the shipped one. Trips that came from another version are derived again. */
   segmenter?: Segmenter;
   /** The transit feeds of the store. Default: the run reads them from the store. */
   feeds?: TransitFeeds | null;
@@ -159,9 +157,7 @@ async function runStages(
   }
 }
 
-/**
- * True if a run would have work: new entries, changed data time, documents to derive, a newer analysis or other feeds.
- */
+/** True if a run would have work: new entries, changed data time, due documents, newer analysis or other feeds. */
 export async function hasWork(
   store: Store,
   userId: string,

@@ -15,10 +15,7 @@ export interface TransitFeeds {
 /** The network of the last set of feeds of a store. Making it takes 40 ms for five agencies. */
 const made = new WeakMap<Store, { ids: string; feeds: TransitFeeds }>();
 
-/**
- * Reads the feeds of a store; null if it never had one. Their indexes are read again only after the set of feeds
- * changed.
- */
+/** Reads the feeds of a store; null if it never had one. Reads their indexes again only after the set changed. */
 export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   const listed = await store.feeds.list();
   if (listed.length === 0) return null;

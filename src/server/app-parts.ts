@@ -41,10 +41,7 @@ export interface AppParts {
   bytes?: Partial<ByteLimits>;
   /** Replaces the default cost parameter N of scrypt for passwords of managers. */
   passwordCost?: number;
-  /**
-   * `figures` counts the calls of this process, `text` returns the metrics of all processes. Default: `GET /metrics` is
-   * a 404.
-   */
+  /** `figures` counts this process's calls, `text` returns the metrics of all processes. Default: no `/metrics`. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };
   /** Thread id of `log`; request ids begin with it. Default: `w1`. */
   thread?: string;

@@ -11,9 +11,7 @@ import { badRequest, forbidden, type Problem } from './problem.ts';
 /** The user name or UUID that belongs to a token. */
 export type Named = { email: string } | { uuid: string };
 
-/**
- * A method that identifies callers by their tokens. To add a method, such as `jwt`, write a function that returns this.
- */
+/** A method that identifies callers by tokens. To add one, such as `jwt`, write a function that returns this. */
 export interface AuthMethod {
   /** The user that the token names, even if there is no account yet. Throws a 403 `Problem` for an invalid token. */
   identify(token: string): Promise<Named>;

@@ -33,9 +33,7 @@ export interface ByteLimits {
 
 const mebibyte = 1024 * 1024;
 
-/**
- * Limits of one process. With them, about 150 MiB of memory are enough for 64 phones that send 10,000 entries at once.
- */
+/** Limits of one process: about 150 MiB of memory are enough for 64 phones that send 10,000 entries at once. */
 export const byteLimits: ByteLimits = {
   small: { total: 16 * mebibyte, perCaller: mebibyte, perNetwork: 8 * mebibyte },
   smallSize: 128 * 1024,
@@ -86,9 +84,7 @@ export interface BodyShare {
    * leave no room, and with a 503 one if the pool is full.
    */
   hold(bytes: number): Promise<void>;
-  /**
-   * From now on the bytes count for this caller. Throws a 429 `Problem` if other bodies of the caller leave no room.
-   */
+  /** From now on the bytes count for this caller. Throws a 429 `Problem` if the caller's other bodies leave no room. */
   belongsTo(userId: string): void;
   /** Resolves when this large body may be processed. `release` frees the slot. */
   slot(): Promise<void>;
@@ -205,10 +201,7 @@ export class ByteBudget {
     while (holder.arrivals[0]!.at < at - window) holder.arrivals.shift();
   }
 
-  /**
-   * Bytes per second over the last 5 s, or since the body began if that is later. An answer counts as slow 5 s after it
-   * began.
-   */
+  /** Bytes per second over the last 5 s, or since a later beginning. An answer is slow 5 s after it began. */
   #speed({ arrivals, born, pool }: Holder): number {
     const now = this.#now();
     if (pool === 'answers') return now - born < window ? Number.POSITIVE_INFINITY : 0;

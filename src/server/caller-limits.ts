@@ -62,10 +62,7 @@ export interface CountedStore {
   errors: Pick<Store['errors'], 'count'>;
 }
 
-/**
- * ms that the keys of a caller are remembered. A phone may put a name into its keys, and another process may erase its
- * user.
- */
+/** ms that a caller's keys are remembered: they may contain a name, and another process may erase the user. */
 const keysKept = 30_000;
 
 /** s that a count of the store is used again, since counting takes time in proportion to the entries. */
@@ -98,10 +95,7 @@ const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
-/**
- * The most open calls and streamed answers of a caller. A phone has a few calls open; a script that reads in parallel
- * has more.
- */
+/** The most open calls and streamed answers of a caller. A phone has a few calls open, a parallel script has more. */
 const mostOpen = { calls: 64, streams: 8 };
 
 /** The most pages of a caller that are made at the same time; others wait for a slot. */
@@ -350,10 +344,7 @@ export async function withinCorrections(
   );
 }
 
-/**
- * Records in the log and in the profile that a caller exceeded a limit, at most once a minute. `mobility status` shows
- * it.
- */
+/** Records in log and profile that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */
 export function reportLimit(
   problem: Problem,
   userId: string,

@@ -26,9 +26,7 @@ export interface ServeOptions {
   drainSeconds: number;
   /** The most connections open at once; idle ones are closed first. Default 5,000, which take about 100 MiB. */
   maxConnections?: number;
-  /**
-   * The most connections open at once from one address that is not in `proxies`. Default: a tenth of `maxConnections`.
-   */
+  /** The most connections open at once from an address not in `proxies`. Default: a tenth of `maxConnections`. */
   maxPerAddress?: number;
   /** Addresses of proxies. Default: this machine and private networks. */
   proxies?: BlockList;

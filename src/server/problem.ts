@@ -23,10 +23,7 @@ export interface ProblemOptions {
 export interface TokenRefusal {
   /** The id of the token, as `mobility users tokens` lists it. */
   token: string;
-  /**
-   * The UUID of the token's owner. Missing: the token is unknown. `why` and `since`: why and since when the token is
-   * refused.
-   */
+  /** The UUID of the token's owner. Missing: the token is unknown. `why`, `since`: why and since when it is refused. */
   user?: string;
   why?: string;
   since?: number;
@@ -34,10 +31,7 @@ export interface TokenRefusal {
   claimed?: string;
 }
 
-/**
- * A call that failed. The caller gets `detail`, and the log has it too: it must contain no tokens, payloads or
- * internals.
- */
+/** A failed call. The caller and the log get `detail`: it must contain no tokens, payloads or internals. */
 export class Problem extends Error {
   readonly status: number;
   readonly options: ProblemOptions;

@@ -23,10 +23,7 @@ export interface ListReader<Element> {
 export interface JsonLimits {
   /** The most elements of the list. */
   elements: number;
-  /**
-   * The most values of the body, and of each element of its list. Parsing them takes one step, which delays other
-   * calls.
-   */
+  /** The most values of the body, and of each list element. They are parsed in one step, which delays other calls. */
   values: number;
 }
 

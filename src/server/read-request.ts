@@ -116,10 +116,7 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
   return !headers.has('Transfer-Encoding') && (incoming !== undefined || body === null);
 }
 
-/**
- * Reads Node's stream if there is one: this costs less, and the caller gets the answer even if the body is not read to
- * its end.
- */
+/** Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read fully. */
 export function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
   if (incoming === undefined) return request.body ?? (async function* () {})();
   return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };

@@ -219,10 +219,7 @@ function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string;
   return { address: publicUrl.replace(/\/+$/, '') || `${isSecure ? 'https' : 'http'}://${host}`, isSecure };
 }
 
-/**
- * The fields of a form. Throws a `Problem`: 403 for a form from another site's page, 415 or 413 for a wrong type or
- * size.
- */
+/** The fields of a form. Throws a `Problem`: 403 for a form of another site, 415 or 413 for a wrong type or size. */
 async function formOf(c: Context<ServerEnv>, call: Call, address: string): Promise<Record<string, string>> {
   const text = await formBody(c, call, { address, type: 'application/x-www-form-urlencoded', limit: mostForm });
   const fields = Object.create(null) as Record<string, string>;

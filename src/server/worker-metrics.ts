@@ -68,10 +68,7 @@ export function answerWorkers(): void {
   });
 }
 
-/**
- * In a worker: sends its metrics when the primary asks for them. Returns a function for the metrics of all workers as
- * text.
- */
+/** In a worker: sends its metrics when the primary asks. Returns a function for the metrics of all workers. */
 export function metricsOfWorkers(figures: () => Promise<object[]>): () => Promise<string> {
   const primary = cluster.worker!;
   primary.on('message', (message: unknown) => {

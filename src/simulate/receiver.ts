@@ -53,10 +53,7 @@ export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading
   };
 }
 
-/**
- * Accuracy is high outdoors while moving, lower indoors. Rarely, a network position has an accuracy of hundreds of
- * metres.
- */
+/** Accuracy is high while moving outdoors and lower indoors. Rarely, it is hundreds of metres (network position). */
 function statedAccuracy(mode: TravelMode | null, random: Random): number {
   if (random.chance(0.008)) return rounded(random.between(210, 900), 1);
   if (mode === null) return rounded(random.between(14, 42), 1);

@@ -118,10 +118,7 @@ const purposeOf: Readonly<Record<string, string>> = {
   friend: 'entertainment',
 };
 
-/**
- * The statements of a person about a day: labels of some trips, names of places on the first day, sometimes a corrected
- * mode.
- */
+/** The statements of a person about a day: labels of some trips, names of places, sometimes a corrected mode. */
 function statements(plan: DayPlan, { number, seed }: Member, index: number): Entry[] {
   if (number % 3 === 0) return [];
   const random = seededRandom('statements', seed, plan.day);

@@ -149,10 +149,7 @@ export interface PersonFigures {
   state: PipelineState;
   /** The last lease, even if it has expired; null: it was released. */
   lease: Lease | null;
-  /**
-   * Pending entries. `ahead`: how many of them stay pending until their `write_ts`, because the phone's clock was
-   * ahead.
-   */
+  /** Pending entries. `ahead`: how many stay pending until their `write_ts`, because the phone's clock was ahead. */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
   /** Rejected entries by key and reason. `last_ts`: the time of the last one. */
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
@@ -188,9 +185,7 @@ export interface Studies {
    * create one account.
    */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
-  /**
-   * True if the token with this hash belonged to the study and its owner was erased. Such a token cannot join again.
-   */
+  /** True if the token with this hash was of the study and its owner was erased. It cannot join again. */
   hasErased(study: string, hash: string): Promise<boolean>;
   /** Lets a token of an erased owner join again. False if it was not blocked. */
   readmit(study: string, hash: string): Promise<boolean>;
@@ -211,9 +206,7 @@ export interface Managers {
   byName(name: string): Promise<ManagerRecord | null>;
   /** All managers by name. */
   list(): Promise<ManagerRecord[]>;
-  /**
-   * Replaces the record by the result of `change`, and returns it. null: no record. Atomic; may call `change` again.
-   */
+  /** Replaces the record by the result of `change`; null: no record. Returns it. Atomic; may call `change` again. */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
 }
 
@@ -240,10 +233,7 @@ export interface Feeds {
 /** What the app reports about itself: one object per user, which does not contain the user's id. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
-  /**
-   * Replaces the fields in `fields`, and sets those in `defaults` that do not exist yet. Atomic. Returns the whole
-   * profile.
-   */
+  /** Replaces `fields`, and sets missing fields from `defaults`. Atomic. Returns the whole profile. */
   merge(userId: string, fields: JsonObject, defaults?: JsonObject): Promise<JsonObject>;
 }
 
@@ -268,10 +258,7 @@ export interface UnusableEntry {
 export interface PutBatch {
   entries: readonly Entry[];
   unusable: readonly UnusableEntry[];
-  /**
-   * When another store first received each of `entries`, for imports. Default: the known first receipt of the identity,
-   * or now.
-   */
+  /** When another store first received each entry, for imports. Default: the known first receipt, or now. */
   received_ts?: readonly (number | undefined)[];
   /** Changes of the user's profile by the put. */
   note?: ProfileNote;
@@ -291,10 +278,7 @@ export interface ProfileNote {
 export interface PutOutcome {
   /** One per entry, in the same order. */
   results: PutResult[];
-  /**
-   * Why the note was not written, such as a damaged profile; the batch is stored nevertheless. null: the note was
-   * written.
-   */
+  /** Why the note was not written, such as a damaged profile; the batch is stored. null: the note was written. */
   noteError: MobilityError | null;
 }
 
@@ -518,8 +502,7 @@ export interface PipelineStates {
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
   /**
-   * The number of users with trips of another analysis version, and of the days with such trips. `userId`: only this
-   * user.
+   * The number of users with trips of another analysis version, and of days with such trips; of all users, or of one.
    */
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }

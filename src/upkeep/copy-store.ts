@@ -225,9 +225,7 @@ async function beginArrival(to: Engine, person: PersonRow, there: AccountRow | n
 
 interface Difference {
   table: AnyTable;
-  /**
-   * Keys of rows to write: the target lacks them or has other content. `remove`: keys of rows that only the target has.
-   */
+  /** Keys of rows to write: missing or different in the target. `remove`: keys of rows that only the target has. */
   write: AnyRow[];
   remove: AnyRow[];
 }

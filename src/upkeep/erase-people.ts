@@ -108,9 +108,7 @@ const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as
 const kept =
   'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
 
-/**
- * Places that no command reaches. MongoDB also overwrites its free pages, journal and oplog only in the course of time.
- */
+/** Places that no command reaches. MongoDB overwrites its free pages, journal and oplog only over time. */
 function notReached({ address }: Store): readonly string[] {
   const isMongo = address.startsWith('mongodb');
   return [

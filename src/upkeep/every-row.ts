@@ -9,10 +9,7 @@ export type AnyTable = Table<AnyRow>;
 
 const pageSize = 500;
 
-/**
- * Every row, in the order of a text column with unique values. `columns`: reads only these, without comparing
- * checksums.
- */
+/** Every row, in the order of a text column with unique values. `columns`: only these, without checksums. */
 export async function* everyRow<Row>(
   engine: Engine,
   table: Table<Row>,

@@ -18,10 +18,7 @@ export interface PurgeOptions extends LeaseOptions {
   dryRun?: boolean;
 }
 
-/**
- * Removes the obsolete documents of the user, and nothing else. Throws `MOBILITY_LEASE_HELD` if another process holds
- * the user.
- */
+/** Removes only obsolete documents of the user. Throws `MOBILITY_LEASE_HELD` if another process holds the user. */
 export async function purgeKeys(store: Store, userId: string, options: PurgeOptions = {}): Promise<PurgeReport> {
   const found = await obsoleteOf(store, userId);
   if (options.dryRun || found.length === 0) return { user_id: userId, obsolete: found };

@@ -28,10 +28,7 @@ export interface RetainReport {
   entries: number;
   errors: number;
   links: number;
-  /**
-   * Before these data times, no data of the kind are left; seconds since the epoch. null: none of the kind were
-   * removed.
-   */
+  /** No data of the kind are left before these data times, seconds since the epoch. null: none were removed. */
   raw_before: number | null;
   days_before: number | null;
 }

@@ -60,10 +60,7 @@ export interface StoreStatus {
   check_ts: number | null;
 }
 
-/**
- * The surroundings of the command: clock, zone for texts, folder of the audit log. `note` gets a text if that cannot be
- * read.
- */
+/** The command's clock, zone for texts and folder of the audit log. `note`: called if that cannot be read. */
 export interface StatusHost {
   /** Seconds since the epoch. */
   now: number;

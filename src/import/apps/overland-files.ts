@@ -19,9 +19,7 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/**
- * Features per call of the mapper: the most that the app sends in one batch. It repeats the battery in each feature.
- */
+/** Features per call of the mapper: the most that the app sends in a batch. It repeats the battery in each one. */
 const batchSize = 1000;
 
 /** Characters of features per call of the mapper. */

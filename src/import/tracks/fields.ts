@@ -175,10 +175,7 @@ export function fixFound(
   return { of: null, entry: zoned(locationEntry(fix, origin, reported), fix) };
 }
 
-/**
- * Adds the zone at the coordinates to an entry. The file names no zone, and other entries of the user may be from
- * elsewhere.
- */
+/** Adds the zone at the coordinates. The file names none, and other entries of the user may be from elsewhere. */
 export function zoned(entry: Entry, { latitude, longitude }: Pick<OtherFix, 'latitude' | 'longitude'>): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };

@@ -11,10 +11,7 @@ export const kml: FileFormat = {
   read: readKml,
 };
 
-/**
- * The most times of a track that wait in memory for their positions. A file has all times before all positions, or
- * alternates.
- */
+/** The most times of a track that wait for positions. A file may have all times before all positions. */
 const maxWaiting = 500_000;
 
 interface Placemark {

@@ -20,9 +20,7 @@ export const formatReasons = {
 /** A code of `formatReasons`. */
 export type FormatReason = keyof typeof formatReasons;
 
-/**
- * The result for one message or file of another program. Each part of it becomes an entry, is unusable or is skipped.
- */
+/** The result for a message or file of another program. Each part becomes an entry, is unusable or is skipped. */
 export interface Mapped {
   entries: Entry[];
   /** Each value exactly as it was sent, with the reason. */
@@ -164,9 +162,7 @@ export function secondsFrom(value: JsonValue | undefined): number | null {
   return Number.isFinite(ms) ? ms / 1000 : null;
 }
 
-/**
- * The fields of `message` in `names` that have a value. Other fields may contain names of networks, people or tokens.
- */
+/** The fields of `message` in `names` that have a value. Others may contain names of networks, people or tokens. */
 export function keptOf(message: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => names.has(name) && !isEmpty(value)));
 }

@@ -126,9 +126,7 @@ function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[]
   return entries;
 }
 
-/**
- * The battery reading; null if the level is unknown. The battery changes seldom, so a batch contains each change once.
- */
+/** The battery reading; null if the level is unknown. It changes seldom, so a batch contains each change once. */
 function batteryOf({ battery_level, battery_state: state }: JsonObject, ts: number): Entry | null {
   const level = numberFrom(battery_level, 0);
   if (level === undefined) return null;

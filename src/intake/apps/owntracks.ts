@@ -27,10 +27,7 @@ const keptNames = new Set(
 /** Fields that are stored of a message that cannot become an entry. */
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
-/**
- * Messages about the app, its regions or friends. They contain nothing about the user's travel, and some contain
- * passwords.
- */
+/** Messages about the app, its regions or friends. They contain no travel of the user, and some contain passwords. */
 const passedOver = new Set([
   'card',
   'cmd',

@@ -17,9 +17,7 @@ export interface Converter {
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
 
-/**
- * The result of a successful check. The payload is made only when it is requested, since most entries are only stored.
- */
+/** The result of a successful check. The payload is made on request, since most entries are only stored. */
 export interface Conversion {
   /** The `dataTime` of the converted payload. */
   ts: number | null;
@@ -57,10 +55,7 @@ function checkWriteTime(entry: Entry): void {
 /** s. No zone differs more from UTC. */
 const mostOffset = 86_400;
 
-/**
- * Refuses a time that is outside the calendar in the entry's own zone. This concerns only the edges of the years 1 and
- * 9999.
- */
+/** Refuses a time outside the calendar in the entry's own zone, at the edges of the years 1 and 9999. */
 export function checkLocalTime({ metadata }: Entry, ts: number, field: string): void {
   if (ts > minTime + mostOffset && ts < maxTime - mostOffset) return;
   const zone = metadata.time_zone;

@@ -14,9 +14,7 @@ const confidences = new Map([
   ['low', 50],
 ]);
 
-/**
- * To payload `MotionActivity`; the flags stay beside it. The time is `write_ts`, on iPhones the start of the activity.
- */
+/** To payload `MotionActivity`; the flags stay beside it. The time is `write_ts`, the start of the activity. */
 export function convertIosMotionActivity(entry: Entry): Conversion {
   const ts = timeOf(entry.metadata.write_ts, 'metadata.write_ts');
   const added: JsonObject = { type: typeOf(entry.data) };

@@ -2,9 +2,7 @@
 import { states, transitions } from '../../model/payloads.ts';
 import { transitionConverter } from './transition.ts';
 
-/**
- * To payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code: such entries are rejected.
- */
+/** To payload `Transition`. `T_GEOFENCE_CREATION_ERROR` and the state `UNKNOWN` have no code and are rejected. */
 export const convertIosTransition = transitionConverter({
   states: {
     STATE_START: states.START,

@@ -2,9 +2,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { type Conversion, checkText, timeOf, unchanged } from './common.ts';
 
-/**
- * To payload `StatsEvent`: the data stay as pushed, without local times. An event without `ts` has only its `write_ts`.
- */
+/** To payload `StatsEvent`: the data stay as pushed, without local times. Without `ts`, only `write_ts` counts. */
 export function convertStats(entry: Entry): Conversion {
   const { name, ts } = entry.data;
   checkText(name, 'data.name');

@@ -105,10 +105,7 @@ function byTimestamp({ start_time: from, end_time: to, key_time: name }: JsonObj
   };
 }
 
-/**
- * Selects entries whose field `key_local_date` is between the days `from_local_date` and `to_local_date`, both
- * included.
- */
+/** Selects entries whose field `key_local_date` is from `from_local_date` to `to_local_date`, both included. */
 function byLocalDate(body: JsonObject): TimeSelection {
   const days = daysBetween(body.from_local_date, body.to_local_date, ['from_local_date', 'to_local_date']);
   const { time, date } = fieldOf(dateFields, 'key_local_date', body.key_local_date ?? 'metadata.write_local_dt');

@@ -57,9 +57,7 @@ async function byLocalDate({ caller, body, store }: RouteCall): Promise<object> 
   return answer(body, localPeriods(sections, body.freq as LocalFrequency));
 }
 
-/**
- * Metrics by day and label. Metrics of all users are never returned, since metrics of few people reveal each person.
- */
+/** Metrics by day and label. Never returns metrics of all users, since those with few people reveal each person. */
 async function byDay(call: RouteCall): Promise<object> {
   const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
@@ -94,10 +92,7 @@ function answer(body: JsonObject, periods: readonly Period[]): object {
   };
 }
 
-/**
- * The requested metrics. An empty `metric` counts as missing: then `metric_list` is used, or the default if that is
- * empty.
- */
+/** The requested metrics. If `metric` is missing or empty, `metric_list`; if that is empty too, the default. */
 function metricsAsked(body: JsonObject): { names: string[]; single: boolean } {
   const oldStyle = (body.is_return_aggregate ?? null) === null;
   if (typeof body.metric === 'string' && body.metric !== '') return { names: [body.metric], single: true };

@@ -93,9 +93,7 @@ export interface Route {
   answerStranger?(body: JsonObject): object;
 }
 
-/**
- * The name of the handler in the log and in metrics, as in the e-mission server: `userCache.put` for `/usercache/put`.
- */
+/** The name of the handler in log and metrics, as in the e-mission server: `userCache.put` for `/usercache/put`. */
 export const handlerOf = (path: string): string => path.slice(1).replace('/', '.').replace('usercache', 'userCache');
 
 /** A GET without a body or a token. */

@@ -82,10 +82,7 @@ function tripsIn({ key, data }: Document): TripFeatureCollection[] {
     : [];
 }
 
-/**
- * Converts a document for phones. An iOS phone crashes if the metadata have a name that is not one of the seven it
- * knows.
- */
+/** Converts a document for phones. An iOS phone crashes if the metadata have other than the seven known names. */
 function forPhone({ key, write_ts, data }: Document): object {
   return { metadata: { key, type: 'document', write_ts }, data };
 }

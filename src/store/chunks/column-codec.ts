@@ -19,10 +19,7 @@ type Column =
   | { decimals: number; numbers: number[] }
   | { decimals: number; steps: number[] };
 
-/**
- * Objects with the same fields in the same order. `rows`: their indexes in the list; missing if there is only one
- * shape.
- */
+/** Objects with the same fields in the same order. `rows`: their indexes in the list; missing for a single shape. */
 interface Shape {
   paths: string[][];
   columns: Column[];
@@ -147,9 +144,7 @@ function columnOf(values: JsonValue[]): Column {
   return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
-/**
- * The values times 10^`decimals`, with the fewest decimals that make all of them whole. null: no such number exists.
- */
+/** The values times 10^`decimals`, with the fewest decimals that make all whole. null: there is no such number. */
 function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
   let decimals = 0;
   for (const value of values) {

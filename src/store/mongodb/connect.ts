@@ -34,9 +34,7 @@ const defaultDatabase = 'mobility';
 const defaultRetrySeconds = 20;
 const leastWireVersion = 17; // MongoDB 6.0
 
-/**
- * Connects to the deployment. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`.
- */
+/** Connects. Throws `MOBILITY_STORE_ADDRESS`, `MOBILITY_STORE_UNAVAILABLE` or `MOBILITY_UNSUPPORTED`. */
 export async function connect(fullAddress: string, options: MongoOptions): Promise<Connection> {
   const address = withoutCredentials(fullAddress);
   const retryMs = (options.retrySeconds ?? defaultRetrySeconds) * 1000;

@@ -79,10 +79,7 @@ export function isPassing(error: unknown): boolean {
   return passingCodes.has(codeOf(inner)!) || passingLabels.some((label) => inner.hasErrorLabel(label));
 }
 
-/**
- * The error for the caller of the store. Errors that do not come from the server or the connection are returned
- * unchanged.
- */
+/** The error for the caller of the store. Errors from neither server nor connection are returned unchanged. */
 export function toStoreError(error: unknown, address: string): unknown {
   if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
   const cause = { cause: error };
@@ -105,9 +102,7 @@ function unavailable(error: unknown, address: string): MobilityError {
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/**
- * Advice for an error without any reachable server. The driver's text does not say that the server has no replica set.
- */
+/** Advice if no server is reachable. The driver's text does not say that a server has no replica set. */
 function selectionHint(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';
   const servers = [...(error.reason?.servers.values() ?? [])];

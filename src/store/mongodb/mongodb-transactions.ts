@@ -61,9 +61,7 @@ async function tryOnce<T>(
   }
 }
 
-/**
- * Commits. If the outcome is unknown, the commit is sent again: the server commits once and repeats its first answer.
- */
+/** Commits. An unknown outcome is resolved by a second commit: the server repeats its first answer. */
 async function commit(session: ClientSession, deadline: number): Promise<void> {
   for (;;) {
     try {

@@ -16,9 +16,7 @@ export type Where<Row> = { readonly [Column in keyof Row]?: Condition };
 /** The kind of a column. `bytes` cannot be compared. `?`: the column may be null. */
 export type ColumnKind = 'text' | 'text?' | 'number' | 'number?' | 'bytes';
 
-/**
- * A table and its columns. `key`: the columns that identify a row. If the table has a user, every index begins with it.
- */
+/** A table and its columns. `key`: the columns that identify a row. Indexes begin with the user, if there is one. */
 export interface Table<Row> {
   readonly name: string;
   readonly columns: { readonly [Column in keyof Row]-?: ColumnKind };
@@ -31,9 +29,7 @@ export interface Table<Row> {
 /** Selects rows to read, their order and their number. */
 export interface Query<Row> {
   where: Where<Row>;
-  /**
-   * Columns to sort by, the most important first. `-` before a name: descending. Texts sort by their bytes in UTF-8.
-   */
+  /** Columns to sort by, the most important first. `-` before a name: descending. Texts sort by UTF-8 bytes. */
   order?: readonly ((keyof Row & string) | `-${keyof Row & string}`)[];
   limit?: number;
 }

@@ -35,10 +35,7 @@ export function readColumn<Row, T>(table: Table<Row>, row: Partial<Row>, column:
   }
 }
 
-/**
- * Parses the JSON object of a column; the row need not have been compared with its checksum. Throws as `readColumn`
- * does.
- */
+/** Parses the JSON object of a column, even if the row's checksum was not compared. Throws as `readColumn` does. */
 export function objectIn<Row, T extends object>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string): T {
   return readColumn(table, row, column, () => {
     const value = JSON.parse(row[column] as string) as T;

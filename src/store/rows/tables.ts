@@ -40,10 +40,7 @@ export const tokens = table('tokens', {
   indexes: [{ columns: ['user', 'created_ts'] }],
 });
 
-/**
- * A study: its settings as JSON, and its number of joins. Each join writes the row, so that simultaneous joins
- * conflict.
- */
+/** A study: settings as JSON, and its number of joins. Each join writes the row, so that parallel joins conflict. */
 export const studies = table('studies', {
   columns: { name: 'text', settings: 'text', joins: 'number' },
   key: ['name'],
@@ -105,9 +102,7 @@ export const accounts = table('accounts', {
      */
     zoned: 'number',
     zoneless: 'number',
-    /**
-     * 1 if entries of the user were ever stored, see `UserRecord.sent_ts`. It is here because every put reads this row.
-     */
+    /** 1 if entries of the user were ever stored, see `UserRecord.sent_ts`. Every put reads this row anyway. */
     sent: 'number',
     /** JSON of the `PipelineState`. */
     state: 'text',

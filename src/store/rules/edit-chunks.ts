@@ -150,10 +150,7 @@ function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | u
   return fitting.findLast(({ first }) => first <= write_ts) ?? fitting[0];
 }
 
-/**
- * The opened chunks to remove, and the lists of entries that replace them. A list has the entries that may share a
- * chunk.
- */
+/** The opened chunks to remove, and the entries that replace them: a list for each new chunk. */
 function rewritten(
   opened: readonly Opened[],
   entries: ReadonlyMap<number, StoredEntry>,

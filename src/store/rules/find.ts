@@ -60,9 +60,7 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
   return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
 }
 
-/**
- * A page for callers. Metadata and data are copied one level deep, so that a caller cannot change the cached entries.
- */
+/** A page for callers. Metadata and data are copied one level deep, so that callers cannot change the cache. */
 export function pageFor({ found, next }: StoredPage): EntryPage {
   const entries = found.map(({ entry: { metadata, data } }) => ({ metadata: { ...metadata }, data: { ...data } }));
   return { entries, received_ts: found.map((one) => one.received_ts), next };

@@ -16,10 +16,7 @@ export interface Known {
   failed: { first_ts: number; tries: number } | null;
 }
 
-/**
- * What usercache, timeseries and error timeseries have under identities, by `identityText`. Unknown identities are
- * missing.
- */
+/** What the three parts of the store have under identities, by `identityText`. Unknown identities are missing. */
 export async function knownOf(
   rows: Rows,
   cache: ChunkCache,
@@ -67,9 +64,7 @@ export async function knownOf(
 /** Chunks of two identities are read in one call if at most this many days lie between them. */
 const daysBetween = 7;
 
-/**
- * The chunks that may contain the identities with these ascending times. The chunks of a group are read in one call.
- */
+/** The chunks that may contain identities with these ascending times. Each group is read in one call. */
 async function chunksAround(rows: Rows, user: string, times: Float64Array): Promise<ChunkHead[][]> {
   const groups: ChunkHead[][] = [];
   for (let i = 0; i < times.length; ) {

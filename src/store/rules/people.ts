@@ -76,10 +76,7 @@ function personOf(user: UserRecord): PersonRow {
 const ofPerson = ['study', 'subgroup', 'joined_ts', 'sent_ts'] as const;
 const ofToken = ['kind', 'used_ts', 'revoked_ts', 'revoked_why'] as const;
 
-/**
- * Adds the columns that are not null to the record. It changes the record, since copies would be slow for thousands of
- * people.
- */
+/** Adds columns that are not null to the record itself, since copies would be slow for thousands of people. */
 function withGiven<T extends object, Row>(record: T, row: Row, names: readonly (keyof Row & string)[]): T {
   const fields = record as Record<string, unknown>;
   for (const name of names) if (row[name] !== null) fields[name] = row[name];

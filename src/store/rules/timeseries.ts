@@ -156,9 +156,7 @@ export async function zonesAround(
   return { before: await nearest({ to: beyond, descending: true }), after: await nearest({ from: beyond }) };
 }
 
-/**
- * The zone of the first entry of a range that names one. Of several entries with this time, the smallest key counts.
- */
+/** The zone of the first entry of a range that names one. Of entries with this time, the smallest key counts. */
 async function firstZone(
   rows: Rows,
   cache: ChunkCache,

@@ -182,10 +182,7 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   }
 }
 
-/**
- * The rows that name one of the keys. Searches the text without parsing it, since pending corrections are looked up
- * often.
- */
+/** The rows that name one of the keys. Searches the text unparsed, since corrections are looked up often. */
 function withAny<R extends Pick<BatchRow, 'waiting'>>(keys: readonly string[], rows: R[]): R[] {
   const texts = keys.map((key) => JSON.stringify(key));
   return rows.filter(({ waiting }) => texts.some((text) => waiting.includes(text)));

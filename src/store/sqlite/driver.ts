@@ -6,10 +6,7 @@ import { backup, DatabaseSync, type StatementSyncInstance } from '@photostructur
 /** A value that is bound to a statement or read from a row. */
 export type SqlValue = string | number | null | Uint8Array;
 
-/**
- * A prepared statement. A text must contain no NUL: the binding silently cuts the text there (see
- * `model/json-text.ts`).
- */
+/** A prepared statement. The binding silently cuts a text at a NUL, see `model/json-text.ts`. */
 export interface Statement {
   run(...values: SqlValue[]): { changes: number; lastInsertRowid: number | bigint };
   get<Row>(...values: SqlValue[]): Row | undefined;
@@ -32,10 +29,7 @@ export interface Connection {
   close(): void;
 }
 
-/**
- * Opens an existing file. Statements never wait for a lock: the caller waits for a busy file without blocking the event
- * loop.
- */
+/** Opens an existing file. Statements never wait for a lock: the caller waits and leaves the event loop free. */
 export function connect(path: string): Connection {
   const database = new DatabaseSync(locationOf(path), { timeout: 0 });
   return {

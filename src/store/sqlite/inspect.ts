@@ -95,10 +95,7 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
   }
 }
 
-/**
- * `frames`: pages committed to the log. `backfilled`: how many of them were copied into the file. `salts`: identify the
- * log.
- */
+/** `frames`: pages committed to the log. `backfilled`: pages copied into the file. `salts`: identify the log. */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
 /** The index of the log, which processes share while they have the database open. null: there is no valid one. */

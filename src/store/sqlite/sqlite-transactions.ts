@@ -45,9 +45,7 @@ export function setUp(connection: Connection): void {
   connection.exec(`PRAGMA journal_size_limit = ${largestLog}`);
 }
 
-/**
- * Retries while another connection has locked the file, up to `limit` s. The short pauses leave the event loop free.
- */
+/** Retries while another connection locks the file, up to `limit` s. The pauses leave the event loop free. */
 export async function whenFree<T>(attempt: () => T | Promise<T>, limit = busyLimit): Promise<T> {
   const deadline = performance.now() + limit * 1000;
   for (let tries = 0; ; tries++) {
@@ -135,9 +133,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
       if (jobs.length > 0) await (wasLong ? pause(makeWay) : nextTurn());
     }
   };
-  /**
-   * Commits a group. If the whole group fails, commits each job alone, since a smaller transaction may fit on the disk.
-   */
+  /** Commits a group. If that fails, commits each job alone, since a smaller transaction may fit on the disk. */
   const commit = async (group: readonly Job[]): Promise<void> => {
     try {
       const line = await writing();
