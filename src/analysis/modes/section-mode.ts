@@ -4,6 +4,7 @@
 //   section                  |------------------------------|        takes the probabilities of that leg
 //   without readings      p ** 0.45 to 0.9, divided by the sum       locations alone: less confidence
 //   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
+//   speed alone           a limit for its probability                no feed: a car, bus or train is at most .85
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
 
 import type { TransitLine } from '../../model/trip.ts';
@@ -16,6 +17,9 @@ import type { Leg } from '../states/segments.ts';
 import { legFeatures, legLimits, modes } from './leg-evidence.ts';
 import { nameLine } from './line-name.ts';
 
+/** Index of the first mode by vehicle. */
+const vehicle = modes.indexOf('CAR');
+
 const coveredFeature = legFeatures.indexOf('covered');
 
 /**
@@ -23,6 +27,13 @@ const coveredFeature = legFeatures.indexOf('covered');
  * twice that if they always are. Calibrated on recorded days without their readings, see docs/quality.md.
  */
 const sharpnessUnread = 0.45;
+
+/**
+ * The highest probabilities of modes that rest on speed and turning alone, and below which m/s of the 95 % quantile of
+ * the speed the lower one holds: ferries and trams are as slow as trains that get it, and runners as such bicycles. By
+ * hand, on simulated days and on logged rides of another country.
+ */
+const unsure = { vehicle: 0.85, slow: 0.65, train: 15, bicycle: 4.2 };
 
 /** Probabilities by state for a section that overlaps no leg, in the order of `modes` (by hand: little confidence). */
 const modesByState = [
@@ -65,8 +76,31 @@ export function sectionMode(
   const sharpness = motions.length > 0 ? 1 : sharpnessUnread * (1 + covered);
   const sharpened = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
   const sum = sharpened.reduce((a, b) => a + b, 0);
-  const mode = sum > 0 ? toMode(sharpened.map((p) => p / sum)) : toMode([0, 0, 0, 0, 1]);
-  return nameLine(mode, shared[i]! > 0 ? transit[i] : undefined);
+  const line = shared[i]! > 0 ? transit[i] : undefined;
+  if (sum === 0) return nameLine(toMode([0, 0, 0, 0, 1]), line);
+  const found = sharpened.map((p) => p / sum);
+  return nameLine(toMode(line === undefined || line.lines.length === 0 ? limited(found, fastest) : found), line);
+}
+
+/** The same probabilities with the most probable one limited; the others share the rest. */
+function limited(probabilities: readonly number[], fastest: number): number[] {
+  const best = probabilities.indexOf(Math.max(...probabilities));
+  const name = modes[best]!;
+  if (name === 'WALKING') return [...probabilities];
+  const isSlow = fastest < (name === 'TRAIN' ? unsure.train : name === 'BICYCLING' ? unsure.bicycle : 0);
+  const most = isSlow ? unsure.slow : name === 'BICYCLING' ? 1 : unsure.vehicle;
+  if (probabilities[best]! <= most) return [...probabilities];
+  const others = 1 - probabilities[best]!;
+  const vehicles = modes.length - vehicle;
+  return probabilities.map((p, m) => {
+    if (m === best) return most;
+    // Where nothing else was probable, the other vehicles share the rest.
+    return others > 0.001
+      ? (p * (1 - most)) / others
+      : m >= vehicle
+        ? (1 - most) / (vehicles - (best >= vehicle ? 1 : 0))
+        : 0;
+  });
 }
 
 /** The most probable mode; of equally probable ones the first. */
