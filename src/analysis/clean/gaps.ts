@@ -208,6 +208,7 @@ const isAnew = ({ transition, state }: PhoneEvent): boolean =>
 function addEvent(now: Fold, event: PhoneEvent): void {
   const phone = phoneOf(event) ?? now.phone;
   if (now.phone === 'moves' && now.led !== undefined) now.led = event.ts;
+  else if (phone === 'moves') now.led = undefined; // another trip
   if (phone !== now.phone || event.state === states.ONGOING_TRIP) now.reports = 0;
   now.phone = phone;
   now.stay = null;
