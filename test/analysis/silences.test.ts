@@ -129,6 +129,8 @@ it('a trip by the reports of the phone, with readings but no location for 45 min
   expect([lost(900, 3100), lost(5000, 2700), lost(5000, 3100, 'STOPPED_MOVING')]).toEqual([[], [], []]);
   const events = [event(0, 'EXITED_GEOFENCE'), event(2900, 'STOPPED_MOVING')];
   expect(reasons({ locations: [location(0), location(3100, 5000)], motions, events })).toEqual(['0-2900 no location']);
+  const rested = [event(0, 'EXITED_GEOFENCE'), event(60, 'STOPPED_MOVING'), event(3000, 'EXITED_GEOFENCE')];
+  expect(reasons({ locations: [location(0), location(3100, 5000)], motions, events: rested })).toEqual([]);
 });
 
 describe('a phone that tells of movement and not where', () => {
