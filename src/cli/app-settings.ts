@@ -1,4 +1,4 @@
-// The address that phones are set up with.
+// Finds the address with which phones are set up.
 import { usageError } from '../model/mobility-error.ts';
 
 /**

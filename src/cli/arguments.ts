@@ -1,10 +1,10 @@
-// Values of flags: checked while the command line is parsed, so that a mistake is wrong usage and nothing has begun.
+// Parses and checks the values of flags before the command begins, so that a mistake is wrong usage.
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { addDays, addUtc, isDay, isTimeZone, localDateTime, localDay } from '../model/time.ts';
 import type { CommandContext } from './context.ts';
 
-/** A parser of whole numbers from `min` to `max`. */
+/** Makes a parser of whole numbers from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -13,7 +13,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** A day as it was asked for, such as `today`: the date depends on the person's zone. */
+/** A day as given, such as `today`. Its date depends on the person's time zone. */
 export interface DayAsked {
   asked: string;
 }
@@ -29,7 +29,7 @@ export function dayArgument(text: string): DayAsked {
   throw new InvalidArgumentError(`Expected a day: ${dayForms}.`);
 }
 
-/** A parser of one such day or of a range of them, `2026-11-20..yesterday`, both ends included. */
+/** Makes a parser of a day or a range of days, `2026-11-20..yesterday`, both ends included. */
 export const daysArgument =
   ({ now, zone }: Pick<CommandContext, 'now' | 'zone'>) =>
   (text: string): { from: DayAsked; to: DayAsked } => {
@@ -40,17 +40,17 @@ export const daysArgument =
     throw new InvalidArgumentError(`Expected a day or a range of days A..B, each as ${dayForms}.`);
   };
 
-/** The date of the day in `zone`. */
+/** The date of a given day in `zone`. */
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
-/** The date for a person: `today` in the zone of their last trip; without trips, in the zone of the host. */
+/** The date of a given day for a person, in the zone of their last trip; without trips, in the zone of the host. */
 export async function dayMeant(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
   const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
 
-/** Both ends of a range, see `dayMeant`. */
+/** The dates of a range of days, see `dayMeant`. */
 export async function daysMeant(
   context: CommandContext,
   user: { uuid: string },
@@ -59,7 +59,7 @@ export async function daysMeant(
   return { from: await dayMeant(context, user, from), to: await dayMeant(context, user, to) };
 }
 
-/** The day that a text names, as `dayArgument` takes it; null: none. */
+/** The date of a text in a form of `dayArgument`; null: it has none. */
 export function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
@@ -79,7 +79,7 @@ export function clockArgument(text: string): string {
 
 const unitSeconds: Record<string, number> = { s: 1, m: 60, h: 3600 };
 
-/** A time such as `30s`, `5m` or `1h`, at least 1 s and at most 24 h; in seconds. */
+/** Parses a duration such as `30s`, `5m` or `1h`, from 1 s to 24 h, to seconds. */
 export function durationArgument(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
   const seconds = Number(count) * (unitSeconds[unit] ?? 0);
@@ -89,7 +89,7 @@ export function durationArgument(text: string): number {
 
 const ageUnits = { d: 'day', w: 'week', mo: 'month', y: 'year' } as const;
 
-/** A parser of an age such as `18mo`, of 30 days or more: the time so long ago, s since the epoch. */
+/** Makes a parser of an age such as `18mo`, at least 30 days, that returns the time so long ago, s since the epoch. */
 export const ageArgument =
   ({ now }: Pick<CommandContext, 'now'>) =>
   (text: string): number => {

@@ -1,4 +1,4 @@
-// Notes in the audit log what a command did: the one place for all of them.
+// Writes to the audit log what a command did, for all commands.
 import { userInfo } from 'node:os';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type Act, audit } from '../log/audit-log.ts';
@@ -14,10 +14,10 @@ study invite, study new-link, study readmit, study remove, study tokens, users a
 users remove, users revoke, users token`.split(/,\s/),
 );
 
-/** Flags that say how much a command did. Texts that people type freely are not among them. */
+/** Flags that show the scope of a command. Free texts are not among them. */
 const notedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
-/** Notes the command that ran, with its outcome. If the audit log cannot be written, a note is printed. */
+/** Writes the command and its outcome to the audit log. If that fails, prints a note. */
 export async function noteAct(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
   const action = nameOf(command);
   const options = command.opts();
@@ -44,7 +44,7 @@ const nameOf = (command: CommandUnknownOpts): string =>
 const flagText = (name: string, value: unknown): string =>
   value === true ? `--${name}` : `--${name} ${valueText(value)}`;
 
-/** Days as they were asked for: which day `today` was follows from the time of the act and the person's zone. */
+/** Days as given: the date of `today` follows from the time of the act and the person's zone. */
 function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };
@@ -52,7 +52,7 @@ function valueText(value: unknown): string {
   return from.asked === to.asked ? from.asked : `${from.asked}..${to.asked}`;
 }
 
-/** The account of the host; after sudo, both accounts. */
+/** The account on the host; after sudo, both accounts. */
 function whoAmI({ env }: CommandContext): string {
   const by = env.SUDO_USER;
   let own: string;

@@ -1,4 +1,4 @@
-// What every command gets: settings, store, logs, output and the clock. It opens them on demand and closes them all.
+// The context of a command: settings, store, logs, output and the clock. It opens them on demand and closes them all.
 import { type Config, readConfig } from '../config.ts';
 import type { LogKind } from '../log/file-names.ts';
 import type { FileLog } from '../log/files.ts';
@@ -12,10 +12,10 @@ import type { Store } from '../store/store.ts';
 import { didYouMean } from './nearest-name.ts';
 import { createOutput, type Output, type Sink } from './output.ts';
 
-/** Settings given as flags: texts as typed. */
+/** Settings given as flags, as typed. */
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
-/** Flags that every command takes, as parsed. */
+/** The parsed flags that every command has. */
 export interface GlobalFlags {
   json: boolean;
   quiet: boolean;
@@ -34,7 +34,7 @@ export interface Outcome {
   exitCode?: 0 | 1 | 3;
 }
 
-/** What the program gets from its process; tests pass their own. */
+/** The environment of the program. Tests pass their own. */
 export interface ContextOptions {
   env: Record<string, string | undefined>;
   stdout: Sink;
@@ -47,7 +47,7 @@ export interface ContextOptions {
   zone: string;
 }
 
-/** The surroundings of one run of the program. */
+/** The context of one run of the program. */
 export class CommandContext {
   readonly env: ContextOptions['env'];
   readonly stdin: ContextOptions['stdin'];
@@ -55,9 +55,9 @@ export class CommandContext {
   readonly output: Output;
   /** Warnings that opening the store gave. */
   readonly storeWarnings: string[] = [];
-  /** Whom the command named so far, by their `audit_key`. */
+  /** The users that the command has named so far, by `audit_key`. */
   readonly named = new Set<string>();
-  /** The settings given by flags that every command takes. */
+  /** Settings from the flags that every command has. */
   flags: SettingFlags = {};
   /** True with `--debug`. */
   debug = false;
@@ -124,7 +124,7 @@ export class CommandContext {
     return (await this.logFiles(kind)).log;
   }
 
-  /** The same with all that an open log can do; `threadId` counts at the first call. */
+  /** The same with all functions of an open log. Only the first `threadId` counts. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
     if (!this.#logs.has(kind)) this.#logs.set(kind, openLog(this.config(), kind, threadId, this.output.note));
     return this.#logs.get(kind)!;
@@ -134,7 +134,7 @@ export class CommandContext {
   async findUser(nameOrUuid: string): Promise<UserRecord> {
     const store = await this.store();
     const user = await findUser(store, nameOrUuid);
-    // A damaged row of theirs stops no command that looks for them.
+    // A damaged row of the user must not stop commands that look for the user.
     const [figures] = await store.users.figures({ uuid: user.uuid }).catch(() => []);
     if (figures !== undefined) this.named.add(figures.audit_key);
     return user;
@@ -184,7 +184,7 @@ async function openLog(
 
 async function findUser(store: Store, nameOrUuid: string): Promise<UserRecord> {
   const uuid = nameOrUuid.toLowerCase();
-  // The UUID first: a user may have the UUID of another user as their name.
+  // Try the UUID first: a user may have the UUID of another user as a name.
   const user =
     (isUuid(uuid) ? await store.users.byUuid(uuid) : null) ??
     (await store.users.byEmail(nameOrUuid)) ??

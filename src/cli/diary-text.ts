@@ -1,4 +1,4 @@
-// One day of one user as people read it in a terminal.
+// Writes a day of a user as text for a terminal.
 import {
   type DayPart,
   dayParts,
@@ -25,10 +25,10 @@ export interface DiaryMarks {
   tint(text: string, colour: number): string;
 }
 
-/** What the text of a day is made from. */
+/** The inputs of the text of a day. */
 export interface DiaryDay extends WordedDay {
   name: string;
-  /** Data time up to which the diary is final; null: nothing is yet. */
+  /** Data time up to which the diary is final; null: no part is final. */
   completeUntil: number | null;
   /** The person's places. */
   places: Pick<Places, 'labelOf'>;
@@ -96,8 +96,8 @@ const cells = 72;
 const minutesOfCell = 20;
 
 /**
- * The 24 hours as one line; a cell on the way has the character and colour of the mode that takes most of it. One that
- * was mostly not observed is blank.
+ * The 24 hours as one line. A cell of a trip has the character and colour of the mode with the most time in it. A
+ * mostly unobserved cell is blank.
  */
 function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: DiaryMarks['tint']): string {
   const bar = Array.from({ length: cells }, () => ({ isOnTheWay: false, minutes: new Map<ModeStyle, number>() }));
@@ -128,7 +128,7 @@ function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: Diar
   return `  ${hours}24\n  ${line.join('')}`;
 }
 
-/** The cells of the day that a part of a trip touches, on the clock where the trip began, and its minutes in each. */
+/** The cells of the day that a part of a trip touches, in the zone of the trip's start, and its minutes in each. */
 function* cellsOf(part: { start_ts: number; end_ts: number }, trip: Trip): Generator<[cell: number, minutes: number]> {
   const [hour, minute] = clockText(trip.start_ts, trip.start_zone).split(':').map(Number) as [number, number];
   const from = hour * 60 + minute + (part.start_ts - trip.start_ts) / 60;

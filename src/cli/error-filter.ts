@@ -17,13 +17,13 @@ export const noErrorsText = ({ key, reason, platform, appVersion }: ErrorFilter)
     ? 'no errors'
     : '0 entries matched: `mobility errors` without these flags lists the keys, reasons, platforms and versions there are';
 
-/** Refuses an empty text: an unset variable of a script would choose every error. */
+/** Refuses an empty text: an unset variable in a script would select all errors. */
 function filterArgument(text: string): string {
   if (text !== '') return text;
   throw new InvalidArgumentError('Expected a text that is not empty; leave the flag out for all errors.');
 }
 
-/** A key as it is, or as the list of remaining errors shows it: as a JSON string where it has other characters. */
+/** Parses a key, given as it is or as the list of errors shows it: as a JSON string if it has unusual characters. */
 function keyArgument(text: string): string {
   const key = filterArgument(text);
   if (!key.startsWith('"')) return key;

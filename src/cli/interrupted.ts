@@ -1,9 +1,9 @@
-// What a command notes when Ctrl-C or SIGTERM ended it.
+// Prints how far a command came when Ctrl-C or SIGTERM ended it.
 import type { UserRecord } from '../model/user.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './output.ts';
 
-/** Says how far the command came, if it was interrupted. `each`: steps that a user takes. */
+/** Prints how many users are done, if the command was interrupted. `each`: steps per user. */
 export async function noteInterrupted(
   { signal, output }: CommandContext,
   done: number,
@@ -16,7 +16,7 @@ export async function noteInterrupted(
   output.note(`interrupted after ${done} of ${counted(Math.min(total, most), what)}`);
 }
 
-/** The same users; `count.done` grows whenever the next is asked for. */
+/** Yields the same users, and increases `count.done` when the next one is requested. */
 export async function* countedOff(
   users: AsyncIterable<UserRecord>,
   count: { done: number },

@@ -1,4 +1,4 @@
-// The flags of `mobility logs`, with times as people write them.
+// The flags of `mobility logs`, with times in forms for people.
 import { type Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { addDays, dayRange, isDay, localDay, zoneOffset } from '../model/time.ts';
 import { dayOrNull, isClock } from './arguments.ts';
@@ -47,8 +47,8 @@ function secondsArgument(text: string): number {
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
- * A parser of times: an age, a time of today or yesterday, a day as `dayArgument` takes it (its start or its
- * end), a date and time, or seconds since the epoch.
+ * Makes a parser of times: an age, a time of today or yesterday, a day as in `dayArgument` (its start or end), a date
+ * and time, or seconds since the epoch.
  */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {

@@ -11,7 +11,7 @@ import { OutputClosed, type Sink, sinkOf } from './output.ts';
 /** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/** Every command by task: its name, which is the name of its file in `commands/`, and what it does. */
+/** All commands by task: the name, which is also the name of its file in `commands/`, and what the command does. */
 const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Set up': {
     config: 'show the effective settings and where each comes from',
@@ -109,7 +109,7 @@ export async function main(
   return context.signal.aborted && context.outcome.exitCode === undefined ? exitCodes.interrupted : code;
 }
 
-/** The program. Commands that are none of `words` have their names only, for the help and for errors; default: none. */
+/** Builds the program. Only the commands in `words` are loaded; others have only their names, for help and errors. */
 export async function buildProgram(
   context: CommandContext,
   streams: Record<'stdout' | 'stderr', Pick<Sink, 'write'>>,
@@ -136,7 +136,7 @@ export async function buildProgram(
     }
   }
   const shape = (command: CommandUnknownOpts): void => {
-    // Commander looks for required flags first, and calls one missing that is mistyped.
+    // Commander checks required flags first, and reports a misspelt one as missing.
     const inner = command as unknown as Record<'missingMandatoryOptionValue' | 'unknownOption', (of: unknown) => void>;
     const missing = inner.missingMandatoryOptionValue.bind(command);
     inner.missingMandatoryOptionValue = (option) => {
@@ -179,12 +179,12 @@ async function loadCommand(name: string, context: CommandContext): Promise<Comma
   return module.command(context);
 }
 
-/** What each file of `commands/` exports that is named as a command. */
+/** The exports of each command file in `commands/`. */
 interface CommandModule {
   command(context: CommandContext): CommandUnknownOpts;
 }
 
-/** Writes what went wrong in one line; returns the exit code. */
+/** Writes an error in one line; returns the exit code. */
 function report(
   error: unknown,
   {
@@ -204,7 +204,7 @@ function report(
     : exitCodes.failed;
 }
 
-/** One line; with `--json` `{"error": {"code", "message"}}`, where the code may be null. */
+/** An error as one line; with `--json`: `{"error": {"code", "message"}}`. The code may be null. */
 function errorLine(code: string | null, text: string, json: boolean): string {
   const message = printable(text.replace(/\s*\n\s*/g, ' '));
   if (json) return `${JSON.stringify({ error: { code, message } })}\n`;
@@ -226,7 +226,7 @@ function processSurroundings(): ContextOptions {
     stderr: sinkOf(process.stderr),
     stdin: process.stdin,
     now: () => Date.now() / 1000,
-    // Read only when a command asks for it: the first use of time zones takes a tenth of the start.
+    // Read on demand: the first use of time zones takes a tenth of the start.
     get zone() {
       return hostZone();
     },

@@ -1,6 +1,6 @@
-// The nearest name to a mistyped one.
+// Finds the nearest name to a misspelt one.
 
-/** Letters that may be wrong, left out or too many. */
+/** The most wrong, missing or extra letters. */
 const mostWrong = 2;
 
 /** `; did you mean "sunny"?` for the nearest name, in any letter case; empty if none is near. `ada` is near `ada@…`. */
@@ -15,7 +15,7 @@ export async function didYouMean(word: string, names: AsyncIterable<string> | It
   return best.name === '' ? '' : `; did you mean ${JSON.stringify(best.name)}?`;
 }
 
-/** Letters to change, add, leave out and swap between two words; `most` if there are as many or more. */
+/** Edit distance of two words with swaps of neighbours (Damerau-Levenshtein), at most `most`. */
 function lettersWrong(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

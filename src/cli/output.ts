@@ -29,9 +29,9 @@ export interface Output {
   /** Columns of the terminal, at most 100; 80 if standard output is no terminal. */
   readonly columns: number;
   /**
-   * The result of a command: `value` as JSON with `--json`, else `text`, of which no control character but our own
-   * marks works. Lists stand inside an object, so that a field can come beside them; the `uuid` of a user is their
-   * `user_id`. Resolves when the reader has taken it.
+   * Writes the result of a command: `value` as JSON with `--json`, else `text`, whose control characters other than our
+   * own marks have no effect. Lists are inside an object, so that fields can be added. The `uuid` of a user becomes
+   * `user_id`. Resolves when the reader has read it.
    */
   result<T extends object>(
     value: T extends readonly unknown[] ? never : T,
@@ -91,12 +91,12 @@ const fileSink = (fd: number): Sink => ({
   },
 });
 
-/** Where output goes, and what decides about its form. */
+/** The streams for output, and the settings for its form. */
 export interface OutputOptions {
   stdout: Sink;
   stderr: Sink;
   env: Record<string, string | undefined>;
-  /** Asked on each use, since flags are known only after parsing. */
+  /** Called on each use, because flags are known only after parsing. */
   json: () => boolean;
   quiet?: () => boolean;
 }
@@ -158,14 +158,14 @@ export async function writeResult(output: Output, file: string, text: string, wh
 
 const ownMarks = new RegExp(`(${'\u001b'}\\[(?:1|2|22|39|38;5;\\d+|38;5;231;48;5;16|39;49)m)`);
 
-/** What others wrote can neither steer a terminal nor reorder text; marks stay. */
+/** Makes text of other people harmless: it can neither control a terminal nor reorder text. Our marks stay. */
 const shownText = (text: string): string =>
   text
     .split(ownMarks)
     .map((piece, i) => (i % 2 === 1 ? piece : printable(piece)))
     .join('');
 
-/** One name for one thing: what the store calls the `uuid` of a user is `user_id` wherever it is shown. */
+/** Renames the `uuid` of a user to `user_id`, the name in all output. */
 function named(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('uuid' in value)) return value;
   const { uuid: user_id, ...rest } = value;
@@ -189,7 +189,7 @@ function spinner(first: string, sink: Sink, color: boolean): Spinner {
   let spinning: { text: string; isSpinning: boolean; start(): unknown; stop(): unknown } | null = null;
   let ended = false;
   const stream = sink as NodeJS.WriteStream;
-  // Loaded on a terminal only: it takes longer than many a command.
+  // Loaded only for a terminal, because it takes longer than many commands.
   void import('ora').then(({ default: ora }) => {
     spinning = ora({ text, stream, discardStdin: false, ...(!color && { color }) });
     if (!ended) spinning.start();

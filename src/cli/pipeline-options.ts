@@ -1,4 +1,4 @@
-// What every command that runs stages gives to the pipeline.
+// The options for the pipeline of every command that runs it.
 import { hostname } from 'node:os';
 import type { PipelineOptions } from '../pipeline/run-pipeline.ts';
 import type { Store } from '../store/store.ts';
@@ -15,8 +15,8 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
 }
 
 /**
- * Releases the lease of the user in work on Ctrl-C, so that the next run need not wait: this run's next write is
- * refused. Returns the function that sets the user in work.
+ * On Ctrl-C, releases the lease of the user in progress, so that the next run need not wait. The next write of this run
+ * then fails. Returns the function that sets the user in progress.
  */
 export function releaseWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
   let current: string | null = null;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isMobilityError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';
 
-/** Errors of the store that can be gone at the next round. */
+/** Errors of the store that may be gone in the next round. */
 const passing = [
   'MOBILITY_STORE_BUSY',
   'MOBILITY_STORE_FULL',

@@ -1,4 +1,4 @@
-// What a pipeline run did, as people read it.
+// Writes the reports of pipeline runs for people.
 import { quotedName } from '../diary/status/remedies.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { AllReport } from '../pipeline/run-all.ts';
@@ -29,7 +29,7 @@ export interface NamedReport extends AllReport {
   next: string[];
 }
 
-/** Adds the names, and what to do about what failed. */
+/** Adds names of users, and remedies for failures. */
 export async function namedReport(
   report: AllReport,
   nameOf: (userId: string) => Promise<string>,

@@ -6,7 +6,7 @@ import { countRejected, type Shown, timeAndAge } from '../diary/status/remedies.
 import { refusalOf } from '../model/user.ts';
 import { counted } from './output.ts';
 
-/** How a state is called. */
+/** The names of states. */
 export const personStates: Record<PersonState, string> = {
   in_order: 'in order',
   silent: 'silent',
@@ -18,7 +18,7 @@ export const personStates: Record<PersonState, string> = {
   stopped: 'stopped',
 };
 
-/** A row for each step: its mark, name, time and details. Steps after a broken one are not judged. */
+/** A row for each step: its mark, name, time and details. Steps after a failed one have no mark. */
 export function chainRows(status: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
   const { chain, user } = status;
   const names = Object.keys(chain) as StepName[];
@@ -35,7 +35,7 @@ export function chainRows(status: PersonStatus, broken: BrokenStep | null, shown
   });
 }
 
-/** The details of steps, beside their times. */
+/** The details of steps, besides their times. */
 function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<Record<StepName, string>> {
   const { tokens, waiting, state, lease, profile } = figures;
   const app = profile.client_app_version;

@@ -1,4 +1,4 @@
-// Shows new tokens, and revokes those that could not be shown.
+// Shows new tokens, and revokes them if that fails.
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { tokenHash } from '../model/user.ts';
 import type { CommandContext } from './context.ts';

@@ -1,4 +1,4 @@
-// `mobility audit`: who did what to whose data.
+// `mobility audit`: lists who did what with whose data.
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { everyStatus } from '../../diary/status/all-statuses.ts';
@@ -31,7 +31,7 @@ const flags = (context: CommandContext) =>
 
 type Options = OptionsOf<typeof flags>;
 
-/** What managers do on pages, beside looks at a day and at the figures of a month. */
+/** Actions of managers on pages, besides views of a day or of monthly figures. */
 const ofPages = ['list of people', 'reminder list', 'flagged days'];
 
 async function show(context: CommandContext, { user, action, since = 0 }: Options): Promise<void> {

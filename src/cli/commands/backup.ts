@@ -45,5 +45,5 @@ async function backup(context: CommandContext, target: string): Promise<Outcome>
     { folder: target, ...report, seconds },
     `${target}: ${size}, in ${workTimeText(seconds)}`,
   );
-  return { exitCode: 0 }; // whole, also if a signal came after the last moment for it
+  return { exitCode: 0 }; // complete, even if a signal came too late to stop it
 }

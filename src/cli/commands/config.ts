@@ -1,4 +1,4 @@
-// `mobility config`: the settings in force and where each comes from.
+// `mobility config`: shows the effective settings, and where each comes from.
 import { Command } from '@commander-js/extra-typings';
 import { settings } from '../../config.ts';
 import { withoutCredentials } from '../../model/address.ts';
@@ -29,7 +29,7 @@ function settingsInForce(context: CommandContext) {
   });
 }
 
-/** Variables that look like settings: a name with a slip is found here only. */
+/** Environment variables that look like settings but are none. Only this command finds misspelt names. */
 function unknownVariables(env: CommandContext['env']): string[] {
   const known = new Set([...settings.map(({ variable }) => variable), 'MOBILITY_DEBUG']);
   return Object.keys(env).filter((name) => name.startsWith('MOBILITY_') && !known.has(name));

@@ -1,4 +1,4 @@
-// `mobility correct`: states something about a day of a user, undoes it, and lists what was stated.
+// `mobility correct`: makes, undoes and lists corrections of a user's days.
 import { Argument, Command, Option } from '@commander-js/extra-typings';
 import { beyondLimit, limitText } from '../../diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../diary/corrections/new-correction.ts';
@@ -83,7 +83,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   if (author !== undefined) await refuseRetained(store, user, concernedTime(of).from);
   const origin = { program: 'mobility correct', version: packageVersion() };
   const run = await pipelineOptions(context);
-  /** The day before and after, and what became of the correction. */
+  /** Applies the correction; returns the day before and after, and the effect. */
   const apply = async (target: Store) => {
     if (options.dryRun) await runPipeline(target, user.uuid, run);
     const about = { now: writeTime(context.now()), origin, zone, ...(author && { author }), ...(reason && { reason }) };
@@ -124,7 +124,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   });
 }
 
-/** Days whose raw data are gone stay as they are: only the person can say that they were otherwise. */
+/** Refuses to correct a day whose raw data were removed: only the person can know that it was different. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;
@@ -138,7 +138,7 @@ const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to
 /** A message about fields of an entry, with the flags that name them. */
 const asFlags = (text: string): string => text.replace(/data\.(\w+)/g, (_, field) => `--${flagOf[field] ?? field}`);
 
-/** The trips of the day, and the day as `mobility diary` shows it. */
+/** The trips of the day, and the text of `mobility diary` for it. */
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
   const [shown] = await readDays(store, user, { from: day, to: day }, now());
   const { complete_until: completeUntil } = await store.pipeline.get(user.uuid);
@@ -155,7 +155,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const day = await dayMeant(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
-  /** The future is not known, and excluding it would lose the data. */
+  /** Refuses times in the future, because their data would be lost. */
   const passed = (clock: string): number => {
     const ts = clockTs(day, clock, zone);
     if (ts <= now) return ts;

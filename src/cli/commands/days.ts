@@ -1,4 +1,4 @@
-// `mobility days`: what is known of each day of users: trips, observed time, and what is doubtful.
+// `mobility days`: lists days of users with trips, observed time and flags.
 import { Command } from '@commander-js/extra-typings';
 import { flagLines } from '../../diary/day-summary.ts';
 import { flagMeanings, flagNames } from '../../diary/flags.ts';
@@ -70,7 +70,7 @@ function jsonOf({ uuid, user_email }: UserRecord, one: Day) {
   return { ...who, ...dayFigures(one), moving_s, staying_s, not_observed_s: reasons, flags, flagged: places };
 }
 
-/** A line a day, and a line for each thing to check. Times are of the day's zone. */
+/** A line for each day, and a line for each flag. Times are in the zone of the day. */
 function daysText({ user_email }: UserRecord, days: readonly Day[]): string {
   const zones = [...new Set(days.map(({ observed }) => observed.zone))];
   const rows = days.map((one) => {

@@ -1,4 +1,4 @@
-// `mobility debug-bundle`: a day as a case for the maintainers of the program, without personal data.
+// `mobility debug-bundle`: writes a day as a case for the maintainers, without personal data.
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -14,7 +14,7 @@ import { dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
-/** Writes a case that anybody may see and that gives the same trips. */
+/** Writes a case without personal data that gives the same trips. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => write(context, options)));
 }
@@ -87,7 +87,7 @@ async function writeCase(out: string, { put, truth }: Bundle): Promise<{ files: 
       for (const entry of put.phone_to_server) {
         pieces.push(count === 0 ? '' : ',', JSON.stringify(entry));
         count += 1;
-        // Packed pieces one after the other are a packed file.
+        // Concatenated gzip files are a gzip file.
         if (count % 1000 === 0) await writer.write(gzipSync(pieces.splice(0).join('')));
       }
       await writer.write(gzipSync(`${pieces.join('')}]}`));

@@ -1,4 +1,4 @@
-// `mobility diary`: a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
+// `mobility diary`: shows a day of a user in the terminal or as GeoJSON, days as an HTML page, or all days as pages.
 import { Command, Option } from '@commander-js/extra-typings';
 import { readTripsOfDays } from '../../diary/build-trip-documents.ts';
 import { withLabels } from '../../diary/labels/add-labels.ts';
@@ -101,7 +101,7 @@ async function showDays(context: CommandContext, user: UserRecord, days: DayRang
 
 const countTrips = (days: readonly Day[]): number => days.reduce((sum, day) => sum + dayFigures(day).trips, 0);
 
-/** The trips of the days as phones read them, with their labels. */
+/** The trips of the days in the form for phones, with their labels. */
 async function documentsOf(store: Store, { uuid }: UserRecord, days: DayRange): Promise<TripFeatureCollection[]> {
   return withLabels(store, uuid, [...(await readTripsOfDays(store, uuid, days, { drafts: true })).values()].flat());
 }

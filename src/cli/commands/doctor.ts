@@ -1,4 +1,4 @@
-// `mobility doctor`: the first broken step of a person or of the installation, and what helps.
+// `mobility doctor`: shows the first failing step of a person or of the installation, and the remedy.
 import { Command } from '@commander-js/extra-typings';
 import { readStatus } from '../../diary/status/all-statuses.ts';
 import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
@@ -15,7 +15,7 @@ import { table } from '../output.ts';
 import { chainRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
-/** Finds what is broken, and what helps. */
+/** Finds the failing step and its remedy. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => examine(context, options)));
 }
@@ -80,7 +80,7 @@ async function examineUser(
   return broken === null && gap === null ? {} : { exitCode: 3 };
 }
 
-/** The day asked for. Throws `MOBILITY_USAGE` for a day in the future. */
+/** The date of the given day. Throws `MOBILITY_USAGE` if it is in the future. */
 async function pastDay(context: CommandContext, user: UserRecord, asked: DayAsked): Promise<string> {
   const [day, today] = [await dayMeant(context, user, asked), await dayMeant(context, user, { asked: 'today' })];
   if (day > today) throw usageError(`expected a day up to today, ${today}, found ${day}`);

@@ -1,4 +1,4 @@
-// `mobility erase`: removes everything of users from the store and the log files, and proves it.
+// `mobility erase`: removes all data of users from the store and the log files, and writes a receipt.
 import { createInterface } from 'node:readline';
 import { Command } from '@commander-js/extra-typings';
 import { isUuid } from '../../model/ids.ts';
@@ -54,7 +54,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
     .result(receipt, () => receiptText(receipt))
     .catch((error) => {
       if (!isMobilityError(error, 'MOBILITY_OUTPUT')) throw error;
-      // The erasure is done and cannot be repeated: there is no other receipt.
+      // The erasure cannot be repeated, so this is the only receipt.
       context.output.note(context.output.json ? JSON.stringify(receipt, null, 2) : receiptText(receipt));
       const text = `the users are erased, and the receipt is above, on standard error: ${error.message}`;
       throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
@@ -63,7 +63,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const left = people.length - receipt.users.length - receipt.failed.length;
   if (left > 0) context.output.note(`interrupted: ${counted(left, 'user')} not erased; repeat the command`);
   if (receipt.failed.length + receipt.logs.left.length > 0) return { exitCode: 3 };
-  return left > 0 ? {} : { exitCode: 0 }; // done, also if a signal came after the last user
+  return left > 0 ? {} : { exitCode: 0 }; // done, even if a signal came after the last user
 }
 
 /** The people whom the flags name. */
@@ -85,7 +85,7 @@ async function peopleMeant(context: CommandContext, store: Store, options: Optio
 
 const nameOf = ({ user_email, uuid }: PersonToErase): string => user_email ?? uuid ?? '';
 
-/** The registered user; or a name or UUID that is not registered: their erasure may be a repeated one. */
+/** The registered user; or a name or UUID that is not registered, because the erasure may be repeated. */
 async function findPerson(context: CommandContext, name: string): Promise<PersonToErase> {
   try {
     const { user_email, uuid } = await context.findUser(name);

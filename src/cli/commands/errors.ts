@@ -1,4 +1,4 @@
-// `mobility errors`: rejected entries by reason, key, platform and version, with how many people; faults first.
+// `mobility errors`: counts rejected entries by reason, key, platform and version, and their people; faults first.
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
@@ -23,7 +23,7 @@ import { errorKeyText, withZone } from '../wording.ts';
 
 type Options = Whom & ErrorFilter;
 
-/** Sums up errors, and shows one. */
+/** Sums up rejected entries, and shows one. */
 export function command(context: CommandContext) {
   const show = new Command('show')
     .description('show one error: what was expected and found, and the fields of the entry without their values')

@@ -1,4 +1,4 @@
-// `mobility explain`: why a day is as the diary says.
+// `mobility explain`: shows the reasons for the diary of a day.
 import { Command } from '@commander-js/extra-typings';
 import { everyLinkAndDraft } from '../../diary/corrections/corrected-trips.ts';
 import { type ExplainedPart, explainDay, type PhoneReading, partsAt } from '../../diary/explain/explain-day.ts';
@@ -12,7 +12,7 @@ import { clockArgument, dayArgument, dayMeant, type OptionsOf } from '../argumen
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
-/** Says why: trips, modes, stays, and what is not known. */
+/** Explains the trips, modes, stays and unobserved time of a day. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => explain(context, options)));
 }
@@ -34,7 +34,7 @@ Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has 
 
 type Options = OptionsOf<typeof flags>;
 
-/** s before and after the day: links that reach into it, and readings around their bounds. */
+/** s before and after the day, to find links that reach into it, and readings around their bounds */
 const margin = 86_400;
 
 async function explain(context: CommandContext, { user: name, day: asked, at }: Options): Promise<void> {
@@ -62,7 +62,7 @@ async function explain(context: CommandContext, { user: name, day: asked, at }: 
   });
 }
 
-/** Why a day is not final, and what makes it so. */
+/** Explains why a day is not final, and what makes it final. */
 function draftText(completeUntil: number | null, zone: string): string {
   const settles = 'the next trip that has ended, or a later one, makes it final';
   if (completeUntil === null) return `draft: no trip has ended since; ${settles}`;
@@ -107,7 +107,7 @@ function readingsText(readings: readonly PhoneReading[], zone: string): string {
   return `within 5 min the phone sent: ${[...events, ...times].join(', ')}`;
 }
 
-/** The text in lines of at most `width` columns, cut at blanks; none for an empty text. */
+/** Splits a text at blanks into lines of at most `width` columns; none for an empty text. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {

@@ -1,4 +1,4 @@
-// `mobility export`: tables for other programs, or everything of users as archives.
+// `mobility export`: writes tables for other programs, or all data of users as archives.
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { type Kind, kinds } from '../../export/columns.ts';
@@ -108,7 +108,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const { store: address } = context.config();
   if (out !== undefined && !isMongoAddress(address)) await checkOutside(out, folderIn(address), 'the export');
   const users: UserRecord[] = [];
-  // All users of a store may be more than fit in memory.
+  // The list of all users may not fit in memory.
   if (!all) for await (const user of usersMeant(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
   if (out !== undefined && format !== undefined) {
@@ -148,15 +148,15 @@ function refuseTableFlags(options: Options): void {
   );
 }
 
-/** Whom and which days an export into a folder covers. */
+/** The people and days of an export into a folder. */
 interface FolderExport {
   people: () => AsyncIterable<UserRecord>;
-  /** The days asked for, of a person. */
+  /** The requested days of a person. */
   days: (user: UserRecord) => Promise<Days>;
   out: string;
 }
 
-/** Tables of all people in one folder. */
+/** Writes tables of all people into one folder. */
 async function exportFiles(
   context: CommandContext,
   options: Options,
@@ -204,7 +204,7 @@ async function exportFiles(
   return outcomeOf(context, leftOut);
 }
 
-/** Collections of an e-mission database: whole people as they are. */
+/** Writes collections of an e-mission database, with all data of the people. */
 async function exportCollections(
   context: CommandContext,
   options: Options,
@@ -241,8 +241,8 @@ async function exportCollections(
 }
 
 /**
- * Writes files about people; if rows of some are damaged, once more without them: a table holds all of a user or
- * nothing. Throws the error of the first of them if no other is left.
+ * Writes files about people. If some people have damaged rows, writes again without them, so that a table has all rows
+ * of a user or none. If no user is left, throws the first of their errors.
  */
 async function withoutDamaged<T>(
   people: FolderExport['people'],
@@ -264,7 +264,7 @@ async function withoutDamaged<T>(
   }
 }
 
-/** Archives: of a single user in `out`, of others in a folder each. */
+/** Writes archives: of one user into `out`, of several into a folder each. */
 async function exportArchives(
   context: CommandContext,
   { key }: Options,
@@ -295,18 +295,18 @@ function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Out
   return { exitCode: leftOut.length === 0 ? 0 : 3 }; // whole, also if a signal came after the last file
 }
 
-/** The kinds asked for, or all but entries that the format and the names can hold. */
+/** The requested kinds, or all possible kinds except entries. */
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
   if (names !== undefined && format !== 'csv' && format !== 'parquet')
     throw usageError(`expected --format csv or parquet with --names, found ${format}`);
   const able = formats[format].kinds;
   const possible = names === undefined ? able : kindsNamed(names).filter((one) => able.includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
-  // Entries and labels are exported exactly as the phone sent them, so they cannot be blurred.
+  // Entries and labels are exported exactly as pushed, so they cannot be coarse.
   const isExact = (one: Kind): boolean =>
     (isProtected && ['entries', 'labels'].includes(one)) ||
     (coarse !== undefined && ['fixes', 'stops', 'answers'].includes(one));
-  // Entries and locations are many, and a guess at the home goes to whom asks.
+  // Entries and locations are large, and a guessed home is exported only on request.
   const isAsked = (one: Kind): boolean =>
     !['entries', 'locations'].includes(one) && (one !== 'fixes' || names !== undefined);
   const isTwice = (one: Kind, i: number, all: readonly Kind[]): boolean =>
@@ -326,7 +326,7 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   return chosen;
 }
 
-/** Characters; a shorter key can be found by trying. */
+/** Characters; a shorter key can be guessed. */
 const shortestKey = 16;
 
 async function pseudonymKeyIn(path: string): Promise<string> {

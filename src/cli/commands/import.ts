@@ -12,7 +12,7 @@ import { type OptionsOf, zoneArgument } from '../arguments.ts';
 import { type CommandContext, type Outcome, openStoreAt } from '../context.ts';
 import { counted, type Progress, table } from '../output.ts';
 
-/** Formats as `--format` takes them; test/cli/import.test.ts compares them with the table. */
+/** The formats for `--format`. test/cli/import.test.ts compares them with the table. */
 const formats =
   'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 
@@ -90,7 +90,7 @@ async function run(context: CommandContext, sources: readonly string[], options:
   return importAll(context, await context.store({ make }), parts, passedOver, options);
 }
 
-/** A dry run creates no store: if none exists, it compares with an empty one. */
+/** Opens the store. A dry run does not create one, but compares with an empty store. */
 async function withStoreToCompare<T>(context: CommandContext, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await context.store().catch((error) => {
     if (!isMobilityError(error, 'MOBILITY_STORE_ADDRESS')) throw error;
@@ -144,7 +144,7 @@ async function importAll(
   return outcomeOf(report, parts, options);
 }
 
-/** The user with a name: a registered user, or a person whom each source names. */
+/** The owner: a registered user, or a person named by each source. */
 async function whomMeant(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
@@ -156,7 +156,7 @@ async function whomMeant(store: Store, name: string, parts: readonly Part[], cre
   );
 }
 
-/** Shows how far an import is: the part, its share, and what was read so far. */
+/** Shows the progress of an import: the part, its share, and the counts so far. */
 function shownBy(progress: Progress, parts: readonly Part[]) {
   return (part: Part, share: number | null, { read }: ImportCounts): void => {
     const percent = share === null ? '' : `${Math.floor(share * 100)} % of `;
@@ -187,7 +187,7 @@ function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): st
   return [table([header, ...rows, ...total], [2, 3, 4, 5, 6, 7]), ...lines, ...others].join('\n');
 }
 
-/** Lines of one kind that people read; `--json` has all. */
+/** The most lines of one kind in the text. `--json` has all. */
 const maxRows = 20;
 
 const hasTrouble = (part: PartReport): boolean => part.set_aside > 0 || part.problems.length > 0;

@@ -1,4 +1,4 @@
-// `mobility logs`: calls, puts step by step, and what failed, from the log files.
+// `mobility logs`: shows calls, puts step by step, and failures from the log files.
 import { Command } from '@commander-js/extra-typings';
 import { callJson, createLogText } from '../../log/call-text.ts';
 import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
@@ -10,7 +10,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { type LogFlags, withCallFlags, withLogFlags } from '../log-query.ts';
 import { counted } from '../output.ts';
 
-const lateEnd = 600; // s after `--until` in which the END of a call is searched
+const lateEnd = 600; // s after `--until` in which to look for the END of a call
 
 /** Reads the log files of server and pipeline; without a subcommand it shows calls. */
 export function command(context: CommandContext) {
@@ -103,7 +103,7 @@ async function showCalls(context: CommandContext, flags: LogFlags, onlyPuts: boo
   return read(context, flags, { kinds: ['server'], onCall, summary });
 }
 
-/** A UUID needs no store: the logs may be there to find out what is wrong with it. */
+/** The UUID of a user. A given UUID needs no store, as the logs may be needed because the store fails. */
 async function uuidOf(context: CommandContext, nameOrUuid: string): Promise<string> {
   const uuid = nameOrUuid.toLowerCase();
   return isUuid(uuid) ? uuid : (await context.findUser(nameOrUuid)).uuid;

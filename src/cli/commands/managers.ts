@@ -1,4 +1,4 @@
-// `mobility managers`: the people who look after studies on the pages of the server.
+// `mobility managers`: manages the accounts of managers, who see studies on the pages of the server.
 import { randomInt } from 'node:crypto';
 import { Command } from '@commander-js/extra-typings';
 import { minuteText } from '../../diary/number-text.ts';

@@ -1,4 +1,4 @@
-// `mobility pipeline`: from what phones pushed to the diary, for one user or all, once or in rounds.
+// `mobility pipeline`: processes pushed entries to the diary, for one user or all, once or in rounds.
 import { Command, Option } from '@commander-js/extra-typings';
 import { shippedSegmenter } from '../../analysis/segment.ts';
 import { LineFold } from '../../log/line-fold.ts';
@@ -94,7 +94,7 @@ async function runAllUsers(context: CommandContext, { every, workers }: Options)
   }
 }
 
-/** Prints what a new version of the analysis derives again. Returns of how many people. */
+/** Prints what a new version of the analysis will derive again. Returns the number of people. */
 async function noteOutdated(context: CommandContext, userId?: string): Promise<number> {
   const { people, days } = await findOutdated(context, userId);
   if (people > 0) context.output.note(outdatedText(people, days, 'this'));
@@ -110,7 +110,7 @@ async function findOutdated(context: CommandContext, userId?: string): Promise<{
   });
 }
 
-/** Makes the function that says, when so many of the people are done, how long the others take at the same pace. */
+/** Makes a function that estimates the remaining time when so many people are done. */
 function timeLeft({ now }: CommandContext, people: number): (done: number) => string {
   const started = now();
   return (done) => {
@@ -139,7 +139,7 @@ async function round(
   lanes: number,
   olderFor: number,
 ): Promise<string> {
-  await (await context.store()).ping(); // a store that was moved away or replaced would still be readable
+  await (await context.store()).ping(); // a store that was moved or replaced would still be readable
   const report = await runUsers(context, pool, lanes, { olderFor }); // new data waits no longer than a round
   if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));

@@ -1,11 +1,11 @@
-// `mobility purge-keys`: removes documents that phones need no longer.
+// `mobility purge-keys`: removes documents that phones no longer need.
 import { Command } from '@commander-js/extra-typings';
 import { type PurgeReport, purgeKeys } from '../../upkeep/purge-documents.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { usersMeant, withWhom } from '../user-options.ts';
 
-/** Removes obsolete document keys by the rule of the pipeline; never anything that phones pushed. */
+/** Removes obsolete document keys by the rule of the pipeline. Never removes pushed entries. */
 export function command(context: CommandContext) {
   return withWhom(new Command('purge-keys'))
     .option('--dry-run', 'show which documents and why, remove nothing')

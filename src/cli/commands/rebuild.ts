@@ -34,7 +34,7 @@ interface Report extends RebuildSummary {
   failures: { user_email: string; message: string }[];
 }
 
-const farthestEast = 50_400; // s that the first zone is ahead of UTC
+const farthestEast = 50_400; // s, the largest offset of a time zone
 
 /** Analyses entries again. */
 export function command(context: CommandContext) {
@@ -94,7 +94,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/** Adds what changes for each user to the report, and passes its rows on. Throws for a single user that fails. */
+/** Adds the changes of each user to the report, and passes its rows on. Throws if a single user fails. */
 async function deriveAll(
   context: CommandContext,
   { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,
@@ -114,7 +114,7 @@ async function deriveAll(
         begun -= 1;
         return;
       }
-      // Whatever the user's zone, the day has not begun before; to analyse a few hours more does no harm.
+      // In no time zone does the day begin earlier; a few more hours do no harm.
       const day = from && startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast;
       const start = Math.max(first, day ?? -Infinity);
       const since = start === -Infinity ? {} : { from: start };

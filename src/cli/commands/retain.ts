@@ -1,4 +1,4 @@
-// `mobility retain`: removes what is older than a study keeps it, and proves it.
+// `mobility retain`: removes data older than a study may keep, and proves it.
 import { Command, Option } from '@commander-js/extra-typings';
 import { errorText, usageError } from '../../model/mobility-error.ts';
 import { localDay } from '../../model/time.ts';

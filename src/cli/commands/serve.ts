@@ -1,10 +1,10 @@
-// `mobility serve`: the server that phones talk to.
+// `mobility serve`: runs the server for phones.
 import cluster from 'node:cluster';
 import { Command, Option } from '@commander-js/extra-typings';
 import { packageVersion } from '../../util/program-version.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
 
-/** Serves until SIGTERM or Ctrl-C, then finishes what runs. */
+/** Serves until SIGTERM or Ctrl-C, then finishes running calls. */
 export function command(context: CommandContext) {
   return new Command('serve')
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')
@@ -30,11 +30,11 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`,
     .action(
       context.run(async (flags: SettingFlags) => {
         const config = context.config(flags);
-        // Loaded here, since no other command has use for a server, and each would wait for it.
+        // Loaded here, because other commands need no server and would start later.
         const { runServer } = await import('../../server/run-server.ts');
         await runServer({
           config,
-          // A worker that is replaced while the folder is away must not make an empty store in its place.
+          // If the folder is missing when a worker is replaced, the new worker must not create an empty store.
           openStore: (options) => context.store({ ...options, make: cluster.isPrimary }),
           openLog: (threadId) => context.logFiles('server', threadId),
           signal: context.interruptible(),

@@ -48,7 +48,7 @@ async function showStatus(context: CommandContext, { silent }: { silent?: number
   return needsAttention ? { exitCode: 3 } : {};
 }
 
-/** People of one state that are listed on a screen. */
+/** The most people of one state that are listed. */
 const listed = 10;
 const gibibyte = 2 ** 30;
 

@@ -1,4 +1,4 @@
-// `mobility study link` and `tokens`: how people get into a study.
+// `mobility study link`, `tokens` and others: make links and tokens for joining a study.
 import { join } from 'node:path';
 import { Command, Option } from '@commander-js/extra-typings';
 import { appIds, appOfToken, phoneApps } from '../../model/apps.ts';

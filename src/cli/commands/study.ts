@@ -131,7 +131,7 @@ function nameError(expected: string, found: string): MobilityError {
   return usageError(`expected ${expected}, found ${JSON.stringify(found.slice(0, 60))}`);
 }
 
-/** Throws `MOBILITY_USAGE` if a subgroup with members would be none: they could set up no new phone. */
+/** Throws `MOBILITY_USAGE` if a subgroup with members would disappear: they could not set up a new phone. */
 async function refuseLosses(context: CommandContext, before: StudyRecord, after: StudySettings): Promise<void> {
   const { people } = await membersOf(context, before);
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));
@@ -141,7 +141,7 @@ async function refuseLosses(context: CommandContext, before: StudyRecord, after:
   throw usageError(`expected also ${found}: a subgroup that has members stays; ${close}`);
 }
 
-/** What settings say, by names for people. */
+/** The settings with names for people. */
 const factsOf = (study: StudySettings): Record<string, string | number> => ({
   joining: joiningOf(study),
   subgroups: subgroupsOf(study).join(', '),
@@ -151,7 +151,7 @@ const factsOf = (study: StudySettings): Record<string, string | number> => ({
   names: study.show_names ? 'shown' : 'pseudonyms',
 });
 
-/** What an operator may not expect of a command that also replaces the settings of a study. */
+/** Notes about effects that an operator may not expect, as the command can also replace settings. */
 function createdNotes(before: StudyRecord | null, after: StudySettings): string[] {
   if (before === null) return ['created; next: mobility study config'];
   const [was, is] = [factsOf(before), factsOf(after)];

@@ -37,7 +37,7 @@ The next pipeline run derives again the days of people who were near the stops o
       context.run(async (paths, { dryRun }) => {
         const store = await context.store();
         const added: Feed[] = [];
-        // All are read before the first is stored: a bad file among them stores none.
+        // Read all files before storing the first, so that an invalid file means that none is stored.
         const feeds = [];
         for (const path of paths) feeds.push({ path, ...(await readFeed(path, context.now())) });
         for (const { path, id, facts, index } of feeds) {
@@ -139,7 +139,7 @@ async function* zipOf(feeds: Feeds, id: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The feed whose id begins so. */
+/** The feed whose id begins with `start`. */
 function chooseFeed(feeds: readonly Feed[], start: string): Feed {
   const found = feeds.filter(({ id }) => id.startsWith(start));
   if (found.length === 1) return found[0]!;
