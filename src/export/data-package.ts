@@ -42,9 +42,6 @@ function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; n
   return { protected: hidden, not_protected: open };
 }
 
-/** Formats whose files are tables for programs that read the manifest, with the type of a geometry in them. */
-const geometryIn: Partial<Record<string, string>> = { csv: 'string', jsonl: 'geojson', parquet: 'any' };
-
 const fieldTypes: Record<Exclude<ColumnType, 'geometry'>, { type: string; format?: string }> = {
   text: { type: 'string' },
   integer: { type: 'integer' },
@@ -107,14 +104,14 @@ const featureFields = [
 ];
 
 /** True for JSON lines of features. */
-const isFeatureFile = ({ format, columns }: { format: { ending: string }; columns: readonly Column[] }): boolean =>
-  format.ending === 'jsonl' && isFeature(columns);
+const isFeatureFile = ({ format, columns }: Pick<WrittenTable, 'format' | 'columns'>): boolean =>
+  format.geometry === 'geojson' && isFeature(columns);
 
 function resource(
-  { kind, path, format: { ending, mediaType }, columns, rows, bytes, sha256 }: WrittenTable,
+  { kind, path, format, columns, rows, bytes, sha256 }: WrittenTable,
   keysAmong: ReadonlySet<Kind> | null,
 ): object {
-  const geometry = geometryIn[ending];
+  const { ending, mediaType, geometry, text } = format;
   const fields = columns.map((column) => field(column, geometry ?? 'any'));
   const { primary = [], foreign = {} } = keysAmong === null ? {} : (keysOf[kind] ?? {});
   const foreignKeys = Object.entries(foreign)
@@ -125,17 +122,16 @@ function resource(
     ...(foreignKeys.length > 0 && { foreignKeys }),
   };
   const describeRows = (): object => {
-    if (geometry === undefined) return { count: rows, columns: fields };
-    if (isFeatureFile({ format: { ending }, columns }))
-      return { rows, columns: fields, schema: { fields: featureFields } };
-    return { rows, schema: { fields, ...keys, ...(ending === 'csv' && { missingValues: [''] }) } };
+    if (geometry === null) return { count: rows, columns: fields };
+    if (isFeatureFile({ format, columns })) return { rows, columns: fields, schema: { fields: featureFields } };
+    return { rows, schema: { fields, ...keys, ...(text && { missingValues: [''] }) } };
   };
   return {
     name: kind,
     path,
     format: ending,
     mediatype: mediaType,
-    ...(ending === 'csv' && { encoding: 'utf-8', dialect: { delimiter: ',', header: true } }),
+    ...text,
     // `frictionless` 5 cannot count the bytes of a Parquet file, and rejects the file if they are given.
     ...(ending !== 'parquet' && { bytes }),
     hash: `sha256:${sha256}`,

@@ -48,8 +48,8 @@ export interface ModeRow {
 }
 
 // Any two colours of a theme differ by 20 or more in CIE Lab, for full colour vision and for people who see no red, no
-// green or no blue (Machado 2009); each has a contrast of 4.5 to 1 to its paper. test/web/pages/diary-page.test.ts$
-// it.
+// green or no blue (Machado 2009); each has a contrast of 4.5 to 1 to its paper. `test/web/pages/diary-page.test.ts`
+// checks it.
 /** All modes, in the order of legends and forms. */
 export const travelModes = [
   {

@@ -127,8 +127,11 @@ const toldOf = ({ summary }: Route | OpenRoute, tag: keyof typeof tags, paramete
   ...(parameters.length > 0 && { parameters }),
 });
 
-/** The example of a route. Every route has one: `test/server/docs.test.ts` calls it. */
-const exampleOf = ({ path }: { path: string }): CallExample => examples[path]!;
+function exampleOf({ path }: { path: string }): CallExample {
+  const example = examples[path];
+  if (example === undefined) throw new Error(`expected an example of ${path} in routes/examples.ts, found none`);
+  return example;
+}
 
 const parameter = (place: 'path' | 'query', name: string, example?: string, description?: string): object => ({
   name,

@@ -4,10 +4,12 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { expect, it } from 'vitest';
+import { audited } from '../../src/cli/audit-action.ts';
 import { CommandContext } from '../../src/cli/context.ts';
 import { buildProgram } from '../../src/cli/main.ts';
 import { settings } from '../../src/config.ts';
 import { cliPage } from '../../tools/cli-docs.js';
+import { commandsIn } from '../../tools/manual.js';
 import { freshProgram, tempFolder } from './kit.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8');
@@ -83,4 +85,18 @@ it('docs/configuration.md has a row for every setting, in order', () => {
       `| \`${variable}\` | ${preset === '' ? '' : `\`${preset}\``} | ${meaning} |`,
   );
   expect(page('configuration').match(/^\| `MOBILITY.*$/gm)).toEqual(rows);
+});
+
+/** They show, change or hand out no data of people: the audit log does not have them. */
+const unaudited = new Set(
+  `audit, config, days, doctor, errors list, evaluate, licences, logs calls, logs errors, logs put, managers list,
+pipeline, report, serve, simulate, status, store init, study close, study link, study list, study open, study show,
+transit add, transit check, transit list, transit remove, transit save, users list, users tokens`.split(/,\s/),
+);
+
+it('each command is in the audit log or in the list of those without data of people', async () => {
+  const names = commandsIn(await program())
+    .filter(({ command }) => command.commands.length === 0)
+    .map(({ words }) => words.join(' '));
+  expect(names.filter((name) => audited.has(name) === unaudited.has(name))).toEqual([]);
 });

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { type Column, kinds, tables } from '../../src/export/columns.ts';
+import { formats } from '../../src/export/formats/export-formats.ts';
 
 const path = fileURLToPath(new URL('../../docs/exports.md', import.meta.url));
 
@@ -28,4 +29,9 @@ it('docs/exports.md has every column with its type and meaning', () => {
   const prose = text.slice(0, text.indexOf('\n## every table\n'));
   if (process.env.REGEN) writeFileSync(path, `${prose.trimEnd()}\n\n${written}`);
   else expect(text).toBe(`${prose.trimEnd()}\n\n${written}`);
+});
+
+it('docs/exports.md has a row for every format', () => {
+  const text = readFileSync(path, 'utf8');
+  for (const name of Object.keys(formats)) expect(text, name).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
 });

@@ -6,9 +6,6 @@ import { geojsonWriter } from './geojson.ts';
 import { gpxWriter } from './gpx.ts';
 import { jsonlWriter } from './jsonl.ts';
 
-/** Names of the formats. */
-export type FormatName = 'csv' | 'parquet' | 'geojson' | 'gpx' | 'jsonl';
-
 /** One format. */
 export interface Format {
   /** The ending of its files. */
@@ -16,25 +13,55 @@ export interface Format {
   mediaType: string;
   /** The kinds that the format can contain. */
   kinds: readonly Kind[];
-  /** Loads and returns its writer. */
+  /** The type of a geometry in the manifest; null: the manifest describes the files as no tables. */
+  geometry: 'string' | 'geojson' | 'any' | null;
+  /** What the manifest says about the text of a table. */
+  text?: { encoding: string; dialect: object };
+  /** Makes its writer; loaded when it is needed. */
   open: () => Promise<MakeTableWriter>;
 }
 
-/** All formats of an export. To add one, add a line here and a file beside this one. */
-export const formats: Record<FormatName, Format> = {
-  csv: { ending: 'csv', mediaType: 'text/csv', kinds, open: async () => csvWriter },
+const table = {
+  csv: {
+    ending: 'csv',
+    mediaType: 'text/csv',
+    kinds,
+    geometry: 'string',
+    text: { encoding: 'utf-8', dialect: { delimiter: ',', header: true } },
+    open: async () => csvWriter,
+  },
   parquet: {
     ending: 'parquet',
     mediaType: 'application/vnd.apache.parquet',
     kinds,
+    geometry: 'any',
     open: async () => (await import('./parquet.ts')).parquetWriter,
   },
   geojson: {
     ending: 'geojson',
     mediaType: 'application/geo+json',
     kinds: ['trips', 'sections', 'stops', 'places', 'locations', 'points', 'fixes'],
+    geometry: null,
     open: async () => geojsonWriter,
   },
-  gpx: { ending: 'gpx', mediaType: 'application/gpx+xml', kinds: ['points'], open: async () => gpxWriter },
-  jsonl: { ending: 'jsonl', mediaType: 'application/jsonl', kinds, open: async () => jsonlWriter },
-};
+  gpx: {
+    ending: 'gpx',
+    mediaType: 'application/gpx+xml',
+    kinds: ['points'],
+    geometry: null,
+    open: async () => gpxWriter,
+  },
+  jsonl: {
+    ending: 'jsonl',
+    mediaType: 'application/jsonl',
+    kinds,
+    geometry: 'geojson',
+    open: async () => jsonlWriter,
+  },
+} satisfies Record<string, Format>;
+
+/** Names of the formats. */
+export type FormatName = keyof typeof table;
+
+/** Every format of an export. */
+export const formats: Readonly<Record<FormatName, Format>> = table;

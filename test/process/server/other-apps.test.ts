@@ -1,6 +1,7 @@
 // OwnTracks, Overland and Traccar Client over sockets: what they send is kept, and what cannot be stored stays with the
 // app.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AppId, phoneApps } from '../../../src/model/apps.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import { MobilityError } from '../../../src/model/mobility-error.ts';
@@ -77,7 +78,7 @@ const feature = ({ ts, latitude, longitude, accuracy, speed }: Fix): JsonObject 
   },
 });
 
-const apps: Record<'owntracks' | 'overland' | 'traccar', App> = {
+const apps: Record<AppId, App> = {
   owntracks: {
     path: '/pub?u=ada&d=phone',
     headers: (password) => ({
@@ -227,8 +228,7 @@ describe.each(all)('%s', (name, app) => {
       (await push(app, app.body(here, given), given)).json.error;
     expect(await errorFor('mob_wrong')).toContain('this token is not known');
     expect(await errorFor(expired)).toBe('this token has expired; ask the operator for a new one');
-    const places = { owntracks: 'as the password', overland: 'as "Authorization: Bearer', traccar: 'as the device id' };
-    expect(await errorFor('')).toMatch(`expected a token, ${places[name as keyof typeof places]}`);
+    expect(await errorFor('')).toMatch(`expected a token, ${phoneApps[name as AppId].token.tokenPlace}`);
   });
 
   it('invalid data with a valid token are set aside durably, without the token, and acknowledged', async () => {
