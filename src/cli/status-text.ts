@@ -18,7 +18,7 @@ export const personStates: Record<PersonState, string> = {
   stopped: 'stopped',
 };
 
-/** A row for each step: its mark, name, time and details. Steps after a failed one have no mark. */
+/** A row for each step: its mark, name, time and details. Steps after a failed one have the mark `-`. */
 export function chainRows(status: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
   const { chain, user } = status;
   const names = Object.keys(chain) as StepName[];
