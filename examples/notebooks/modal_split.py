@@ -31,6 +31,12 @@ split = pd.DataFrame(
 split = split.sort_values('km', ascending=False)
 print(split.round(1).to_string())
 
+# %% 95 % intervals of the shares in kilometres, by resampling people: the days of one person resemble each other.
+by_person = sections.pivot_table(index='user_id', columns='mode', values='distance_m', aggfunc='sum').fillna(0)
+draws = [by_person.sample(frac=1, replace=True, random_state=seed).sum() for seed in range(1000)]
+drawn = pd.DataFrame([draw / draw.sum() for draw in draws])
+print(drawn.quantile([0.025, 0.975]).T.round(3).set_axis(['low', 'high'], axis=1).to_string())
+
 # %% Colours that colour-blind people tell apart (Okabe and Ito 2008), and a hatch each, so that print in grey works too.
 colours = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#999999']
 hatches = ['', '//', '..', 'xx', '\\\\', '++', 'oo', '--']

@@ -17,9 +17,12 @@ function keyedHash(key: string, text: string, digits: number): string {
   return createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
 }
 
+/** The pseudonym of a person. */
+export const keyedPseudonym = (uuid: string, key: string): string => keyedHash(key, uuid, 16);
+
 /** Replaces the id and name of a person by a pseudonym. */
 export function underPseudonym(person: Person, key: string): Person {
-  const name = keyedHash(key, person.uuid, 16);
+  const name = keyedPseudonym(person.uuid, key);
   return { ...person, id: name, name };
 }
 

@@ -1,10 +1,29 @@
 // `mobility report`: figures of all users that reveal no person.
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { stringify } from 'csv-stringify/sync';
+import { keyedPseudonym } from '../../export/privacy.ts';
 import { publishedCsv, publishedRows } from '../../export/report-csv.ts';
 import { usualLeast } from '../../figures/disclose.ts';
-import { daysToSettle, isSettled, type MonthReport, monthReport, readMonth } from '../../figures/month-report.ts';
+import {
+  daysToSettle,
+  isSettled,
+  type MonthFigures,
+  type MonthReport,
+  monthReport,
+  readMonth,
+} from '../../figures/month-report.ts';
+import {
+  personFigures,
+  type RatedCell,
+  type RateInterval,
+  rateCells,
+  type WeightedPerson,
+} from '../../figures/rate-cells.ts';
+import { readWeights } from '../../import/read-weights.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { isDay, localDay, monthBeside } from '../../model/time.ts';
+import type { Store } from '../../store/store.ts';
+import { fileText } from '../../util/file-access.ts';
 import { reportPage } from '../../web/pages/report-page.ts';
 import { type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
@@ -26,6 +45,14 @@ const flags = () =>
         .choices(['mode', 'hour', 'weekday', 'zone', 'cell'])
         .default('mode'),
     )
+    .addOption(
+      new Option('--exact', 'exact rates per observed day with 95 % intervals, not for publication').conflicts([
+        'least',
+        'html',
+      ]),
+    )
+    .option('--weights <file>', 'with --exact: CSV of people with a weight for each')
+    .option('--pseudonyms <file>', 'with --weights: the key of the pseudonyms that name the people')
     .option('--least <people>', 'fewest people that a figure may stand for', wholeNumber(3, 10_000), usualLeast)
     .addOption(new Option('--csv <file>', 'write CSV; - for standard output').conflicts('html'))
     .option('--html <file>', 'write an HTML page; - for standard output')
@@ -36,10 +63,12 @@ Examples:
   mobility report --from 2024-03
   mobility report --from 2024-01 --to 2024-12 --by hour --csv hours.csv
   mobility report --study sunny --from 2024-01 --to 2024-03 --html modes.html
+  mobility report --from 2024-01 --to 2024-03 --exact --weights people.csv --pseudonyms key.txt
 
 Months are whole, people cannot be left out, and a person makes up half of a figure at most. Cells with too few
 people are combined as "rest". Each figure is moved by chance, by up to what its busiest person adds, and always
-by the same; trips are then rounded to the least number, kilometres and minutes to two digits.`,
+by the same; trips are then rounded to the least number, kilometres and minutes to two digits.
+With --exact nothing is hidden: figures of few people reveal them. Intervals are made by resampling people.`,
     );
 
 type Options = OptionsOf<typeof flags>;
@@ -50,16 +79,18 @@ function monthArgument(text: string): string {
 }
 
 async function report(context: CommandContext, options: Options): Promise<void> {
-  const { from, to = from, by, least, csv, html, study } = options;
+  const { from, to = from, by, least, csv, html, study, exact } = options;
   if (from > to)
     throw usageError(`expected --to to be the month of --from or a later one, found --from ${from} and --to ${to}`);
+  if (study !== undefined) await findStudy(context, study);
+  const store = await context.store();
+  if (exact) return reportExactly(context, { ...options, to }, store);
   const today = localDay(context.now(), 'UTC');
   if (!isSettled(to, today))
     throw usageError(
       `expected months that ended ${daysToSettle} days ago or earlier, found ${to}: while a month fills, the difference of two reports would reveal who travelled in between`,
     );
-  if (study !== undefined) await findStudy(context, study);
-  const store = await context.store();
+  if (options.weights !== undefined) throw usageError('expected --exact with --weights, found --weights alone');
   const months: MonthReport[] = [];
   for (let month = from; month <= to; month = monthBeside(month, 31))
     months.push(await monthReport(await readMonth(store, month, by, study), least));
@@ -70,6 +101,55 @@ async function report(context: CommandContext, options: Options): Promise<void> 
   }
   const text = csv === undefined ? reportPage(months, least) : publishedCsv(months);
   await writeResult(context.output, file, text, counted(months.length, 'month'));
+}
+
+/** The rates of all months together. */
+async function reportExactly(
+  context: CommandContext,
+  { from, to, by, weights, pseudonyms, csv, study }: Options & { to: string },
+  store: Store,
+): Promise<void> {
+  const months: MonthFigures[] = [];
+  for (let month = from; month <= to; month = monthBeside(month, 31))
+    months.push(await readMonth(store, month, by, study));
+  const given = weights === undefined ? null : readWeights(await fileText(weights));
+  const key = pseudonyms === undefined ? null : (await fileText(pseudonyms)).trim();
+  const people: WeightedPerson[] = [];
+  let unnamed = 0;
+  for (const [uuid, person] of personFigures(months)) {
+    const user = await store.users.byUuid(uuid);
+    const names = [uuid, user?.user_email ?? '', ...(key === null ? [] : [keyedPseudonym(uuid, key)])];
+    const weight = given === null ? 1 : names.map((name) => given.get(name)).find((one) => one !== undefined);
+    if (weight === undefined) unnamed += 1;
+    else people.push({ ...person, weight });
+  }
+  if (unnamed > 0) context.output.note(`${counted(unnamed, 'person has', 'people have')} no weight: left out`);
+  const cells = rateCells(people, by);
+  const period = from === to ? from : `${from} to ${to}`;
+  if (csv === undefined)
+    await context.output.result({ from, to, by, people: people.length, cells }, () => exactText(period, by, cells));
+  else await writeResult(context.output, csv, exactCsv(cells), counted(cells.length, 'row'));
+}
+
+const rates = ['trips_per_day', 'km_per_day', 'share_of_km'] as const;
+
+function exactText(period: string, by: string, cells: readonly RatedCell[]): string {
+  const text = (interval: RateInterval): string => {
+    const [estimate, low, high] = (interval ?? []).map((one) => one.toPrecision(3));
+    return estimate === undefined ? '' : `${estimate} (${low} to ${high})`;
+  };
+  const head = [by.toUpperCase(), 'PEOPLE', 'TRIPS A DAY', 'KM A DAY', 'SHARE OF KM'];
+  const rows = cells.map((one) => [one.cell, String(one.people), ...rates.map((name) => text(one[name]))]);
+  return `${period}, exact, with 95 % intervals by resampling people: not for publication\n${table([head, ...rows], [1, 2, 3, 4])}`;
+}
+
+function exactCsv(cells: readonly RatedCell[]): string {
+  const rows = cells.map(({ cell, people, ...of }) => {
+    const parts: (string | number)[] = rates.flatMap((name) => [...(of[name] ?? ['', '', ''])]);
+    return [cell, people, ...parts];
+  });
+  const columns = ['cell', 'people', ...rates.flatMap((name) => [name, `${name}_low`, `${name}_high`])];
+  return stringify(rows, { header: true, columns, escape_formulas: true });
 }
 
 function monthText(month: MonthReport): string {

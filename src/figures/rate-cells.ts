@@ -1,0 +1,90 @@
+// 95 % intervals of rates by resampling people: days of one person resemble each other, so people are drawn, not days.
+//
+//     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), … of rates 3.3, 5.3, …  ->  4, 2 to 6
+import type { MonthFigures } from './month-report.ts';
+import { add, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
+
+/** What one person weighs and did in a period. */
+export interface WeightedPerson {
+  weight: number;
+  /** Days of which the person was observed, of 24 h. */
+  days: number;
+  /** Figures by cell, and of all trips as `all`. */
+  tally: PersonTally;
+}
+
+/** An estimate and the bounds of its 95 % interval; null without observed days. */
+export type RateInterval = readonly [estimate: number, low: number, high: number] | null;
+
+/** Rates of a cell, or of all cells together. */
+export interface RatedCell {
+  cell: string;
+  people: number;
+  trips_per_day: RateInterval;
+  km_per_day: RateInterval;
+  /** Of all kilometres, 0 to 1. */
+  share_of_km: RateInterval;
+}
+
+/** Draws; with more, the bounds move by less than a tenth of their distance. */
+const draws = 1000;
+/** The seed: the same figures have the same intervals. */
+const seed = 20_240_312;
+
+/** The rates of cells, and of all of them together as `all`. */
+export function rateCells(people: readonly WeightedPerson[], by: Dimension): RatedCell[] {
+  const names = new Set(people.flatMap(({ tally }) => [...tally.keys()]));
+  names.delete('all');
+  const cells = [...[...names].sort(compareCells(by)), 'all'];
+  const next = randomNumbers(seed);
+  const samples = Array.from({ length: draws }, () => people.map(() => people[Math.floor(next() * people.length)]!));
+  return cells.map((cell) => {
+    const interval = (rate: (sample: readonly WeightedPerson[]) => number | null): RateInterval => {
+      const estimate = rate(people);
+      if (estimate === null) return null;
+      const drawn = samples.flatMap((sample) => rate(sample) ?? []).sort((a, b) => a - b);
+      const at = (share: number): number => drawn[Math.round(share * (drawn.length - 1))]!;
+      return [estimate, at(0.025), at(0.975)];
+    };
+    return {
+      cell,
+      people: people.filter(({ tally }) => tally.has(cell)).length,
+      trips_per_day: interval((sample) => ratio(sum(sample, cell, 'trips'), days(sample))),
+      km_per_day: interval((sample) => ratio(sum(sample, cell, 'metres') / 1000, days(sample))),
+      share_of_km: interval((sample) => ratio(sum(sample, cell, 'metres'), sum(sample, 'all', 'metres'))),
+    };
+  });
+}
+
+/** What people did in several months together, by UUID. */
+export function personFigures(months: readonly MonthFigures[]): Map<string, Omit<WeightedPerson, 'weight'>> {
+  const people = new Map<string, Omit<WeightedPerson, 'weight'>>();
+  const of = (userId: string) => {
+    const person = people.get(userId) ?? { days: 0, tally: new Map() };
+    people.set(userId, person);
+    return person;
+  };
+  for (const { tallies, everybody, observed } of months) {
+    for (const [userId, seconds] of observed) of(userId).days += seconds / 86_400;
+    for (const [userId, tally] of tallies) for (const [cell, figures] of tally) add(of(userId).tally, cell, figures);
+    for (const [userId, figures] of everybody) add(of(userId).tally, 'all', figures);
+  }
+  return people;
+}
+
+const sum = (sample: readonly WeightedPerson[], cell: string, name: keyof Figures): number =>
+  sample.reduce((total, { weight, tally }) => total + weight * (tally.get(cell)?.[name] ?? 0), 0);
+const days = (sample: readonly WeightedPerson[]): number =>
+  sample.reduce((total, { weight, days: own }) => total + weight * own, 0);
+const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
+
+/** Numbers from 0 to 1 that look random (mulberry32). */
+function randomNumbers(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

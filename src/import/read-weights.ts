@@ -1,0 +1,27 @@
+// `people.csv` with a weight for each person, named by UUID, name or pseudonym.
+import { parse } from 'csv-parse/sync';
+import { usageError } from '../model/mobility-error.ts';
+
+/** Columns that name a person. */
+const naming = ['user_id', 'pseudonym', 'user_name', 'user_email'];
+
+/** Weights by the name of the person. Throws `MOBILITY_USAGE` for a text without such columns or with a bad weight. */
+export function readWeights(csv: string): Map<string, number> {
+  const delimiter = /^[^\n,]*;/.test(csv) ? ';' : ',';
+  const rows = parse(csv, { bom: true, columns: true, delimiter, trim: true, skip_empty_lines: true }) as Record<
+    string,
+    string
+  >[];
+  const names = Object.keys(rows[0] ?? {});
+  const column = naming.find((name) => names.includes(name));
+  if (column === undefined || !names.includes('weight'))
+    throw usageError(`expected columns weight and ${naming.join(' or ')}, found ${names.join(', ') || 'none'}`);
+  return new Map(
+    rows.map((row, i) => {
+      const weight = Number(row.weight!.replace(',', '.'));
+      if (row.weight === '' || !(weight >= 0 && weight < Infinity))
+        throw usageError(`expected a weight from 0 on in row ${i + 1}, found ${JSON.stringify(row.weight)}`);
+      return [row[column]!, weight];
+    }),
+  );
+}
