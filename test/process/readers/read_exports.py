@@ -52,7 +52,7 @@ def geopandas():
     import pyarrow.parquet
 
     parquet = geopandas.read_parquet(folder / 'parquet/sections.parquet')
-    files = {kind: geopandas.read_file(folder / f'geojson/{kind}.geojson') for kind in ['trips', 'sections', 'places', 'points']}
+    files = {kind: geopandas.read_file(folder / f'geojson/{kind}.geojson') for kind in ['trips', 'sections', 'stops', 'places', 'points']}
     lines = {kind: geopandas.read_file(f'GeoJSONSeq:{folder}/jsonl/{kind}.jsonl') for kind in files}
     frame = pandas.read_csv(folder / 'csv/sections.csv')
     csv = geopandas.GeoDataFrame(frame, geometry=geopandas.GeoSeries.from_wkt(frame.geometry), crs='OGC:CRS84')
@@ -88,6 +88,9 @@ def trackintel():
     staypoints = trackintel.read_staypoints_csv(here / 'staypoints.csv', sep=',', index_col='id', crs='EPSG:4326')
     triplegs = trackintel.read_triplegs_csv(here / 'triplegs.csv', sep=',', index_col='id', crs='EPSG:4326')
     trips = trackintel.read_trips_csv(here / 'trips.csv', sep=',', index_col='id', geom_col='geom', crs='EPSG:4326')
+    # A phone at rest sends nothing for hours: the default of 15 minutes between two positions would end every stay.
+    _, found = positionfixes.generate_staypoints(method='sliding', gap_threshold=1440, include_last=True)
+    activities = int(staypoints.is_activity.sum())
     staypoints, locations = staypoints.generate_locations(epsilon=100, num_samples=1)
     _, tours = trips.generate_tours(max_dist=500)
     _, tours_of_locations = trips.generate_tours(staypoints=staypoints)
@@ -100,7 +103,8 @@ def trackintel():
         'legs_without_trip': int((~triplegs.trip_id.isin(trips.index)).sum()),
         'trips_without_stays': int((~trips.origin_staypoint_id.isin(staypoints.index)).sum())
         + int((~trips.destination_staypoint_id.isin(staypoints.index)).sum()),
-        'activities': int(staypoints.is_activity.sum()),
+        'activities': activities,
+        'found': len(found),
         'split': {mode: float(split[mode].iloc[0]) for mode in split},
     }
 

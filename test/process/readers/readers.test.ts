@@ -46,6 +46,7 @@ interface Seen {
     legs_without_trip: number;
     trips_without_stays: number;
     activities: number;
+    found: number;
     generated: number[];
     split: Record<string, number>;
   };
@@ -116,6 +117,8 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       files: { kind: string; rows: number }[];
     }>();
     wrote = Object.fromEntries(csv.files.map(({ kind, rows }) => [kind, rows]));
+    const fixes = await readFile(`${program.folder}/csv/fixes.csv`, 'utf8');
+    wrote.used_fixes = fixes.split('\n').filter((line) => line.includes(',true,')).length;
     seen = JSON.parse(await python([file('read_exports.py'), program.folder]));
   });
 
@@ -158,9 +161,12 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   });
 
   it('trackintel reads its four tables without further code, finds tours and computes the modal split', () => {
-    const { classes, rows, legs_without_trip, trips_without_stays, activities, split, generated } = of('trackintel');
+    const { classes, rows, found, legs_without_trip, trips_without_stays, activities, split, generated } =
+      of('trackintel');
     expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsGeoDataFrame']);
-    expect(rows).toEqual([wrote.points, wrote.places, wrote.sections, wrote.trips]);
+    expect(rows).toEqual([wrote.used_fixes, wrote.places, wrote.sections, wrote.trips]);
+    expect(found / activities).toBeGreaterThan(0.9);
+    expect(found / activities).toBeLessThan(1.2);
     expect(legs_without_trip).toBe(0);
     expect(trips_without_stays).toBe(0);
     expect(activities).toBeGreaterThan(2);
