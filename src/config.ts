@@ -30,13 +30,10 @@ const networkList = (value: string): string => {
   return value;
 };
 
-/** Pages link from the root of their host. */
-const rootAddress = (value: string): string => {
+const webAddress = (value: string): string => {
   const url = URL.canParse(value) ? new URL(value) : null;
-  if (value !== '' && (url === null || !/^https?:$/.test(url.protocol) || url.pathname + url.search + url.hash !== '/'))
-    throw new TypeError(
-      'an address without a path, such as https://mobility.example.org, because pages link from the root of their host',
-    );
+  if (value !== '' && (url === null || !/^https?:$/.test(url.protocol) || `${url.search}${url.hash}` !== ''))
+    throw new TypeError('an address such as https://mobility.example.org or https://example.org/mobility');
   return value;
 };
 
@@ -82,12 +79,7 @@ const rows = {
   ),
   openRegistration: row('MOBILITY_OPEN_REGISTRATION', 'false', flag, 'with dev: /profile/create registers any name'),
   devAnywhere: row('MOBILITY_DEV_ANYWHERE', 'false', flag, 'with dev: allow addresses other than loopback'),
-  publicUrl: row(
-    'MOBILITY_PUBLIC_URL',
-    '',
-    rootAddress,
-    'address of the server for phones, used in links and QR codes',
-  ),
+  publicUrl: row('MOBILITY_PUBLIC_URL', '', webAddress, 'address of the server for phones, used in links and QR codes'),
   tiles: row('MOBILITY_TILES', '', text, 'PMTiles file of raster tiles behind the maps of days; default: no base map'),
   bodyLimitMiB: row(
     'MOBILITY_BODY_LIMIT',

@@ -28,13 +28,18 @@ const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 /** Builds the app without a port. `serve` binds it to one; tests call `app.request`. */
 export function createApp(parts: AppParts): Hono<ServerEnv> {
   const { store, config, now, metrics } = parts;
+  const base = basePath(config.publicUrl);
   // Current e-mission apps add `/usercache/put` to an address that ends in a slash.
-  const app = new Hono<ServerEnv>({ getPath: (request) => oneSlash(getPath(request)) });
+  const app = new Hono<ServerEnv>({ getPath: (request) => withoutBase(oneSlash(getPath(request)), base) });
   const counts = new CallerCounts({ ...callerLimits(config), ...parts.limits }, now);
   const method = createAuthMethod(config, store, now);
   const auth = { method, users: store.users, now, counts };
 
   const guard = config.auth === 'dev' && !config.devAnywhere ? refuseOtherSites(config.host) : null;
+  app.use(async (c, next) => {
+    c.set('base', base);
+    await next();
+  });
   app.use(logCalls(parts));
   app.use(protectPages);
   app.use('/', sentToRoot(storing(answerCaller(positionRoute, parts, auth)), guard));
@@ -202,3 +207,10 @@ function pathOf(url: string): string {
 }
 
 const oneSlash = (path: string): string => path.replace(/\/{2,}/g, '/');
+
+/** The path of the public address, without a slash at its end. */
+const basePath = (address: string): string => (address === '' ? '' : new URL(address).pathname.replace(/\/+$/, ''));
+
+/** A path below the public address, also where a proxy leaves it whole. */
+const withoutBase = (path: string, base: string): string =>
+  base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) || '/' : path;

@@ -47,7 +47,8 @@ export interface Call {
 /** The variables of a Hono context. `incoming` is missing if the app is called within the process. */
 export interface ServerEnv {
   Bindings: Partial<HttpBindings>;
-  Variables: { call: Call };
+  /** `base`: the path of the public address; empty at the root of a host. */
+  Variables: { call: Call; base: string };
 }
 
 /** Where lines about calls are written. */

@@ -118,7 +118,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         const answer = await answerPage(route, pageCall, enter);
         const headers = { ...languageHeader(c, isSecure), ...answer.headers };
         const isGzipTaken = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(c.req.header('Accept-Encoding') ?? '');
-        return await respond(call, { ...answer, headers }, parts, isGzipTaken);
+        return await respond(call, belowBase({ ...answer, headers }, c.get('base')), parts, isGzipTaken);
       } finally {
         leave();
       }
@@ -166,7 +166,7 @@ export function refuseAsPage(c: Context<ServerEnv>): void {
 const asPage =
   (c: Context<ServerEnv>): Call['refuse'] =>
   (problem, id) => {
-    const answer = faultPage(problem.status, textsFor(wishedBy(c)), id);
+    const answer = belowBase(faultPage(problem.status, textsFor(wishedBy(c)), id), c.get('base'));
     const headers = { ...pageHeaders(c.get('call')), ...problem.options.headers };
     return new Response(textOf(answer), { status: problem.status, headers });
   };
@@ -209,6 +209,17 @@ const pageHeaders = (call: Call): Record<string, string> => ({
 });
 
 const textOf = ({ body }: WebAnswer): string => (body instanceof Markup ? body.text : String(body));
+
+/** A page whose links begin with `base`, the path of the public address. Pages are written for the root of a host. */
+function belowBase(answer: WebAnswer, base: string): WebAnswer {
+  const { body, headers = {} } = answer;
+  if (base === '') return answer;
+  const { Location: to } = headers;
+  const moved = to?.startsWith('/') ? { ...headers, Location: `${base}${to}` } : headers;
+  if (!(body instanceof Markup)) return { ...answer, headers: moved };
+  const text = body.text.replace(/(\s(?:href|src|action|formaction)=")(?=\/(?!\/))/g, `$1${base}`);
+  return { ...answer, headers: moved, body: new Markup(text) };
+}
 
 /** The address that the browser used, as far as headers and settings show. */
 function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string; isSecure: boolean } {
