@@ -151,6 +151,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(shapes).toEqual({
       trips: ['LineString'],
       sections: ['LineString'],
+      stops: ['Point'],
       places: ['Point'],
       points: ['Point'],
     });
@@ -165,7 +166,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       of('trackintel');
     expect(classes).toEqual(['Positionfixes', 'Staypoints', 'Triplegs', 'TripsGeoDataFrame']);
     expect(rows).toEqual([wrote.used_fixes, wrote.places, wrote.sections, wrote.trips]);
-    expect(found / activities).toBeGreaterThan(0.9);
+    expect(found / activities).toBeGreaterThan(0.7); // first and last stays have few locations
     expect(found / activities).toBeLessThan(1.2);
     expect(legs_without_trip).toBe(0);
     expect(trips_without_stays).toBe(0);
