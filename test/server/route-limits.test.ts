@@ -57,6 +57,17 @@ async function form(path: string, fields: Record<string, string>): Promise<Answe
   });
 }
 
+/** Uploads a file with one location. */
+async function upload(i: number): Promise<Answered> {
+  const token = { hash: tokenHash(secret), user_id: ada, created_ts: 1, expires_ts: now + 9, kind: 'session' } as const;
+  await kit.store.tokens.add(token);
+  const body = new FormData();
+  body.append('csrf', csrfOf(secret));
+  const table = `time,lat,lon\n${iso(i)},1,2\n`;
+  body.append('file', new Blob([table]), 'track.csv');
+  return send('/me/import', { headers: { Cookie: `mobility-days=${secret}` }, body });
+}
+
 const put = (entries: readonly JsonObject[]) => post('/usercache/put', { user: 'ada', phone_to_server: entries });
 const putOne = (entry: JsonObject) => post('/usercache/putone', { user: 'ada', the_entry: entry });
 const overland = (properties: JsonObject) => {
@@ -115,14 +126,15 @@ const others = words(`
 
 /** Forms that change what a person or a manager may do, and store no entries. */
 const otherForms = words(
-  '/me/open /me/sign-out /sign-in/study /sign-out/study /me/sign-out-others /me/stop /me/erase /me/keep /me/preview /me/lost /study/:study/export.zip',
+  '/me/open /me/sign-out /sign-in/study /sign-out/study /me/sign-out-others /me/stop /me/erase /me/keep /me/preview /me/lost /study/:study/export.zip /me/import/undo',
 );
 
 it('every route is listed here as one that stores entries or one that does not', async () => {
   await open(null);
   const forms = webRoutes.filter(({ method }) => method === 'POST');
   const paths = [...routes, ...forms].map(({ path }) => path);
-  expect(paths.filter((path) => !(path in pushes) && ![...others, ...otherForms].includes(path))).toEqual([]);
+  const known = [...Object.keys(pushes), '/me/import', ...others, ...otherForms];
+  expect(paths.filter((path) => !known.includes(path))).toEqual([]);
 });
 
 describe('on SQLite', () => limitsHold(() => null));
@@ -141,6 +153,14 @@ function limitsHold(server: () => TestServer | null): void {
     const isOfFamily = /usercache|^\/me/.test(path);
     expect((await pushes[path]!(3)).status).toBe(isOfFamily ? 429 : 503);
     expect(await pending()).toBe(2);
+  });
+
+  it('/me/import stores nothing beyond the entries that may be pending', async () => {
+    await open(server(), { limits: { waitingEntries: 2 } });
+    const answers = [];
+    for (const i of [1, 2, 3]) answers.push((await upload(i)).status);
+    expect(answers).toEqual([303, 429, 429]);
+    expect(await pending()).toBeLessThanOrEqual(2);
   });
 
   it.each(Object.keys(unknownKeys))('%s rejects entries of unknown keys beyond the limit', async (path) => {

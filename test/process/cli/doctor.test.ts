@@ -250,7 +250,7 @@ describe('the first broken link is named, with what mends it:', () => {
       '/pub',
       (i: number) => ({ _type: 'encrypted', data: `bWFkZSB1cCAw${i}` }),
     ],
-    ['unknown_messages', 'stored', /template/, '/pub', (i: number) => ({ lat: 52.5, lon: 13.4, tst: clock + i })],
+    ['unknown_messages', 'stored', /template/, '/pub', (i: number) => ({ position: '52.5 13.4', tst: clock + i })],
     ['misdated', 'located', /receiver/, '/pub', (i: number) => ({ ...owntracks(clock + i), tst: 1_176_500_000 + i })],
     ['inexact', 'located', /Precise Location/, '/pub', (i: number) => ({ ...owntracks(clock + i), acc: 2500 })],
     ['inexact', 'located', /Precise Location/, '/usercache/put', (i: number) => sent(clock + i, { accuracy: 2500 })],
@@ -315,7 +315,7 @@ describe('the first broken link is named, with what mends it:', () => {
     expect(await broken()).toBeNull();
     await run('correct', 'set-aside', '--user', 'ada', '--day', '2024-03-13');
     const taken = await run('doctor', '--user', 'ada', '--day', '2024-03-13');
-    expect(taken.stdout).toMatch(/2024-03-13, times of UTC: a correction sets aside .*\nnext: .*mobility correct list/);
+    expect(taken.stdout).toMatch(/2024-03-13, times of UTC: a correction excludes .*\nnext: .*mobility correct list/);
     expect(taken.stdout).not.toContain('location to');
   });
 

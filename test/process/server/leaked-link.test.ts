@@ -91,7 +91,7 @@ it('a new link ends the old one: it admits nobody new, members stay and can set 
     ['create', name],
   ]) {
     const { code, stderr } = await runOn(['study', ...taken], { env: { MOBILITY_STORE: kit.store.address } });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('expected a name by which nobody joined yet')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('expected a name that is new, found sunny')]);
   }
 });
 
