@@ -583,7 +583,7 @@ export const de: Texts = {
       location: 'Standorte',
       motion: 'Bewegungen',
       transition: 'Beginn und Ende der Aufzeichnung',
-      battery: 'Akku',
+      battery: 'Akkustände',
     },
     otherKind: 'Antworten, Einstellungen und anderes',
     browsers: 'Wo Sie angemeldet sind',

@@ -572,7 +572,7 @@ export const en = {
       location: 'locations',
       motion: 'movements',
       transition: 'starts and stops of recording',
-      battery: 'battery',
+      battery: 'battery levels',
     },
     otherKind: 'answers, settings and others',
     browsers: 'Where you are signed in',
