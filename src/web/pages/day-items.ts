@@ -148,7 +148,7 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
     const isGuess = isOwn && name === null && (home ?? 0) >= surelyHome;
     if (isGuess) return { name: t.me.homeGuess, mark: t.me.homeGuess, isNamed: false, isGuess, look: 'home' };
     if (name === null) return { name: t.me.place(letter), mark: letter, isNamed: false, look: 'place' };
-    const shown = name === 'home' ? t.me.home : name;
+    const shown = name.toLowerCase() === 'home' ? t.me.home : name;
     const look = t.me.looks[name.toLowerCase()] ?? 'place';
     return { name: shown, mark: shown.slice(0, 16), isNamed: true, look };
   };
