@@ -82,7 +82,7 @@ async function showPages() {
   await mobility('pipeline', '--all', '--quiet');
   const server = await startServer();
   const { link } = await answer('users', 'link', 'sim-demo-1@example.org', '--server', server.url);
-  const { name, password } = await answer('managers', 'add', 'mira', '--study', 'sunny');
+  const { name, password } = await answer('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export');
   step('Open the pages');
   console.log(`My days (works once):  ${link}`);
   console.log(`The study:             ${server.url}/study   name ${name}, password ${password}`);
