@@ -168,7 +168,7 @@ function personRow(
   const cell = (kind: string, content: MarkupValue): Markup => markup`<td role="cell" class="${kind}">${content}</td>`;
   // On a narrow screen, without table heads, each number has its name beside it.
   const named = (column: Column, content: MarkupValue): Markup =>
-    cell('n', markup`<span class="lab">${words.columns[column]} </span>${content}`);
+    cell('n', markup`<span class="lab">${words.columns[column]}</span> ${content}`);
   return markup`<tr role="row"${isQuiet && new Markup(' class="quiet"')}><th scope="row" role="rowheader"><a href="/study/${study.name}/p/${id}">${shown}</a><span class="sm">${[user.subgroup, app].filter(Boolean).join(' · ')}</span></th>
 ${cell('w', markup`<span class="mk ${isQuiet ? 'in_order' : state}" aria-hidden="true">${isQuiet ? '' : '!'}</span>${stateText(person, now, t)}${!isQuiet && markup`<span class="sm">${words.advice[person.broken?.code ?? 'silent'] ?? ''}</span>`}${asked}`)}
 ${named('contact', lately(chain.called.ts))}${named('location', lately(chain.located.ts))}${cell('c', fortnightStrip(shares, t))}

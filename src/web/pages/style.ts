@@ -115,7 +115,7 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 @media(min-width:56rem){.nums{grid-template-columns:repeat(4,1fr);gap:.75rem}}
 @media(max-width:55.99rem){.rows a,.hours{gap:.25rem;font-size:.75rem}.rows span{flex-basis:5.25rem}.rows .n{font-size:.75rem;flex-basis:2.25rem}.rows .n+.n{flex-basis:3.25rem}.asof{display:block;margin:0}.above .btn{width:100%}.folk,.folk tbody,.folk tr,.folk th,.folk td{display:block;border:0;padding:0}.folk thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}.folk thead th{border:0}.folk thead .ns{display:none}
 .folk tbody tr{display:grid;grid-template-columns:minmax(0,1fr) 7rem;column-gap:.75rem;border-bottom:1px solid var(--line);padding:.625rem 0}td.c{grid-column:2;grid-row:1;justify-self:end}td.w{grid-column:1;grid-row:2}.folk td.n{font-size:.8125rem;line-height:1.125rem;color:var(--soft);white-space:normal;text-align:left}
-.lab{display:inline}.folk .lab:after{content:": "}}
+.lab{display:inline}.folk .lab:after{content:":"}:lang(fr) .lab:after{content:" :"}}
 .find{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:end;margin:1rem 0}.find label{margin:0}
 .points li{display:flex;gap:.75rem;padding:.375rem 0}.points .ic{margin-top:.125rem}
 .steps>li{display:grid;grid-template-columns:2rem minmax(0,1fr);gap:.75rem;padding-bottom:1.5rem;position:relative}
