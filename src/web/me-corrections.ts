@@ -72,7 +72,8 @@ function correctionText(correction: Correction, shown: ShownDay, t: Texts): stri
   const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
   const place = stay?.kind === 'stay' ? stay.place.name : '';
   const name = correction.kind === 'mode' ? t.me.mode(correction.mode) : 'name' in correction ? correction.name : place;
-  return t.me.stated[correction.kind](t.clock(ts, zoneOfDay(shown, ts)), name?.toLowerCase() === 'home' ? t.me.home : name);
+  const words = name?.toLowerCase() === 'home' ? t.me.home : name;
+  return t.me.stated[correction.kind](t.clock(ts, zoneOfDay(shown, ts)), words);
 }
 
 /** The list of statements about a day, each with a button that undoes it. */

@@ -243,7 +243,8 @@ export const de: Texts = {
       without_locations: (days) => (days === null ? 'kein Standort' : `seit ${dative(days)} kein Standort`),
       never_began: (days) => (days === null ? 'nie begonnen' : `nie begonnen, seit ${dative(days)} dabei`),
       refused: (days) => (days === null ? 'abgewiesen' : `seit ${dative(days)} abgewiesen`),
-      unusable: (days: string | null) => (days === null ? 'Nichts Brauchbares' : `seit ${dative(days)} nichts Brauchbares`),
+      unusable: (days: string | null) =>
+        days === null ? 'Nichts Brauchbares' : `seit ${dative(days)} nichts Brauchbares`,
       behind: (days) => (days === null ? 'im Rückstand' : `seit ${dative(days)} im Rückstand`),
       stopped: (days) => (days === null ? 'beendet' : `vor ${dative(days)} beendet`),
     },
