@@ -46,6 +46,8 @@ export interface PipelineState {
   cells: readonly string[] | null;
   /** Ids of the transit feeds with stops in these cells, when trips were derived. */
   feeds: readonly string[];
+  /** How many drafts are stored. */
+  drafts: number;
   /** Identifies what the stored places were derived from, see `keepPlaces`; null: none are stored. */
   places: string | null;
   /** Version of the analysis (code and model) that derived the trips. */
@@ -71,6 +73,7 @@ export const initialPipelineState: PipelineState = {
   retained: null,
   cells: null,
   feeds: [],
+  drafts: 0,
   places: null,
   analysis_version: null,
   moved_ts: null,

@@ -8,7 +8,7 @@ import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
 import { objectIn, readColumn } from '../rows/sums.ts';
 import { places, type TripRow, trips as table } from '../rows/tables.ts';
 import type { TripOutline, Trips } from '../store.ts';
-import { putAccount, underLease, withState } from './accounts.ts';
+import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 
 const onlyTrips = { kind: 'trip' } as const;
 const onlyLinks = { kind: { in: ['trip', 'dropped'] } } as const;
@@ -85,11 +85,13 @@ export function trips(engine: Engine): Trips {
       const fresh = [...put, ...(drafts ?? [])].map((record) => rowOf(userId, record, now));
       await engine.write(userId, async (rows) => {
         const account = await underLease(rows, userId, lease);
-        if (drafts !== undefined) await rows.remove(table, { user: userId, ...onlyDrafts });
+        const isReplacing = drafts !== undefined && stateIn(account).drafts > 0;
+        if (isReplacing) await rows.remove(table, { user: userId, ...onlyDrafts });
         for (const some of slicesOf(remove)) await rows.remove(table, { user: userId, chain_ts: { in: some } });
         if (fresh.length > 0) await rows.put(table, fresh);
         if (kept !== undefined) await rows.put(places, [{ user: userId, places: packValue(kept) }]);
-        await putAccount(rows, account, withState(account, state));
+        const counted = drafts === undefined ? state : { ...state, drafts: drafts.length };
+        await putAccount(rows, account, withState(account, counted));
       });
     },
   };
