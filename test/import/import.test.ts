@@ -308,3 +308,12 @@ it('the ride of a single GPX file is in the diary: the import says that the reco
   const diary = await run(['diary', '--user', 'ada', '--day', '2024-06-17']);
   expect(diary.stdout).toMatch(/1 trip, 1[12]\.\d km/);
 });
+
+it('a time of hundreds of digits is no time: the import ends, and the sound rows are read', async () => {
+  const { run, folder } = await freshProgram();
+  await run(['users', 'add', 'ada']);
+  const path = join(folder, 'long.csv');
+  await writeFile(path, `time,lat,lon\n${'9'.repeat(400)},38.5,-7.9\n1710230400,38.5,-7.9\n`);
+  const { code, stdout } = await run(['import', path, '--user', 'ada', '--json']);
+  expect([code, JSON.parse(stdout)]).toEqual([3, expect.objectContaining({ set_aside: 1 })]);
+});

@@ -235,6 +235,7 @@ export function instantIn(value: JsonValue | undefined, zone?: string): number |
   const text = typeof value === 'number' ? String(value) : typeof value === 'string' ? value.trim() : '';
   if (/^\d+(?:\.\d+)?$/.test(text)) {
     let ts = Number(text);
+    if (ts === Infinity) return null; // 309 digits or more
     while (ts >= 1e11) ts /= 1000; // 1e11 s are in the year 5138
     return ts >= 1e8 ? ts : null; // numbers with fewer digits are dates, such as 20241231
   }
