@@ -10,6 +10,7 @@
 // `diary/observed-time.ts` derives unobserved time from them.
 import { distance } from '../../model/geo/distance.ts';
 import { states, transitions } from '../../model/payloads.ts';
+import { compareTexts } from '../../model/text-order.ts';
 import type { TimeRange } from '../../model/time.ts';
 import type { LastSeen, Silence, SilenceReason } from '../../model/trip.ts';
 import { cellStates, isMoving, readingState } from '../motion-states.ts';
@@ -112,8 +113,10 @@ type Optional = 'moving' | 'unlocated' | 'led' | 'unreported';
 
 function toLastSeen({ ts, ...rest }: Fold): LastSeen | null {
   if (ts === null) return null;
-  const known = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  return { ...(known as Omit<LastSeen, 'ts'>), ts };
+  // In one order, whichever field was set first: links are compared by their JSON.
+  const known = Object.entries(rest).filter(([, value]) => value !== undefined);
+  known.sort(([a], [b]) => compareTexts(a, b));
+  return { ...(Object.fromEntries(known) as Omit<LastSeen, 'ts'>), ts };
 }
 
 /** The time of an open trip without a location, if it is long and the next location is far away; null: none. */
