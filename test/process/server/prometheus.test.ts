@@ -40,7 +40,7 @@ async function metricsAfter(events: number): Promise<string> {
 
 /** The samples of a text, by series. */
 const samplesOf = (text: string): Map<string, string> =>
-  new Map(text.split('\n').flatMap((line) => (/^mobility_/.test(line) ? [line.split(' ') as [string, string]] : [])));
+  new Map([...text.matchAll(/^(mobility_.*) (\S+)$/gm)].map(([, series, value]) => [series!, value!]));
 
 /** Alerts that must fire in a situation; each series takes its values minute by minute. */
 interface Situation {
