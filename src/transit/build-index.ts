@@ -278,7 +278,8 @@ function toPatterns(trips: Trips, feedDays: number): { patterns: FoundPattern[];
   const patterns = [...groups.values()].map((group, order): FoundPattern => {
     const { route, shapeId, calls } = group[0]!;
     const times = group.map(timesFrom).filter((all) => all !== null);
-    const seconds = times.length === 0 ? [] : calls.map((_, at) => median(times.map((all) => all[at]! - all[0]!)));
+    const seconds =
+      times.length === 0 ? [] : calls.map((_, at) => medianSecond(times.map((all) => all[at]! - all[0]!)));
     const runs = group.reduce((sum, trip) => sum + runsADay(trip) * Math.min(1, trip.days / feedDays), 0);
     const hours = hoursOf(group, times.length === 0);
     const stops = calls.map(({ stop }) => stop);
@@ -301,9 +302,9 @@ function timesFrom({ calls }: Trip): number[] | null {
   return times;
 }
 
-function median(values: number[]): number {
-  values.sort((a, b) => a - b);
-  return Math.round(values[values.length >> 1]!);
+/** A recorded value, rounded: the upper one of two in the middle. */
+function medianSecond(values: readonly number[]): number {
+  return Math.round(values.toSorted((a, b) => a - b)[values.length >> 1]!);
 }
 
 const runsADay = ({ windows }: Trip): number =>

@@ -122,11 +122,11 @@ async function checkActs(host: Host): Promise<Check[]> {
   try {
     const acts = await readActs(logDir);
     const check = acts.findLast(({ action }) => action === 'store check');
-    const said = check === undefined ? 'never checked' : `checked ${agoText(check.ts, now)}`;
+    const lastCheck = check === undefined ? 'never checked' : `checked ${agoText(check.ts, now)}`;
     const rows =
       check?.outcome === 'partly' || check?.outcome === 'failed'
-        ? wrong('rows', `${said}, and the check failed or was incomplete`, 'mobility store check')
-        : sound('rows', `${said}; mobility store check finds damaged rows`);
+        ? wrong('rows', `${lastCheck}, and the check failed or was incomplete`, 'mobility store check')
+        : sound('rows', `${lastCheck}; mobility store check finds damaged rows`);
     if (isMongoAddress(store))
       return [rows, sound('backup', 'made by tools of MongoDB; this program cannot check them')];
     const last = acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');
