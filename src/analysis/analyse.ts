@@ -49,7 +49,7 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
     const { record } = linkAfter(drafts.at(-1)?.carry ?? carry, trip);
     if (record.trip !== null) drafts.push({ ...record, kind: 'draft', trip: { ...record.trip, draft: true } });
   }
-  const next = nextState === null ? null : goOnWith(signs, carry, nextState);
+  const next = nextState === null ? null : nextCarry(signs, carry, nextState);
   const { seen, silences } = gapsSince(signs, next ?? carry, Number.POSITIVE_INFINITY);
   return { records, nextState: next, latest: seen && { seen, silences }, drafts, failed };
 
@@ -74,7 +74,7 @@ function withoutOutliers(stretch: Stretch, outliers: readonly number[] = []): St
 }
 
 /** The state that the next stretch begins with. */
-function goOnWith(stretch: Stretch, carry: Carry | null, nextState: Resume): Carry {
+function nextCarry(stretch: Stretch, carry: Carry | null, nextState: Resume): Carry {
   const { seen, silences } = gapsSince(stretch, carry, nextState.resume_ts);
   return { ...(carry ?? { raw_place: null, place: null }), ...nextState, ...(seen && { seen }), silences };
 }

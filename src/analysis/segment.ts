@@ -67,7 +67,7 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, kno
     decided += group.candidates.length;
   }
   const drafts: SegmentedTrip[] = [];
-  if (endOfData && found.open !== null && leadsAway(found.open, locations)) {
+  if (endOfData && found.open !== null && isFarEnough(found.open, locations)) {
     const rest = [...found.trips.slice(decided), found.open];
     for (const group of groupCandidates(rest, { locations, doubts }, null))
       drafts.push(...segmentGroup(group, cleaned, stayAfter(drafts) ?? stayAfter(trips) ?? stay, knowledge));
@@ -82,7 +82,7 @@ function stayAfter(trips: readonly SegmentedTrip[]): Stay | null {
 }
 
 /** True if the open trip leads far enough from its first location to be kept as a trip. */
-function leadsAway({ startIndex }: Candidate, locations: readonly Location[]): boolean {
+function isFarEnough({ startIndex }: Candidate, locations: readonly Location[]): boolean {
   return locations.slice(startIndex).some((one) => distance(locations[startIndex]!, one) >= linkLimits.shortestTrip);
 }
 

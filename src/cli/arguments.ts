@@ -44,19 +44,19 @@ export const daysArgument =
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
 /** The date of a given day for a person, in the zone of their last trip; without trips, in the zone of the host. */
-export async function dayMeant(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
+export async function resolveDay(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
   const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
 
-/** The dates of a range of days, see `dayMeant`. */
-export async function daysMeant(
+/** The dates of a range of days, see `resolveDay`. */
+export async function resolveDays(
   context: CommandContext,
   user: { uuid: string },
   { from, to }: { from: DayAsked; to: DayAsked },
 ): Promise<{ from: string; to: string }> {
-  return { from: await dayMeant(context, user, from), to: await dayMeant(context, user, to) };
+  return { from: await resolveDay(context, user, from), to: await resolveDay(context, user, to) };
 }
 
 /** The date of a text in a form of `dayArgument`; null: it has none. */

@@ -64,26 +64,24 @@ export function diaryText(shown: DiaryDay, { bold, dim, tint }: DiaryMarks): str
 const widest = 80; // columns
 
 function tripLines(
-  { trip, path: way, labels }: DayPart & { kind: 'trip' },
+  { trip, path: sections, labels }: DayPart & { kind: 'trip' },
   ids: boolean,
   dim: DiaryMarks['dim'],
 ): string[] {
-  const rows = way.map(({ clock, mode, distance, duration, estimated, line }) => [
-    ...[
-      clock,
-      mode.padEnd(12),
-      distance.padStart(7),
-      duration,
-      [estimated, line].filter((one) => one !== '').join('; '),
-    ],
+  const rows = sections.map(({ clock, mode, distance, duration, estimated, line }) => [
+    clock,
+    mode.padEnd(12),
+    distance.padStart(7),
+    duration,
+    [estimated, line].filter((one) => one !== '').join('; '),
   ]);
   const words = labels.map((text) => {
     const line = `         │ user input: ${text}`;
     return line.length > widest ? `${line.slice(0, widest - 1)}…` : line;
   });
-  const ways = table(rows, [2]).split('\n');
+  const lines = table(rows, [2]).split('\n');
   return [
-    ...ways.map((row) => `         │ ${row}`.trimEnd()),
+    ...lines.map((row) => `         │ ${row}`.trimEnd()),
     ...(trip.draft ? [dim('         │ draft: it has not ended')] : []),
     ...words,
     ...(ids ? [dim(`         │ trip ${trip.id}`)] : []),

@@ -9,10 +9,10 @@ import type { CommandContext } from './context.ts';
 import { didYouMean } from './nearest-name.ts';
 
 /** The flags that choose users, as parsed. */
-export type Whom = Partial<ReturnType<ReturnType<typeof withWhom>['opts']>>;
+export type UserChoice = Partial<ReturnType<ReturnType<typeof withUserChoice>['opts']>>;
 
 /** Adds the flags to a command. */
-export function withWhom(command: Command) {
+export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
@@ -30,7 +30,7 @@ export function withUsersOrStudy(command: Command) {
  * The users that the flags choose. Throws `MOBILITY_USAGE` if no flag is given, and for a study or subgroup that does
  * not exist or without members.
  */
-export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGenerator<UserRecord> {
+export async function* selectUsers(context: CommandContext, whom: UserChoice): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;
   if (names.length === 0 && !all && study === undefined) {
     throw usageError('expected --user NAME, --study NAME or --all');
@@ -53,7 +53,7 @@ export async function* usersMeant(context: CommandContext, whom: Whom): AsyncGen
 }
 
 /** True for a member of the study and the subgroup, where they are given. */
-export function isMember(user: UserRecord, { study, subgroup }: Pick<Whom, 'study' | 'subgroup'>): boolean {
+export function isMember(user: UserRecord, { study, subgroup }: Pick<UserChoice, 'study' | 'subgroup'>): boolean {
   return (study === undefined || user.study === study) && (subgroup === undefined || user.subgroup === subgroup);
 }
 
@@ -76,7 +76,7 @@ export const subgroupsOf = ({ subgroups }: Pick<StudyRecord, 'subgroups'>): read
 /** Throws `MOBILITY_USAGE` if the study or subgroup does not exist, for instance because it is mistyped. */
 export async function refuseUnknownStudy(
   context: CommandContext,
-  { study: name, subgroup }: Pick<Whom, 'study' | 'subgroup'>,
+  { study: name, subgroup }: Pick<UserChoice, 'study' | 'subgroup'>,
 ): Promise<void> {
   const studies = name === undefined ? await (await context.store()).studies.list() : [await findStudy(context, name)];
   if (subgroup === undefined || studies.some((study) => subgroupsOf(study).includes(subgroup))) return;

@@ -80,7 +80,7 @@ export interface ObservedSource {
 /** The days from `from` to `to`, both included. Pure. */
 export function observedDays(source: ObservedSource, from: string, to: string): ObservedDay[] {
   const startOf = dayStarts(tripsOf(source.links), source.zone);
-  const known = knownOf(source);
+  const known = collectKnown(source);
   const days: ObservedDay[] = [];
   for (let day = from, start = startOf(day); day <= to; day = addDays(day, 1)) {
     const next = startOf(addDays(day, 1));
@@ -93,7 +93,7 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
 
 /** The unobserved time of a range, in order, as in the days. Pure. */
 export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }: TimeRange): Unobserved[] {
-  const { spans } = dayOf(from, to, knownOf(source));
+  const { spans } = dayOf(from, to, collectKnown(source));
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
 }
 
@@ -187,7 +187,7 @@ interface Known {
   atHome: readonly TimeRange[];
 }
 
-function knownOf({ causes = [], atHome = [], setAside = [], ...source }: Omit<ObservedSource, 'zone'>): Known {
+function collectKnown({ causes = [], atHome = [], setAside = [], ...source }: Omit<ObservedSource, 'zone'>): Known {
   const moves = tripsOf(source.links).map((trip) => ({ from: trip.start_ts, to: trip.end_ts, added: isAdded(trip) }));
   const out = setAside.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
   // If a trip leads through a gap, its length includes the movement.

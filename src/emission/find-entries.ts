@@ -89,10 +89,10 @@ async function* recorded(store: Store, userId: string, selection: Query): AsyncG
   if (keys?.length === 0) return;
   const query = { time, ...(keys && { keys }), ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   let reached: EntryCursor | null = null;
-  for await (const waiting of entryPages(store.usercache, userId, query)) {
-    const stored = storedWithin(store, userId, query, reached, waiting.next);
-    yield* inOrder(stored, waiting.entries, time);
-    reached = waiting.next;
+  for await (const pending of entryPages(store.usercache, userId, query)) {
+    const stored = storedWithin(store, userId, query, reached, pending.next);
+    yield* inOrder(stored, pending.entries, time);
+    reached = pending.next;
   }
 }
 
@@ -115,15 +115,15 @@ async function* storedWithin(
 /** Merges both lists. Of two entries in the same position, the pending one counts. */
 async function* inOrder(
   stored: AsyncGenerator<Entry, undefined>,
-  waiting: readonly Entry[],
+  pending: readonly Entry[],
   time: Selection['time'],
 ): AsyncGenerator<Entry, undefined> {
   let i = 0;
   for await (const old of stored) {
-    while (i < waiting.length && compare(waiting[i]!, old, time) < 0) yield waiting[i++]!;
-    if (i === waiting.length || compare(waiting[i]!, old, time) > 0) yield old;
+    while (i < pending.length && compare(pending[i]!, old, time) < 0) yield pending[i++]!;
+    if (i === pending.length || compare(pending[i]!, old, time) > 0) yield old;
   }
-  yield* waiting.slice(i);
+  yield* pending.slice(i);
 }
 
 function compare(a: Entry, b: Entry, time: 'write_ts' | 'ts'): number {

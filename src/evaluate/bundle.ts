@@ -14,7 +14,7 @@ import { addDays, type TimeRange, zoneNamed, zoneOffset } from '../model/time.ts
 import type { Trip } from '../model/trip.ts';
 import type { Truth } from './cases.ts';
 import { PackedEntries } from './packed-entries.ts';
-import { turnAbout } from './rotate.ts';
+import { rotation } from './rotate.ts';
 
 const motion = [...motionFields, 'confidence_level', ...Object.keys(iosMotions)];
 // no trip depends on the altitude, which may identify a place
@@ -71,7 +71,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
   const hours = new Set([range.from, range.to].map(hourOf));
   const [zoneNames, sourceNames] = [new Set<string>(), new Set<string>()];
   for (const raw of entries) {
-    const entry = meaning(raw);
+    const entry = reduceEntry(raw);
     if (entry === null) continue;
     kept.add(entry);
     hours.add(hourOf(entry.metadata.write_ts));
@@ -79,7 +79,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
     const zone = zoneNamed(entry);
     if (zone) zoneNames.add(zone);
   }
-  const turn = turnAway(kept, random, reach);
+  const rotate = moveFarAway(kept, random, reach);
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
@@ -93,7 +93,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
     const metadata = { key, write_ts: write_ts + moved, platform: platform!.toLowerCase(), time_zone };
     return {
       metadata: { ...metadata, ...(origin !== undefined && { origin: { program } }) },
-      data: { ...entry.data, ts: ts + moved, ...(at !== null && turn(at)) },
+      data: { ...entry.data, ts: ts + moved, ...(at !== null && rotate(at)) },
     };
   };
   const phone_to_server = {
@@ -126,7 +126,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
 type TimesOf = Pick<Trip, 'start_ts' | 'end_ts'>;
 
 /** Reduces an entry to the fields that the analysis reads. null: the entry would be rejected. */
-function meaning(entry: Entry): Entry | null {
+function reduceEntry(entry: Entry): Entry | null {
   const fields = passing[entry.metadata.key];
   if (fields === undefined) return null;
   try {
@@ -150,7 +150,7 @@ const apart = 100_000;
  * up to 0.1 m, because the grid of the true digits would reveal the rotation. Equal locations stay equal, different
  * ones stay different.
  */
-function turnAway(entries: Iterable<Entry>, random: () => number, reach: number): (at: LatLon) => LatLon {
+function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: number): (at: LatLon) => LatLon {
   let first: LatLon | null = null;
   let radius = 0;
   for (const { data } of entries) {
@@ -161,13 +161,13 @@ function turnAway(entries: Iterable<Entry>, random: () => number, reach: number)
   const from = first ?? { latitude: 0, longitude: 0 };
   for (let i = 0; i < 1000; i += 1) {
     const north = reach * ((Math.asin(2 * random() - 1) * 180) / Math.PI - from.latitude); // degrees
-    const turns = [
-      turnAbout(from, reach * Math.PI * (2 * random() - 1)),
-      turnAbout({ latitude: 0, longitude: from.longitude - 90 }, (north * Math.PI) / 180),
-      turnAbout({ latitude: 90, longitude: 0 }, 2 * Math.PI * random()),
+    const rotations = [
+      rotation(from, reach * Math.PI * (2 * random() - 1)),
+      rotation({ latitude: 0, longitude: from.longitude - 90 }, (north * Math.PI) / 180),
+      rotation({ latitude: 90, longitude: 0 }, 2 * Math.PI * random()),
     ];
-    const turn = (at: LatLon): LatLon => turns.reduce((turned, one) => one(turned), at);
-    const to = turn(from);
+    const rotate = (at: LatLon): LatLon => rotations.reduce((rotated, one) => one(rotated), at);
+    const to = rotate(from);
     const isNearPole = Math.abs(to.latitude) > Math.max(55, Math.abs(from.latitude));
     if (distance(from, to) < 2 * radius + apart || isNearPole) continue;
     const secret = `${random()} ${random()}`;
@@ -175,7 +175,7 @@ function turnAway(entries: Iterable<Entry>, random: () => number, reach: number)
       const digest = createHash('sha256').update(`${secret} ${at.latitude} ${at.longitude}`).digest();
       const blurred = (degrees: number, place: number): number =>
         Number((degrees + (digest.readUInt32BE(place) / 2 ** 32 - 0.5) * 1e-6).toFixed(9));
-      const { latitude, longitude } = turn(at);
+      const { latitude, longitude } = rotate(at);
       return { latitude: blurred(latitude, 0), longitude: blurred(longitude, 4) };
     };
   }

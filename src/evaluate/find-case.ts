@@ -25,7 +25,7 @@ import { PackedEntries } from './packed-entries.ts';
  */
 const margins = [1, 2, 4, 8, 16];
 /** Rotations per margin: a trip near a threshold may change with some rotations. */
-const turnsEach = 4;
+const rotationsEach = 4;
 /**
  * Limits of the rotations. The plane of the analysis distorts long paths depending on latitude, so rotations with a
  * smaller reach keep more trips unchanged.
@@ -55,7 +55,7 @@ export async function findCase(
   for (const reach of reaches) {
     for (const margin of margins) {
       const entries = await entriesAround(store, userId, day.range, margin);
-      for (let turn = 0; turn < turnsEach; turn += 1) {
+      for (let rotation = 0; rotation < rotationsEach; rotation += 1) {
         signal.throwIfAborted();
         const bundle = bundleOf({ ...day, entries, now: now(), random, reach });
         const found = {

@@ -37,7 +37,7 @@ export interface LabelsReport {
 interface Compared {
   label: ModeClass;
   found: ModeClass;
-  said: number;
+  probability: number;
 }
 
 /** The 0.975 quantile of the normal distribution. */
@@ -69,13 +69,13 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   return { ...report, all: scoreOf(compared), modes: Object.fromEntries(scores) };
 }
 
-/** m by mode of the diary. The second figure is the sum of m times probability. */
-type Ways = Map<ModeClass, { metres: number; said: number }>;
+/** m by mode of the diary. `weighted`: the sum of m times probability. */
+type MetresByMode = Map<ModeClass, { metres: number; weighted: number }>;
 
 interface Label extends Interval {
   text: string;
   mode: ModeClass;
-  ways: Ways;
+  ways: MetresByMode;
 }
 
 /**
@@ -96,23 +96,26 @@ async function labelsOf(store: Store, uuid: string): Promise<Label[]> {
   }
   if (labels.length === 0) return labels;
   for await (const { trip } of everyCorrectedLink(store, uuid))
-    for (const section of trip?.sections ?? []) for (const label of labels) addWay(label, section);
+    for (const section of trip?.sections ?? []) for (const label of labels) addMetres(label, section);
   return labels;
 }
 
-function addWay(label: Label, { start_ts: start, end_ts: end, sensed_mode, distance, mode_confidence }: Section): void {
+function addMetres(
+  label: Label,
+  { start_ts: start, end_ts: end, sensed_mode, distance, mode_confidence }: Section,
+): void {
   const seconds = overlap(label, { start, end });
   if (seconds === 0) return;
   const mode = compareClass(modeClass(sensed_mode));
-  const { metres, said } = label.ways.get(mode) ?? { metres: 0, said: 0 };
-  const way = (distance * seconds) / (end - start);
-  label.ways.set(mode, { metres: metres + way, said: said + way * (mode_confidence ?? 0) });
+  const { metres, weighted } = label.ways.get(mode) ?? { metres: 0, weighted: 0 };
+  const part = (distance * seconds) / (end - start);
+  label.ways.set(mode, { metres: metres + part, weighted: weighted + part * (mode_confidence ?? 0) });
 }
 
 /** The mode with the most metres, and its probability. */
-function longest(ways: Ways): { found: ModeClass; said: number } {
-  const [found, { metres, said }] = [...ways].reduce((a, b) => (b[1].metres > a[1].metres ? b : a));
-  return { found, said: metres > 0 ? said / metres : 0 };
+function longest(ways: MetresByMode): { found: ModeClass; probability: number } {
+  const [found, { metres, weighted }] = [...ways].reduce((a, b) => (b[1].metres > a[1].metres ? b : a));
+  return { found, probability: metres > 0 ? weighted / metres : 0 };
 }
 
 /** The diary shows riding a scooter as cycling. */
@@ -130,6 +133,6 @@ function scoreOf(compared: readonly Compared[]): LabelScore {
   const instead: LabelScore['instead'] = {};
   for (const { label, found } of compared) if (label !== found) instead[found] = (instead[found] ?? 0) + 1;
   if (labels === 0) return { labels, right, share: 0, interval: [0, 1], said: 0, instead };
-  const said = compared.reduce((sum, one) => sum + one.said, 0) / labels;
-  return { labels, right, share: right / labels, interval: wilson(right, labels), said, instead };
+  const probability = compared.reduce((sum, one) => sum + one.probability, 0) / labels;
+  return { labels, right, share: right / labels, interval: wilson(right, labels), said: probability, instead };
 }

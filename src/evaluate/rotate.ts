@@ -4,7 +4,7 @@ import type { LatLon } from '../model/geo/distance.ts';
 const radians = Math.PI / 180;
 
 /** A rotation by `angle`, rad, around the line through `axis` and the centre of the earth. */
-export function turnAbout(axis: LatLon, angle: number): (at: LatLon) => LatLon {
+export function rotation(axis: LatLon, angle: number): (at: LatLon) => LatLon {
   const [kx, ky, kz] = vectorOf(axis);
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
   return (at) => {

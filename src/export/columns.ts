@@ -76,7 +76,7 @@ const times = (begun: string, ended: string): Column[] => [
 
 const figures: Column[] = [
   column('duration_s', 'number', 'seconds from start to end', 's'),
-  column('distance_m', 'number', 'length of the way; sections and stops sum to their trip', 'm'),
+  column('distance_m', 'number', 'length of the path; sections and stops sum to their trip', 'm'),
   column('estimated_m', 'number', 'part of `distance_m` that no location shows', 'm'),
 ];
 

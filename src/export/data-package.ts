@@ -28,14 +28,14 @@ function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; n
   const [hidden, open]: [string[], string[]] = [[], []];
   if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, from anybody without the key');
   else open.push('names and UUIDs of people');
-  if (coarse === null) open.push('places where people stay, ways and times: they are exact');
+  if (coarse === null) open.push('places where people stay, paths and times: they are exact');
   else {
     hidden.push(
-      `where in its cell of ${coarse} m a stay lies, also by the rim, the meeting and the length of ways, times and speeds`,
+      `where in its cell of ${coarse} m a stay lies, also by the rim, the meeting and the length of paths, times and speeds`,
     );
     open.push(
       `the cells themselves: a cell of ${coarse} m in which few people live or work`,
-      `visible ways and their times, more than ${1.5 * coarse} m away from every cell with stays of the person`,
+      `visible paths and their times, more than ${1.5 * coarse} m away from every cell with stays of the person`,
       'people whose paths or times are known from other data, such as another export of the same people',
     );
   }

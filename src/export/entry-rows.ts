@@ -33,16 +33,16 @@ export async function* entryRows(
   only?: readonly string[],
 ): AsyncGenerator<ExportedEntry> {
   const query = { time: 'write_ts', limit: pageSize, ...(only && { keys: only }) } as const;
-  const waiting = await waitingIdentities(store, userId, query);
+  const pending = await pendingIdentities(store, userId, query);
   const isUnbounded = days.from === undefined && days.to === undefined;
   const isAsked = (row: ExportedEntry): boolean => isUnbounded || within(dayOf(row), days);
   for await (const row of entriesOf(store.timeseries, userId, query)) {
-    if (!waiting.get(row.metadata.key)?.has(row.metadata.write_ts) && isAsked(row)) yield row;
+    if (!pending.get(row.metadata.key)?.has(row.metadata.write_ts) && isAsked(row)) yield row;
   }
-  const isDue = ({ metadata: { key, write_ts } }: Entry) => waiting.get(key)?.delete(write_ts) === true;
+  const isDue = ({ metadata: { key, write_ts } }: Entry) => pending.get(key)?.delete(write_ts) === true;
   for await (const row of entriesOf(store.usercache, userId, query)) if (isDue(row) && isAsked(row)) yield row;
   // The entries that are left were moved meanwhile.
-  for (const [key, left] of waiting) {
+  for (const [key, left] of pending) {
     if (left.size === 0) continue;
     const times = Float64Array.from(left).sort();
     const moved = { ...query, keys: [key], from: times[0]!, to: justAfter(times.at(-1)!) };
@@ -51,7 +51,7 @@ export async function* entryRows(
 }
 
 /** The `write_ts` of pending entries, by key. */
-async function waitingIdentities(
+async function pendingIdentities(
   { usercache }: Store,
   userId: string,
   query: EntrySelection,

@@ -94,7 +94,7 @@ async function* tripRows(source: Source): AsyncGenerator<Row> {
         start_inferred_s: isInferred ? located! - trip.start_ts : 0,
         mode: mainMode(stated),
         main_mode: firstMode(stated),
-        ...waysAround(stated.sections),
+        ...accessAndEgress(stated.sections),
         mode_confirmed: mode_confirm,
         purpose_confirmed: purpose_confirm,
         origin_purpose,
@@ -278,7 +278,7 @@ function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
 }
 
 /** m before and after public transport */
-function waysAround(sections: readonly Section[]): Row {
+function accessAndEgress(sections: readonly Section[]): Row {
   const first = sections.findIndex(({ sensed_mode }) => isTransit(sensed_mode));
   if (first < 0) return {};
   const last = sections.findLastIndex(({ sensed_mode }) => isTransit(sensed_mode));

@@ -35,8 +35,8 @@ const isPlace = (f: Feature): boolean => String(f.properties?.feature_type).ends
 /** Merges the fields of a place that is the end of one trip and the start of the next. */
 function mergePlace(known: Feature | undefined, feature: Feature<Point | LineString>): Feature {
   const { user_input, additions, ...own } = feature.properties ?? {};
-  const said = saidAbout({ user_input, additions });
-  const properties = plain({ ...known?.properties, ...own, ...said, feature_type: 'place' });
+  const inputs = flatInputs({ user_input, additions });
+  const properties = plain({ ...known?.properties, ...own, ...inputs, feature_type: 'place' });
   return { ...feature, geometry: known?.geometry ?? rounded(feature.geometry), properties };
 }
 
@@ -49,12 +49,12 @@ function flatSection(section: Feature<LineString>, trip: TripFeatureCollection):
   return {
     ...section,
     geometry: rounded(geometry),
-    properties: plain({ ...section.properties, trip_id: trip.id, ...saidAbout(trip.properties) }),
+    properties: plain({ ...section.properties, trip_id: trip.id, ...flatInputs(trip.properties) }),
   };
 }
 
 /** User input as plain texts (`mode_confirm`, `notes`, …), because programs for maps do not read nested properties. */
-function saidAbout({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
+function flatInputs({ user_input = {}, additions = [] }: Record<string, unknown>): Record<string, string> {
   return inputTexts({ user_input, additions } as UserInput);
 }
 

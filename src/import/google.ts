@@ -180,8 +180,8 @@ function surest(activities: JsonValue | undefined): { type: MotionType; percent:
   for (const one of Array.isArray(activities) ? activities : []) {
     if (!isJsonObject(one)) continue;
     const type = motionOf(one.type ?? one.activityType);
-    const told = Number(one.confidence ?? one.probability ?? 0);
-    const percent = Math.round(told <= 1 && !Number.isInteger(told) ? told * 100 : told);
+    const confidence = Number(one.confidence ?? one.probability ?? 0);
+    const percent = Math.round(confidence <= 1 && !Number.isInteger(confidence) ? confidence * 100 : confidence);
     if (type === null || !(percent >= 0 && percent <= 100)) continue;
     if (best === null || percent > best.percent) best = { type, percent };
   }

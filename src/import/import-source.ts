@@ -87,8 +87,8 @@ const batchLength = 1024 * 1024;
  * The same for all users together: a database may have entries of ten thousand users in any order. Parsed, a character
  * takes about twenty bytes.
  */
-const waitingEntries = 20_000;
-const waitingLength = 4 * 1024 * 1024;
+const mostPending = 20_000;
+const mostPendingLength = 4 * 1024 * 1024;
 
 const lengthOf = (pushed: Pushed): number =>
   typeof pushed === 'string' ? pushed.length : JSON.stringify(pushed).length;
@@ -201,7 +201,7 @@ class People {
   readonly #byOwner = new Map<string, Promise<Recipient | null>>();
   readonly #recipients = new Map<string, Recipient>();
   /** Entries of all users in memory that are not stored yet, and their characters. */
-  readonly #waiting = { entries: 0, length: 0 };
+  readonly #pending = { entries: 0, length: 0 };
 
   constructor(options: ImportOptions) {
     this.#options = options;
@@ -248,10 +248,10 @@ class People {
       of.batch.push('entry' in found ? this.#check(of, found.entry, found.received_ts) : found.unusable);
       const length = lengthOf('entry' in found ? found.entry : found.unusable.entry);
       of.length += length;
-      this.#waiting.entries += 1;
-      this.#waiting.length += length;
+      this.#pending.entries += 1;
+      this.#pending.length += length;
       if (of.batch.length >= batchEntries || of.length >= batchLength) await this.#store(of, report);
-      if (this.#waiting.entries > waitingEntries || this.#waiting.length > waitingLength) await this.flush(report);
+      if (this.#pending.entries > mostPending || this.#pending.length > mostPendingLength) await this.flush(report);
     } else if (this.#options.entriesOnly) {
       return;
     } else if ('error' in found) {
@@ -281,8 +281,8 @@ class People {
   async #store(of: Recipient, report: PartReport): Promise<void> {
     const { batch, receipts, length } = of;
     if (batch.length === 0) return;
-    this.#waiting.entries -= batch.length;
-    this.#waiting.length -= length;
+    this.#pending.entries -= batch.length;
+    this.#pending.length -= length;
     Object.assign(of, emptyBatch());
     const { store, now, log, dryRun } = this.#options;
     const doubled = batch.map((taken) => isEntry(taken) && isDoubled(of, taken.metadata));

@@ -22,7 +22,7 @@ export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Foun
 const timeOf = ({ data }: Entry): number => (typeof data.ts === 'number' ? data.ts : -Infinity);
 
 function endAt({ metadata: { time_zone, origin }, data }: Entry): Entry {
-  const said = { curr_state: states.WAITING_FOR_TRIP_START, transition: transitions.END_TRIP_TRACKING };
-  const end = otherEntry(keys.transition, Number(data.ts), said, origin as unknown as Origin);
+  const fields = { curr_state: states.WAITING_FOR_TRIP_START, transition: transitions.END_TRIP_TRACKING };
+  const end = otherEntry(keys.transition, Number(data.ts), fields, origin as unknown as Origin);
   return time_zone === undefined ? end : { ...end, metadata: { ...end.metadata, time_zone } };
 }

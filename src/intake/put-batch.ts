@@ -85,7 +85,7 @@ export const takePushed = (pushed: Pushed): Taken =>
   typeof pushed === 'string' ? takeText(pushed) : takeEntry(pushed as JsonValue);
 
 /** The entry with the token's id, and without fields that a phone may not set. */
-function asSent(entry: Entry, tokenId: string | null): Entry {
+function withoutForeignFields(entry: Entry, tokenId: string | null): Entry {
   const { metadata, data } = entry;
   const isCorrection = metadata.key === keys.correction;
   if (tokenId === null && metadata.token_id === undefined && !isCorrection) return entry;
@@ -114,7 +114,7 @@ export async function putTaken(
       if (rejected !== null) unusable.push(rejected);
       return rejected === null;
     });
-    const entries = sentWith === undefined ? sent : sent.map((entry) => asSent(entry, sentWith));
+    const entries = sentWith === undefined ? sent : sent.map((entry) => withoutForeignFields(entry, sentWith));
     newest.add(entries, at);
     const batch: PutBatch = { entries, unusable };
     if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));

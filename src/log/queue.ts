@@ -6,7 +6,7 @@ import { createStamp, fileLine } from './line-format.ts';
 import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
 import { line } from './messages.ts';
 
-const mostWaiting = 64 * 1024 * 1024; // characters that may wait to be written; further lines are dropped
+const mostQueued = 64 * 1024 * 1024; // characters that may wait to be written; further lines are dropped
 const batchSize = 64 * 1024; // characters per write
 
 /** Where lines are written, and what happens if that fails. */
@@ -24,7 +24,7 @@ export interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
 export function createQueue(options: QueueOptions) {
   const { write, now, zone, threadId, warn } = options;
   const stamp = createStamp(zone);
-  const waiting: Lines[] = [];
+  const queued: Lines[] = [];
   let size = 0;
   // lost lines that the log has not reported yet
   let dropped: { lines: number; since: string; reason: string } | null = null;
@@ -42,9 +42,9 @@ export function createQueue(options: QueueOptions) {
   };
   const takeBatch = (): Lines[] => {
     let [count, taken] = [0, 0];
-    while (count < waiting.length && taken < batchSize) taken += waiting[count++]!.size;
+    while (count < queued.length && taken < batchSize) taken += queued[count++]!.size;
     size -= taken;
-    return waiting.splice(0, count);
+    return queued.splice(0, count);
   };
   const writeBatch = async (): Promise<void> => {
     // Urgent: otherwise, while other work runs, lines could arrive faster than they are written, and would be dropped.
@@ -62,14 +62,14 @@ export function createQueue(options: QueueOptions) {
   };
   const work = async (): Promise<void> => {
     await nextSlice();
-    while (waiting.length > 0) await writeBatch();
+    while (queued.length > 0) await writeBatch();
     working = null;
   };
   const push = (lines: Lines): void => {
     if (isClosed) return;
-    if (size > mostWaiting) drop(lines.text(), 'the disk is too slow');
+    if (size > mostQueued) drop(lines.text(), 'the disk is too slow');
     else {
-      waiting.push(lines);
+      queued.push(lines);
       size += lines.size;
       working ??= work();
     }

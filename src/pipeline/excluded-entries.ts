@@ -1,7 +1,7 @@
 // Excludes entries by corrections: the analysis reads the timeseries as if these entries did not exist.
 
 import { holding } from '../diary/corrections/read-corrections.ts';
-import { timeMeant } from '../intake/converters/convert.ts';
+import { convertedTime } from '../intake/converters/convert.ts';
 import type { Stated } from '../model/correction.ts';
 import { unionOf } from '../model/dirty-range.ts';
 import type { Entry } from '../model/entry.ts';
@@ -56,7 +56,7 @@ export function isExcluded({ start_ts, end_ts, source, token_id }: Exclusion, en
 /** The data time of an entry. null also if its converter rejects the entry: the analysis does not read it either. */
 function timeIn(entry: Entry): number | null {
   try {
-    return timeMeant(entry);
+    return convertedTime(entry);
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
 // Stage "move to long term": moves pending entries to the timeseries, or to the error timeseries if a converter rejects
 // them.
-import { ConversionError, timeMeant } from '../intake/converters/convert.ts';
+import { ConversionError, convertedTime } from '../intake/converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';
 import { unionOf } from '../model/dirty-range.ts';
@@ -15,7 +15,7 @@ const entriesAtOnce = 1_000;
 /** Accepts an entry with the data time that its converter reads, or rejects it with a reason and a message. */
 const judge: Judge = (entry) => {
   try {
-    return { ts: timeMeant(entry) };
+    return { ts: convertedTime(entry) };
   } catch (error) {
     if (error instanceof ConversionError) return { reason: error.reason, message: error.message };
     return { reason: faultReason, message: faultText(error) };

@@ -222,7 +222,7 @@ export class CallerCounts {
     }
     if (caller.waiting + more > limit) {
       const detail = `expected at most ${limit} entries to be pending or rejected`;
-      throw met('waiting_entries', detail, limit, 10 * minute);
+      throw limitProblem('waiting_entries', detail, limit, 10 * minute);
     }
     caller.waiting += more;
   }
@@ -316,10 +316,10 @@ const newCaller = (): Caller => ({
 
 /** Throws a 429 `Problem` if at least `most` were used in the current window. `most` 0: no limit. */
 function check(name: string, used: number, most: number, what: string, window: WindowCounts): void {
-  if (most > 0 && used >= most) throw met(name, `expected at most ${most} ${what}`, most, window.left());
+  if (most > 0 && used >= most) throw limitProblem(name, `expected at most ${most} ${what}`, most, window.left());
 }
 
-function met(limit: string, detail: string, most: number, seconds: number): Problem {
+function limitProblem(limit: string, detail: string, most: number, seconds: number): Problem {
   const text = `${detail}; nothing was stored by this call, send it again later`;
   return tooManyCalls(text, seconds, { limit, most });
 }

@@ -85,7 +85,7 @@ function callOf(route: Route, method: 'post' | 'get' = 'post'): object {
     tokenField === null ? {} : { [tokenField]: { type: 'string', description: 'the token, if no header has it' } };
   const body = { type: 'object', ...(required && { required }), properties: { ...token, ...properties } };
   return {
-    ...toldOf(route, refuse === undefined ? 'phones' : 'other apps', [...names, ...asked]),
+    ...commonFields(route, refuse === undefined ? 'phones' : 'other apps', [...names, ...asked]),
     operationId: `${operationId(route.path)}${method === 'get' ? '_by_query' : ''}`,
     security: [{ bearer: [] }, { basic: [] }, {}],
     ...(method === 'post' && {
@@ -109,7 +109,7 @@ function openCallOf(route: OpenRoute): object {
     parameter('path', name, example.path, description),
   );
   return {
-    ...toldOf(route, 'open', parameters),
+    ...commonFields(route, 'open', parameters),
     operationId: operationId(route.path),
     security: [],
     responses: {
@@ -120,7 +120,11 @@ function openCallOf(route: OpenRoute): object {
 }
 
 /** The fields that the description of every call has. */
-const toldOf = ({ summary }: Route | OpenRoute, tag: keyof typeof tags, parameters: readonly object[]): object => ({
+const commonFields = (
+  { summary }: Route | OpenRoute,
+  tag: keyof typeof tags,
+  parameters: readonly object[],
+): object => ({
   summary,
   description: `${summary.replace(/\.$/, '')}.`,
   tags: [tag],

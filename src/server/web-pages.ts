@@ -13,7 +13,7 @@ import { answerPage } from '../web/flow.ts';
 import { Markup } from '../web/pages/markup.ts';
 import { stylePath } from '../web/pages/shell.ts';
 import { pagesStyle } from '../web/pages/style.ts';
-import { languages, ownValue, textsFor, wishedLanguages } from '../web/pages/texts/texts.ts';
+import { acceptedLanguages, languages, ownValue, textsFor } from '../web/pages/texts/texts.ts';
 import { webRoutes } from '../web/routes.ts';
 import { SignInLimits } from '../web/sign-in-limits.ts';
 import { KeptReadings } from '../web/study-people.ts';
@@ -83,7 +83,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       call.refuse = asPage(c);
       const { address, isSecure } = addressOf(c, config.publicUrl);
       const form = route.method === 'POST' && !route.takesFile ? await formOf(c, call, address) : {};
-      const wished = wishedBy(c);
+      const wished = languagesOf(c);
       const pageCall = {
         ...fixed,
         params: c.req.param(),
@@ -152,9 +152,9 @@ function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string
 }
 
 /** The languages that the reader prefers: first the chosen one, then the languages of the browser. */
-function wishedBy(c: Context<ServerEnv>): string[] {
+function languagesOf(c: Context<ServerEnv>): string[] {
   const chosen = [c.req.query('lang'), getCookie(c)[languageCookie]].filter((one) => ownValue(languages, one));
-  return [...new Set([...chosen.flatMap((one) => one ?? []), ...wishedLanguages(c.req.header('Accept-Language'))])];
+  return [...new Set([...chosen.flatMap((one) => one ?? []), ...acceptedLanguages(c.req.header('Accept-Language'))])];
 }
 
 /** Answers failures of a browser's GET with a page, unless the path has its own form of failures. */
@@ -166,7 +166,7 @@ export function refuseAsPage(c: Context<ServerEnv>): void {
 const asPage =
   (c: Context<ServerEnv>): Call['refuse'] =>
   (problem, id) => {
-    const answer = belowBase(faultPage(problem.status, textsFor(wishedBy(c)), id), c.get('base'));
+    const answer = belowBase(faultPage(problem.status, textsFor(languagesOf(c)), id), c.get('base'));
     const headers = { ...pageHeaders(c.get('call')), ...problem.options.headers };
     return new Response(textOf(answer), { status: problem.status, headers });
   };

@@ -69,20 +69,21 @@ const worstPair = 14;
 /** s; locations closer together than this show the path between them */
 const seenGap = 90;
 /** A pattern whose score is this much lower than the best is not scored to the end. */
-const hopeless = 8;
+const scoreCutoff = 8;
 
 /** Matches a ride with the network: bus and train evidence, and the lines by probability. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
   const ride = { ...given, track: thinned(given.track) };
-  const way = pathLength(ride.track);
-  if (network.patterns.length === 0 || Math.max(way, distance(ride.start, ride.end)) < leastRide) return noEvidence;
+  const rideLength = pathLength(ride.track);
+  if (network.patterns.length === 0 || Math.max(rideLength, distance(ride.start, ride.end)) < leastRide)
+    return noEvidence;
   const plane = new Plane(ride.start);
   const nearStart = network.stopsNear(ride.start, plane);
   if (nearStart.size === 0) return noEvidence;
   const nearEnd = network.stopsNear(ride.end, plane);
   if (nearEnd.size === 0) return noEvidence;
   const isUsed = usedPatterns(network, localTime);
-  const scored = scorePatterns(ride, way, network, nearStart, nearEnd, isUsed, localTime);
+  const scored = scorePatterns(ride, rideLength, network, nearStart, nearEnd, isUsed, localTime);
   const isNear = (near: ReadonlyMap<number, unknown>, family: Family): NetworkPattern[] =>
     [...near.keys()]
       .map((number) => network.patterns[number]!)
@@ -133,7 +134,7 @@ interface Scored {
 
 function scorePatterns(
   ride: TransitRide,
-  way: number,
+  rideLength: number,
   network: TransitNetwork,
   nearStart: ReadonlyMap<number, NearStop[]>,
   nearEnd: ReadonlyMap<number, NearStop[]>,
@@ -145,7 +146,7 @@ function scorePatterns(
     const pattern = network.patterns[number]!;
     const ends = nearEnd.get(number);
     if (ends === undefined || !isUsed(pattern)) continue;
-    const pair = bestPair(ride, way, pattern, starts, ends, network);
+    const pair = bestPair(ride, rideLength, pattern, starts, ends, network);
     if (pair === null) continue;
     const { from, to, startOff, endOff, metres } = pair;
     const score =
@@ -153,7 +154,7 @@ function scorePatterns(
       Math.min(2.5, startOff) +
       0.8 -
       Math.min(2.5, endOff) -
-      Math.min(4, (Math.log(metres / way) / lengthSpread) ** 2 / 2) +
+      Math.min(4, (Math.log(metres / rideLength) / lengthSpread) ** 2 / 2) +
       timeScore(ride.seconds, pattern, from, to) +
       (isRunning(pattern, localTime) ? 0 : -6);
     candidates.push({ pattern, from, to, score, family: familyOf(pattern) });
@@ -163,7 +164,7 @@ function scorePatterns(
   const best = { bus: Number.NEGATIVE_INFINITY, train: Number.NEGATIVE_INFINITY, ferry: Number.NEGATIVE_INFINITY };
   const scored: Scored[] = [];
   for (const one of candidates) {
-    if (one.score + mostOfCorridor < best[one.family] - hopeless) continue;
+    if (one.score + mostOfCorridor < best[one.family] - scoreCutoff) continue;
     const score = one.score + corridorScore(ride, one.pattern, one.from, one.to, network);
     best[one.family] = Math.max(best[one.family], score);
     scored.push({ ...one, score });
@@ -183,13 +184,13 @@ interface Pair {
 
 function bestPair(
   { start, end }: TransitRide,
-  way: number,
+  rideLength: number,
   pattern: NetworkPattern,
   starts: readonly NearStop[],
   ends: readonly NearStop[],
   network: TransitNetwork,
 ): Pair | null {
-  const { stops } = network.wayOf(pattern);
+  const { stops } = network.pathOf(pattern);
   let best: Pair | null = null;
   let least = worstPair;
   const [atStart, atEnd] = [spread(start.gap), spread(end.gap)];
@@ -203,7 +204,7 @@ function bestPair(
         1,
         stops[to.at]!.along - stops[from.at]!.along + detours(pattern, from.at, to.at, network),
       );
-      const cost = startOff + endOff + (Math.log(metres / way) / lengthSpread) ** 2 / 2;
+      const cost = startOff + endOff + (Math.log(metres / rideLength) / lengthSpread) ** 2 / 2;
       if (cost > least) continue;
       least = cost;
       best = { from: from.at, to: to.at, startOff, endOff, metres };
@@ -217,7 +218,7 @@ function bestPair(
  * times the straight line in the mean.
  */
 function detours(pattern: NetworkPattern, from: number, to: number, network: TransitNetwork): number {
-  const { unknown, line } = network.wayOf(pattern);
+  const { unknown, line } = network.pathOf(pattern);
   const between = unknown.filter((edge) => edge >= from && edge < to);
   return between.reduce((sum, edge) => sum + 0.2 * (line.along[edge + 1]! - line.along[edge]!), 0);
 }
@@ -289,7 +290,7 @@ function corridorScore(
   to: number,
   network: TransitNetwork,
 ): number {
-  const { line, stops, unknown, plane } = network.wayOf(pattern);
+  const { line, stops, unknown, plane } = network.pathOf(pattern);
   const [first, last] = [stops[from]!, stops[to]!];
   const edges = [line.edgeAt(first.along), Math.min(line.x.length - 1, line.edgeAt(last.along) + 1)] as const;
   const points = ride.track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
@@ -437,7 +438,7 @@ function findLines(
 /** Score of halts at stops: buses halt at most of them, cars do not. Used only to choose the line. */
 function haltScore({ halts, track }: TransitRide, { pattern, from, to }: Scored, network: TransitNetwork): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
-  const { plane } = network.wayOf(pattern);
+  const { plane } = network.pathOf(pattern);
   const points = track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
   const stops = passedStops(pattern, from, to, points, plane);
   return stops.places.reduce((sum, { x, y, isPassed }) => {

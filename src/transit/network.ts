@@ -23,7 +23,7 @@ export interface NetworkPattern extends TransitPattern {
 }
 
 /** The path of a pattern on a plane in metres. */
-export interface PatternWay {
+export interface PatternPath {
   line: Polyline;
   plane: Plane;
   /** Position of each stop on the line. */
@@ -46,7 +46,7 @@ export class TransitNetwork {
   /** Feeds, sorted by id. */
   readonly feeds: readonly FeedIndex[];
   readonly #cells = new Map<string, { pattern: number; at: number }[]>();
-  readonly #ways = new Map<number, PatternWay>();
+  readonly #paths = new Map<number, PatternPath>();
 
   constructor(feeds: readonly FeedIndex[]) {
     this.feeds = [...feeds].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -93,23 +93,23 @@ export class TransitNetwork {
     isUsed: (pattern: NetworkPattern) => boolean,
   ): { line: Polyline; plane: Plane }[] {
     const box = boxOf(track);
-    const shapes = new Map<unknown, PatternWay>();
+    const shapes = new Map<unknown, PatternPath>();
     for (const pattern of this.patterns) {
       const { feed, shape, line } = pattern;
       if (shape < 0 || (line.kind !== 'subway' && line.kind !== 'rail') || shapes.has(feed.shapes[shape])) continue;
       if (!isUsed(pattern) || !pattern.stops.some((stop) => isIn(box, feed.stops[stop]!))) continue;
-      shapes.set(feed.shapes[shape], this.wayOf(pattern));
+      shapes.set(feed.shapes[shape], this.pathOf(pattern));
     }
     return [...shapes.values()];
   }
 
   /** The path of a pattern, computed once. Each pattern has a plane of its own, around its first stop. */
-  wayOf(pattern: NetworkPattern): PatternWay {
-    const known = this.#ways.get(pattern.number);
+  pathOf(pattern: NetworkPattern): PatternPath {
+    const known = this.#paths.get(pattern.number);
     if (known !== undefined) return known;
-    const way = makeWay(pattern);
-    this.#ways.set(pattern.number, way);
-    return way;
+    const path = toPath(pattern);
+    this.#paths.set(pattern.number, path);
+    return path;
   }
 }
 
@@ -148,7 +148,7 @@ const isIn = ({ south, north, west, east }: Box, { latitude, longitude }: LatLon
 const cellOf = ({ latitude, longitude }: LatLon): string =>
   `${Math.floor(latitude / cellDegrees)}:${Math.floor(longitude / cellDegrees)}`;
 
-function makeWay(pattern: NetworkPattern): PatternWay {
+function toPath(pattern: NetworkPattern): PatternPath {
   const { feed, shape } = pattern;
   const stops = pattern.stops.map((stop) => feed.stops[stop]!);
   const plane = new Plane(stops[0]!);

@@ -36,7 +36,7 @@ export interface RetainReport {
 /** True for keys of sensed data and of reports of the app. */
 const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\//.test(key);
 /** True for keys of user inputs about days. Corrections, such as names of places, are not among them: see `retain`. */
-const isSaid = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
+const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
 
 /**
  * Runs the pipeline for the user, then removes old data: up to the last trip that no later data can change, except
@@ -69,7 +69,7 @@ export async function retain(
     const found = (await store.timeseries.summary(userId)).map(({ key }) => key);
     for (const [until, isMeant] of [
       [raw_before, isSensed],
-      [days_before, isSaid],
+      [days_before, isUserInput],
     ] as const) {
       const old = { keys: found.filter(isMeant), before: until ?? 0 };
       if (until !== null) report.entries += await store.timeseries.remove(userId, old, held.current());

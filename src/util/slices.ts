@@ -4,9 +4,9 @@
 /** ms; after so much work, other work may run */
 const sliceLength = 2;
 
-type Waiting = () => void;
-const first: Waiting[] = [];
-const others: Waiting[] = [];
+type QueuedWork = () => void;
+const first: QueuedWork[] = [];
+const queue: QueuedWork[] = [];
 let isDue = false;
 
 /**
@@ -16,15 +16,15 @@ let isDue = false;
  */
 function nextSlice({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {
-    (urgent ? first : others).push(resolve);
+    (urgent ? first : queue).push(resolve);
     if (!isDue) setImmediate(runNext);
     isDue = true;
   });
 }
 
 function runNext(): void {
-  const next = first.shift() ?? others.shift();
-  isDue = first.length + others.length > 0;
+  const next = first.shift() ?? queue.shift();
+  isDue = first.length + queue.length > 0;
   if (isDue) setImmediate(runNext);
   next?.();
 }

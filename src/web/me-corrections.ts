@@ -56,10 +56,10 @@ export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding
       : [],
   );
   const labels = shown.trips.flatMap((trip) => {
-    const said = shown.labels.ofTrip(trip.start_ts);
-    return [...new Set(Object.values(said.label_ids ?? {}))].map((id) => {
-      const own = Object.entries(said.user_input).filter(([name]) => said.label_ids?.[name] === id);
-      const texts = labelTexts({ ...said, user_input: Object.fromEntries(own), additions: [] }, t, shown.labelWords);
+    const inputs = shown.labels.ofTrip(trip.start_ts);
+    return [...new Set(Object.values(inputs.label_ids ?? {}))].map((id) => {
+      const own = Object.entries(inputs.user_input).filter(([name]) => inputs.label_ids?.[name] === id);
+      const texts = labelTexts({ ...inputs, user_input: Object.fromEntries(own), additions: [] }, t, shown.labelWords);
       return { id, words: t.me.stated.label(t.clock(trip.start_ts, trip.start_zone), texts.join(', ')) };
     });
   });

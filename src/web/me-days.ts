@@ -116,7 +116,7 @@ export async function readDay(
   const monday = addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
   const week = await readObservedDays(store, user.uuid, { from: monday, to: addDays(monday, 6), zone });
   const { value } = await shownDays(store, user, { from: day, to: day }, { t, now, isOwn }).next();
-  const shown = isOwn ? { ...value!, others: await readOtherWays(store, user.uuid, value!) } : value!;
+  const shown = isOwn ? { ...value!, others: await readOtherPaths(store, user.uuid, value!) } : value!;
   const strip = week.days.map((observed) => ({
     observed,
     metres: week.links.reduce((sum, { day: own, trip }) => sum + (own === observed.day ? (trip?.distance ?? 0) : 0), 0),
@@ -134,18 +134,18 @@ export async function readDay(
 }
 
 /** s before the end of a day; the map shows other paths of the person in this time */
-const othersReach = 30 * 86_400;
+const pathsReach = 30 * 86_400;
 
 /** The lines of a person's trips in the 30 days before the day, to show known streets on the map. */
-async function readOtherWays(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
+async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];
-  const range = { from: observed.to - othersReach, to: observed.to };
-  const ways: Position[][] = [];
+  const range = { from: observed.to - pathsReach, to: observed.to };
+  const paths: Position[][] = [];
   for await (const { trip } of everyCorrectedLink(store, userId, range)) {
     if (trip === null || trips.some(({ id }) => id === trip.id)) continue;
-    ways.push(...trip.sections.map(({ coordinates }) => coordinates));
+    paths.push(...trip.sections.map(({ coordinates }) => coordinates));
   }
-  return ways.reverse();
+  return paths.reverse();
 }
 
 const surveyKeys = ['manual/survey', 'manual/demographic_survey'];

@@ -23,7 +23,7 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, 
 const mostKept = 20;
 
 /** An import as the profile keeps it; its entries have `id` as their token. */
-interface Brought extends JsonObject {
+interface KeptImport extends JsonObject {
   id: string;
   name: string;
   ts: number;
@@ -34,13 +34,13 @@ interface Brought extends JsonObject {
   to_ts: number;
 }
 
-async function broughtBy({ store, user }: PersonCall): Promise<Brought[]> {
+async function readImports({ store, user }: PersonCall): Promise<KeptImport[]> {
   const list = (await store.profiles.get(user.uuid))?.imports;
-  return Array.isArray(list) ? (list.filter(isJsonObject) as Brought[]) : [];
+  return Array.isArray(list) ? (list.filter(isJsonObject) as KeptImport[]) : [];
 }
 
 /** The correction that ignores an import, if it holds. */
-async function ignoring({ store, user }: PersonCall, id: string) {
+async function findExclusion({ store, user }: PersonCall, id: string) {
   const standings = await correctedTrips(store).corrections(user.uuid);
   return standings.find(
     ({ correction, effect }) => correction.kind === 'set_aside' && correction.token_id === id && effect !== 'undone',
@@ -52,8 +52,8 @@ export async function importSection(call: PersonCall): Promise<MarkupValue> {
   const { t, zone, query } = call;
   const words = t.imports;
   const rows: MarkupValue[] = [];
-  for (const one of (await broughtBy(call)).toReversed()) {
-    const isIgnored = (await ignoring(call, one.id)) !== undefined;
+  for (const one of (await readImports(call)).toReversed()) {
+    const isIgnored = (await findExclusion(call, one.id)) !== undefined;
     const facts = words.report(t.number(one.stored), t.number(one.known), t.number(one.rejected));
     const range = one.stored > 0 && ` ${words.range(t.date(one.from_ts, zone), t.date(one.to_ts, zone))}`;
     const button = formButton(call, '/me/import/undo', isIgnored ? words.use : words.undo, { id: one.id });
@@ -67,11 +67,11 @@ export async function importSection(call: PersonCall): Promise<MarkupValue> {
   return markup`<section id="import">${done}<h2>${words.title}</h2><p>${words.lead}</p>${formOf(call, '/me/import', {}, content, true)}${rows.length > 0 && markup`<ul>${rows}</ul>`}</section>`;
 }
 
-const back = (done: string): WebAnswer => redirect(`/me/data?done=${done}#import`);
+const toImports = (done: string): WebAnswer => redirect(`/me/data?done=${done}#import`);
 
-async function bring(call: PersonCall): Promise<WebAnswer> {
+async function importUpload(call: PersonCall): Promise<WebAnswer> {
   const { file, user, store, now, log } = call;
-  if (file === null) return back('none');
+  if (file === null) return toImports('none');
   const folder = await mkdtemp(join(tmpdir(), 'mobility-upload-'));
   try {
     const name = basename(file.name.replaceAll('\\', '/'))
@@ -104,12 +104,12 @@ async function bring(call: PersonCall): Promise<WebAnswer> {
       },
     });
     const range = stored > 0 ? times : { from_ts: now, to_ts: now };
-    const one: Brought = { id, name, ts: now, stored, known: known + doubled, rejected: set_aside, ...range };
-    await store.profiles.merge(user.uuid, { imports: [...(await broughtBy(call)), one].slice(-mostKept) });
-    return back('import');
+    const one: KeptImport = { id, name, ts: now, stored, known: known + doubled, rejected: set_aside, ...range };
+    await store.profiles.merge(user.uuid, { imports: [...(await readImports(call)), one].slice(-mostKept) });
+    return toImports('import');
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USAGE')) throw error;
-    return back('unknown');
+    return toImports('unknown');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -118,9 +118,9 @@ async function bring(call: PersonCall): Promise<WebAnswer> {
 /** Ignores what an import brought, or no longer ignores it. */
 async function undo(call: PersonCall): Promise<WebAnswer> {
   const { form, user, store, now, put } = call;
-  const one = (await broughtBy(call)).find(({ id }) => id === form.id);
-  if (one === undefined) return back('none');
-  const found = await ignoring(call, one.id);
+  const one = (await readImports(call)).find(({ id }) => id === form.id);
+  if (one === undefined) return toImports('none');
+  const found = await findExclusion(call, one.id);
   const correction: Correction =
     found === undefined
       ? { kind: 'set_aside', start_ts: one.from_ts - 1, end_ts: one.to_ts + 1, token_id: one.id }
@@ -132,6 +132,6 @@ async function undo(call: PersonCall): Promise<WebAnswer> {
 
 /** The routes of imports. */
 export const importRoutes: readonly WebRoute[] = [
-  { method: 'POST', path: '/me/import', who: 'person', takesFile: true, answer: bring },
+  { method: 'POST', path: '/me/import', who: 'person', takesFile: true, answer: importUpload },
   { method: 'POST', path: '/me/import/undo', who: 'person', answer: undo },
 ];

@@ -6,7 +6,7 @@ const failureWindow = 900; // s
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
 /** The most passwords that wait: in all, from one network, and from callers without a known network. */
-const mostWaiting = { all: 16, ofOrigin: 2, ofUnknown: 8 };
+const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
 /** Counts in one process. */
 export class SignInLimits {
@@ -14,7 +14,7 @@ export class SignInLimits {
   /** Counted by network and account, so that strangers on another network cannot lock a person out. */
   readonly #ofAccount: WindowCounts;
   /** Passwords that wait, and the one that is computed, by network or known browser. */
-  readonly #waiting: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
+  readonly #queue: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
   /** `now`: seconds since the epoch. */
   constructor(now: () => number) {
@@ -49,21 +49,21 @@ export class SignInLimits {
   async inSlot<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;
-    const waiting = this.#waiting.filter((one) => one.isKnown === isKnown);
-    const most = of === null ? mostWaiting.ofUnknown : mostWaiting.ofOrigin;
-    if (waiting.length >= mostWaiting.all || waiting.filter((one) => one.of === of).length >= most) return null;
+    const queued = this.#queue.filter((one) => one.isKnown === isKnown);
+    const most = of === null ? mostQueued.ofUnknown : mostQueued.ofOrigin;
+    if (queued.length >= mostQueued.all || queued.filter((one) => one.of === of).length >= most) return null;
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ of, isKnown, run: () => work().then(resolve, reject) });
-      if (this.#waiting.length === 1) void this.#runAll();
+      this.#queue.push({ of, isKnown, run: () => work().then(resolve, reject) });
+      if (this.#queue.length === 1) void this.#runAll();
     });
   }
 
   async #runAll(): Promise<void> {
     for (;;) {
-      const next = this.#waiting.find(({ isKnown }) => isKnown) ?? this.#waiting[0];
+      const next = this.#queue.find(({ isKnown }) => isKnown) ?? this.#queue[0];
       if (next === undefined) return;
       await next.run();
-      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      this.#queue.splice(this.#queue.indexOf(next), 1);
     }
   }
 }

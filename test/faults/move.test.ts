@@ -24,7 +24,7 @@ vi.mock('../../src/intake/converters/convert.ts', async (original) => {
   return {
     ...actual,
     convert: (entry: Entry) => actual.convert(flawless(entry)),
-    timeMeant: (entry: Entry) => actual.timeMeant(flawless(entry)),
+    convertedTime: (entry: Entry) => actual.convertedTime(flawless(entry)),
   };
 });
 

@@ -106,7 +106,7 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
   for (; i < locations.length; i += 1) {
     const here = locations[i]!;
     if (start === null) {
-      if (last < 0 || !isGlued(locations, last, i)) start = i;
+      if (last < 0 || !isSameRest(locations, last, i)) start = i;
       last = i;
       continue;
     }
@@ -138,7 +138,7 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
 }
 
 /** True if location `i` still belongs to the rest after a trip. `last`: the last location that does. */
-function isGlued(locations: readonly Location[], last: number, i: number): boolean {
+function isSameRest(locations: readonly Location[], last: number, i: number): boolean {
   const [before, here] = [locations[last]!, locations[i]!];
   if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.glueTime) return false;
   if (distance(before, here) >= (here.sampling === 'time' ? candidateLimits.timeDistance : candidateLimits.gapDistance))

@@ -155,7 +155,7 @@ function reasonOf(
 ): SilenceReason | null {
   if (phone === 'off' || phone === 'error') return phone === 'off' ? 'tracking off' : 'no permission';
   if (event?.transition === transitions.BOOTED) return 'phone off';
-  if (event !== undefined && isAnew(event)) return 'silent';
+  if (event !== undefined && isFreshStart(event)) return 'silent';
   const isThere = at !== null && next !== undefined && distance(locationOf(at), next) <= gapLimits.near;
   const isStay = phone === 'waits' && isThere && reports < gapLimits.reports && to - from <= gapLimits.stay;
   return isStay ? null : 'silent';
@@ -204,7 +204,7 @@ function codes<Name extends string>(of: Record<Name, number>, phones: { [phone i
 }
 
 /** True if the app starts and did not track before. With `INITIALIZE` in another state it stays in that state. */
-const isAnew = ({ transition, state }: PhoneEvent): boolean =>
+const isFreshStart = ({ transition, state }: PhoneEvent): boolean =>
   transition === transitions.INITIALIZE && state === states.START;
 
 /** Updates the state of the phone by an event. */
@@ -221,4 +221,4 @@ function addEvent(now: Fold, event: PhoneEvent): void {
 }
 
 const phoneOf = (event: PhoneEvent): Phone | null =>
-  isAnew(event) ? 'unknown' : (phoneBy.get(event.transition) ?? phoneIn.get(event.state) ?? null);
+  isFreshStart(event) ? 'unknown' : (phoneBy.get(event.transition) ?? phoneIn.get(event.state) ?? null);

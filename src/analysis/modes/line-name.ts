@@ -13,7 +13,7 @@ const sureKind = 0.8;
 /** The least probability of a line that is named (by hand). */
 const leastNamed = 0.1;
 /** The least probability of an alternative, divided by the probability of the best line (by hand: e^-1.5). */
-const nearlyAs = 0.22;
+const alternativeRatio = 0.22;
 
 /** Adds the line that was probably used to a mode. */
 export function nameLine(mode: Mode, evidence: TransitEvidence | undefined): Mode & { transit?: TransitLine } {
@@ -44,7 +44,7 @@ function toLine(lines: readonly LineFound[], kinds: readonly string[]): TransitL
   const fitting = lines.filter(({ kind }) => kinds.includes(kind));
   const [best, ...others] = fitting;
   if (best === undefined || best.probability < leastNamed) return undefined;
-  const near = others.filter(({ probability }) => probability >= nearlyAs * best.probability);
+  const near = others.filter(({ probability }) => probability >= alternativeRatio * best.probability);
   return {
     feed: best.feed,
     agency: best.agency,

@@ -33,7 +33,7 @@ const sharpnessUnread = 0.45;
  * the speed the lower one holds: ferries and trams are as slow as trains that get it, and runners as such bicycles. By
  * hand, on simulated days and on logged rides of another country.
  */
-const unsure = { vehicle: 0.85, slow: 0.65, train: 15, bicycle: 4.2 };
+const confidenceLimits = { vehicle: 0.85, slow: 0.65, train: 15, bicycle: 4.2 };
 
 /** Probabilities by state for a section that overlaps no leg, in the order of `modes` (by hand: little confidence). */
 const modesByState = [
@@ -87,8 +87,9 @@ function limited(probabilities: readonly number[], fastest: number): number[] {
   const best = probabilities.indexOf(Math.max(...probabilities));
   const name = modes[best]!;
   if (name === 'WALKING') return [...probabilities];
-  const isSlow = fastest < (name === 'TRAIN' ? unsure.train : name === 'BICYCLING' ? unsure.bicycle : 0);
-  const most = isSlow ? unsure.slow : name === 'BICYCLING' ? 1 : unsure.vehicle;
+  const isSlow =
+    fastest < (name === 'TRAIN' ? confidenceLimits.train : name === 'BICYCLING' ? confidenceLimits.bicycle : 0);
+  const most = isSlow ? confidenceLimits.slow : name === 'BICYCLING' ? 1 : confidenceLimits.vehicle;
   if (probabilities[best]! <= most) return [...probabilities];
   const others = 1 - probabilities[best]!;
   const vehicles = modes.length - vehicle;

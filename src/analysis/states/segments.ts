@@ -48,14 +48,14 @@ export function sleepsIn(events: readonly PhoneEvent[]): Sleep[] {
 export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[]): Segment[] {
   let segments = splitByState(cells);
   for (const sleep of sleeps) segments = applySleep(segments, sleep, track);
-  return segments.map((segment) => (leadsNowhere(segment, track) ? { ...segment, state: cellStates.still } : segment));
+  return segments.map((segment) => (isDrift(segment, track) ? { ...segment, state: cellStates.still } : segment));
 }
 
 /** m; a ride that ends nearer than this to its start and stays in such a box is drift of the receiver (by hand) */
 const nowhere = { apart: 100, extent: 200 };
 
 /** True for a motor or cycle segment that has locations and ends where it began. */
-function leadsNowhere({ state, start, end }: Segment, track: Track): boolean {
+function isDrift({ state, start, end }: Segment, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
   if (track.firstAfter(start) === track.firstAfter(end)) return false;
   return (

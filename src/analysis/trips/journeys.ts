@@ -264,8 +264,8 @@ function isPhantom({ locations, motions, track }: DecodedGroup, piece: Piece, st
   const metres = Math.max(away <= journeyLimits.lateNotice ? away : 0, track.extent(from, to));
   if (metres < journeyLimits.standing) return true;
   if (piece.moved || metres >= journeyLimits.phantom) return false;
-  const telling = within(motions, from - journeyLimits.noticedLate, to).some(
+  const moved = within(motions, from - journeyLimits.noticedLate, to).some(
     ({ type, confidence }) => isMoving(readingState(type)) && confidence >= journeyLimits.phantomConfidence,
   );
-  return !telling || metres < (to - from) * journeyLimits.phantomSpeed;
+  return !moved || metres < (to - from) * journeyLimits.phantomSpeed;
 }

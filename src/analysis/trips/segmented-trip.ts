@@ -135,14 +135,14 @@ function closeTravelled(legs: readonly Leg[], track: Track, motions: readonly Mo
   const closed: Leg[] = [];
   for (const leg of legs) {
     const before = closed.at(-1);
-    if (before && rodeOn(before, leg, track, motions)) before.end = leg.end;
+    if (before && staysInVehicle(before, leg, track, motions)) before.end = leg.end;
     else closed.push({ ...leg });
   }
   return closed;
 }
 
 /** True if motion readings show a vehicle in the gap between two motor legs. */
-function rodeOn(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
+function staysInVehicle(before: Leg, after: Leg, track: Track, motions: readonly Motion[]): boolean {
   if (before.state !== cellStates.motor || after.state !== cellStates.motor) return false;
   if (track.firstAfter(after.start) > track.firstAfter(before.end)) return false;
   const states = within(motions, before.end, after.start).map(({ type }) => readingState(type));

@@ -245,8 +245,8 @@ function trackedSince({ events }: DecodedGroup, { ts }: Location): number {
 
 /** When the phone reported the end of the trip or a restart; infinite: never. */
 function endReportedTs({ events }: DecodedGroup, last: Location, { endedBy }: Candidate): number {
-  const isSaid = (event: PhoneEvent): boolean => isRestart(event) || (endedBy === 'phone' && isEnd(event));
-  return events.find((event) => event.ts >= last.ts && isSaid(event))?.ts ?? Number.POSITIVE_INFINITY;
+  const isArrivalEvent = (event: PhoneEvent): boolean => isRestart(event) || (endedBy === 'phone' && isEnd(event));
+  return events.find((event) => event.ts >= last.ts && isArrivalEvent(event))?.ts ?? Number.POSITIVE_INFINITY;
 }
 
 /** Time since which all locations are near the last one. */

@@ -24,7 +24,7 @@ import {
 } from '../../upkeep/correction-effects.ts';
 import { onCopyOf } from '../../upkeep/work-on-copy.ts';
 import { packageVersion } from '../../util/program-version.ts';
-import { clockArgument, dayArgument, dayMeant, type OptionsOf, wholeNumber } from '../arguments.ts';
+import { clockArgument, dayArgument, type OptionsOf, resolveDay, wholeNumber } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { diaryText } from '../diary-text.ts';
 import { table } from '../output.ts';
@@ -152,7 +152,7 @@ type Statement = { correction: Correction; day: string; zone: string; of?: Corre
 
 async function statedBy(context: CommandContext, user: UserRecord, what: string, options: Options): Promise<Statement> {
   const { at, from, to, mode, name, distance, source, token } = options;
-  const day = await dayMeant(context, user, options.day ?? need('--day'));
+  const day = await resolveDay(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
   /** Refuses times in the future, because their data would be lost. */

@@ -6,10 +6,10 @@ import { distanceText, durationText } from '../../diary/number-text.ts';
 import { reasonsOf } from '../../diary/observed-time.ts';
 import { type Day, dayFigures, everyDay } from '../../diary/read-days.ts';
 import type { UserRecord } from '../../model/user.ts';
-import { daysArgument, daysMeant, type OptionsOf } from '../arguments.ts';
+import { daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, withWhom } from '../user-options.ts';
+import { selectUsers, withUserChoice } from '../user-options.ts';
 
 /** Lists days. */
 export function command(context: CommandContext) {
@@ -17,7 +17,7 @@ export function command(context: CommandContext) {
 }
 
 const flags = (context: CommandContext) =>
-  withWhom(new Command('days'))
+  withUserChoice(new Command('days'))
     .option(
       '--day <days>',
       'a day or a range A..B; default: all days of which something is known',
@@ -46,10 +46,10 @@ async function list(context: CommandContext, { day, flagged, ...whom }: Options)
   const progress = output.progress('reading');
   const rows: ReturnType<typeof jsonOf>[] = [];
   const texts: string[] = [];
-  for await (const user of usersMeant(context, whom)) {
+  for await (const user of selectUsers(context, whom)) {
     progress.update(user.user_email);
     const own: Day[] = [];
-    const bounds = day === undefined ? {} : await daysMeant(context, user, day);
+    const bounds = day === undefined ? {} : await resolveDays(context, user, day);
     for await (const one of everyDay(store, user, bounds, context.now())) {
       if (!flagged || one.flagged.length > 0) own.push(one);
     }

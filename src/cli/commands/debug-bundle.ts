@@ -10,7 +10,7 @@ import { type Bundle, bundleKeys } from '../../evaluate/bundle.ts';
 import { findCase, readTripsWithin } from '../../evaluate/find-case.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { allOrNone, makeFolder } from '../../util/file-access.ts';
-import { dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
+import { dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
@@ -39,7 +39,7 @@ type Options = OptionsOf<typeof flags>;
 
 async function write(context: CommandContext, { user: name, day: asked, out, verify }: Options): Promise<Outcome> {
   const { uuid } = await context.findUser(name);
-  const day = await dayMeant(context, { uuid }, asked);
+  const day = await resolveDay(context, { uuid }, asked);
   const store = await context.store();
   const {
     days: [observed],

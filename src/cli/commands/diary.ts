@@ -11,7 +11,7 @@ import { addDays, daysOfMonth, localDateTime, startOfDay } from '../../model/tim
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { type DayRange, explainEmptyDay, findLastDay } from '../../upkeep/last-day.ts';
-import { daysArgument, daysMeant, type OptionsOf } from '../arguments.ts';
+import { daysArgument, type OptionsOf, resolveDays } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
@@ -70,7 +70,7 @@ async function show(context: CommandContext, options: Options): Promise<void> {
     return;
   }
   const last = options.day
-    ? await daysMeant(context, user, options.day)
+    ? await resolveDays(context, user, options.day)
     : await findLastDay(store, user.uuid, context.now());
   const days = week || month ? around(last.from, options) : last;
   const trips =

@@ -9,7 +9,7 @@ import type { Store } from '../../store/store.ts';
 import { checkEverything } from '../../upkeep/check-everything.ts';
 import type { Check } from '../../upkeep/check-installation.ts';
 import { checkJoin, findGap, findKilledRun } from '../../upkeep/check-person.ts';
-import { type DayAsked, dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
+import { type DayAsked, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { table } from '../output.ts';
 import { chainRows } from '../status-text.ts';
@@ -82,7 +82,7 @@ async function examineUser(
 
 /** The date of the given day. Throws `MOBILITY_USAGE` if it is in the future. */
 async function pastDay(context: CommandContext, user: UserRecord, asked: DayAsked): Promise<string> {
-  const [day, today] = [await dayMeant(context, user, asked), await dayMeant(context, user, { asked: 'today' })];
+  const [day, today] = [await resolveDay(context, user, asked), await resolveDay(context, user, { asked: 'today' })];
   if (day > today) throw usageError(`expected a day up to today, ${today}, found ${day}`);
   return day;
 }

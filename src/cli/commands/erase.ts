@@ -12,7 +12,7 @@ import { fileText } from '../../util/file-access.ts';
 import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { isMember, refuseUnknownStudy, type Whom, withUsersOrStudy } from '../user-options.ts';
+import { isMember, refuseUnknownStudy, type UserChoice, withUsersOrStudy } from '../user-options.ts';
 
 /** Erases one user, several users or the members of a study. */
 export function command(context: CommandContext) {
@@ -40,7 +40,7 @@ type Options = OptionsOf<typeof flags>;
 
 async function run(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
-  const people = await peopleMeant(context, store, options);
+  const people = await selectPeople(context, store, options);
   if (!options.yes && people.length > 0) await confirm(context, store, people);
   const progress = context.output.progress('erasing');
   const receipt = await erasePeople(store, people, {
@@ -67,7 +67,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
 }
 
 /** The people whom the flags name. */
-async function peopleMeant(context: CommandContext, store: Store, options: Options): Promise<PersonToErase[]> {
+async function selectPeople(context: CommandContext, store: Store, options: Options): Promise<PersonToErase[]> {
   const { file, user = [], study } = options;
   if (study === undefined && user.length === 0 && file === undefined) {
     throw usageError('expected --user NAME, --study NAME or --file FILE');
@@ -99,7 +99,7 @@ async function findPerson(context: CommandContext, name: string): Promise<Person
 }
 
 /** The members of the study; none if all are erased. Throws `MOBILITY_USAGE` for a study that does not exist. */
-async function membersOf(context: CommandContext, store: Store, whom: Whom): Promise<PersonToErase[]> {
+async function membersOf(context: CommandContext, store: Store, whom: UserChoice): Promise<PersonToErase[]> {
   const members: PersonToErase[] = [];
   for await (const user of everyUser(store)) {
     if (isMember(user, whom)) members.push({ user_email: user.user_email, uuid: user.uuid });

@@ -18,10 +18,10 @@ import {
 import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
+import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
 import { errorKeyText, withZone } from '../wording.ts';
 
-type Options = Whom & ErrorFilter;
+type Options = UserChoice & ErrorFilter;
 
 /** Sums up rejected entries, and shows one. */
 export function command(context: CommandContext) {
@@ -30,7 +30,7 @@ export function command(context: CommandContext) {
     .argument('<id>', 'id of the error, from `mobility errors`')
     .option('--coordinates', 'also the values: they may reveal where the user was')
     .action(context.run((id: string, options: { coordinates?: true }) => showOne(context, id, options)));
-  const list = withErrorFilter(withWhom(new Command('list')))
+  const list = withErrorFilter(withUserChoice(new Command('list')))
     .description('sum up the rejected entries (the default)')
     .action(context.run((options: Options) => showAll(context, options)));
   return new Command('errors')
@@ -70,7 +70,7 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
 /** The users that the flags choose; without such flags all users. */
 function usersOf(context: CommandContext, { user, study, subgroup, all }: Options): AsyncGenerator<UserRecord> {
   const isAll = all ?? (user === undefined && study === undefined && subgroup === undefined);
-  return usersMeant(context, isAll ? { all: true } : { user, study, subgroup });
+  return selectUsers(context, isAll ? { all: true } : { user, study, subgroup });
 }
 
 function groupText(group: ErrorGroup, { zone }: CommandContext): string {
@@ -91,7 +91,7 @@ function groupText(group: ErrorGroup, { zone }: CommandContext): string {
 async function showOne(context: CommandContext, id: string, { coordinates }: { coordinates?: true }): Promise<void> {
   const store = await context.store();
   const found: { user_email: string; uuid: string; error: ErrorRow }[] = [];
-  for await (const { uuid, user_email } of usersMeant(context, { all: true })) {
+  for await (const { uuid, user_email } of selectUsers(context, { all: true })) {
     if ((await figuresWithErrors(store, uuid)) === null) continue;
     for await (const error of everyError(store, uuid)) if (error.id === id) found.push({ user_email, uuid, error });
   }

@@ -10,7 +10,7 @@ import { fileText } from '../../util/file-access.ts';
 import { type OptionsOf, repeated } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, withWhom } from '../user-options.ts';
+import { selectUsers, withUserChoice } from '../user-options.ts';
 
 /** Scores the analysis over recorded cases, without a store, or the diary of users by their labels. */
 export function command(context: CommandContext) {
@@ -18,7 +18,7 @@ export function command(context: CommandContext) {
 }
 
 const flags = () =>
-  withWhom(new Command('evaluate'))
+  withUserChoice(new Command('evaluate'))
     .addOption(
       new Option('--cases <folder>', 'folder with <case>.put.json.gz and <case>.truth.json').conflicts('labels'),
     )
@@ -41,7 +41,7 @@ type Options = OptionsOf<typeof flags>;
 async function run(context: CommandContext, { cases, labels, ...options }: Options): Promise<void> {
   if (cases !== undefined) return runCases(context, cases, options);
   if (!labels) throw usageError('expected --cases FOLDER or --labels, found neither');
-  const report = await evaluateLabels(await context.store(), usersMeant(context, options));
+  const report = await evaluateLabels(await context.store(), selectUsers(context, options));
   await context.output.result(report, () => labelsText(report));
 }
 

@@ -8,7 +8,7 @@ import { readDays } from '../../diary/read-days.ts';
 import { keys } from '../../model/keys.ts';
 import { formatForPeople } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
-import { clockArgument, dayArgument, dayMeant, type OptionsOf } from '../arguments.ts';
+import { clockArgument, dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
@@ -39,7 +39,7 @@ const margin = 86_400;
 
 async function explain(context: CommandContext, { user: name, day: asked, at }: Options): Promise<void> {
   const user = await context.findUser(name);
-  const day = await dayMeant(context, user, asked);
+  const day = await resolveDay(context, user, asked);
   const store = await context.store();
   const [shown] = await readDays(store, user, { from: day, to: day }, context.now());
   const { observed } = shown!;

@@ -23,11 +23,11 @@ import { everyUser } from '../../store/paging.ts';
 import { checkOutside } from '../../upkeep/backup-store.ts';
 import { allOrNone, type Files, fileText, makeFolder, refuseExisting } from '../../util/file-access.ts';
 import { leavingNoFolder } from '../../util/leaving-no-folder.ts';
-import { dayArgument, dayMeant, type OptionsOf, repeated } from '../arguments.ts';
+import { dayArgument, type OptionsOf, repeated, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { countedOff, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, withWhom } from '../user-options.ts';
+import { selectUsers, withUserChoice } from '../user-options.ts';
 
 /** Exports users: tables in a format, archives, or one stream on standard output. */
 export function command(context: CommandContext) {
@@ -35,7 +35,7 @@ export function command(context: CommandContext) {
 }
 
 const flags = () =>
-  withWhom(new Command('export'))
+  withUserChoice(new Command('export'))
     .addOption(new Option('--out <folder>', 'folder to write into').conflicts(['entries', 'trips']))
     .addOption(
       new Option('--format <format>', 'write tables in this format; emission: files that mongoimport reads').choices([
@@ -109,7 +109,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (out !== undefined && !isMongoAddress(address)) await checkOutside(out, folderIn(address), 'the export');
   const users: UserRecord[] = [];
   // The list of all users may not fit in memory.
-  if (!all) for await (const user of usersMeant(context, options)) users.push(user);
+  if (!all) for await (const user of selectUsers(context, options)) users.push(user);
   const people = (): AsyncIterable<UserRecord> => (all ? everyUser(store) : listed(users));
   if (out !== undefined && format !== undefined) {
     return leavingNoFolder(out, () =>
@@ -338,8 +338,8 @@ async function pseudonymKeyIn(path: string): Promise<string> {
 }
 
 async function daysOf(context: CommandContext, user: UserRecord, options: Options): Promise<Days> {
-  const from = options.from && (await dayMeant(context, user, options.from));
-  const to = options.to && (await dayMeant(context, user, options.to));
+  const from = options.from && (await resolveDay(context, user, options.from));
+  const to = options.to && (await resolveDay(context, user, options.to));
 
   if (from === undefined || to === undefined || from <= to) return { ...(from && { from }), ...(to && { to }) };
   throw usageError(`expected --to to be the day of --from or a later one, found --from ${from} and --to ${to}`);

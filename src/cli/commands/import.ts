@@ -114,7 +114,7 @@ async function importAll(
   options: Options,
 ): Promise<Outcome> {
   const { importParts } = await import('../../import/import-source.ts');
-  const whom = options.user === undefined ? null : await whomMeant(store, options.user, parts, options.create);
+  const whom = options.user === undefined ? null : await findOwner(store, options.user, parts, options.create);
   const signal = context.interruptible();
   const progress = context.output.progress('reading');
   const report = await importParts(parts, {
@@ -145,7 +145,7 @@ async function importAll(
 }
 
 /** The owner: a registered user, or a person named by each source. */
-async function whomMeant(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
+async function findOwner(store: Store, name: string, parts: readonly Part[], create = false): Promise<ImportedFor> {
   const user = (await store.users.byEmail(name)) ?? (await store.users.byUuid(name.toLowerCase()));
   if (user !== null || parts.every(({ names }) => names === 'people')) return { name, user };
   if (create) return { name: (await import('../../import/register-people.ts')).checkedName(name), user, create };

@@ -39,7 +39,7 @@ type Options = OptionsOf<typeof flags>;
 async function label(context: CommandContext, options: Options): Promise<void> {
   const words: Partial<Record<LabelName, string>> = {};
   for (const name of ['mode', 'purpose', 'replaced'] as const)
-    if (options[name] !== undefined) words[name] = wordOf(options[name], name);
+    if (options[name] !== undefined) words[name] = checkedLabel(options[name], name);
   if (Object.keys(words).length === 0) throw usageError('expected --mode, --purpose or --replaced, found none');
   const user = await context.findUser(options.user);
   const store = await context.store();
@@ -63,7 +63,7 @@ async function label(context: CommandContext, options: Options): Promise<void> {
   });
 }
 
-function wordOf(given: string, name: string): string {
+function checkedLabel(given: string, name: string): string {
   const word = labelWord(given);
   if (word !== null) return word;
   throw usageError(`expected 1 to 100 characters for --${name}, found ${given.trim().length}`);

@@ -3,11 +3,11 @@ import { Command } from '@commander-js/extra-typings';
 import { type PurgeReport, purgeKeys } from '../../upkeep/purge-documents.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
-import { usersMeant, withWhom } from '../user-options.ts';
+import { selectUsers, withUserChoice } from '../user-options.ts';
 
 /** Removes obsolete document keys by the rule of the pipeline. Never removes pushed entries. */
 export function command(context: CommandContext) {
-  return withWhom(new Command('purge-keys'))
+  return withUserChoice(new Command('purge-keys'))
     .option('--dry-run', 'show which documents and why, remove nothing')
     .addHelpText(
       'after',
@@ -16,7 +16,7 @@ export function command(context: CommandContext) {
     .action(
       context.run(async ({ dryRun = false, ...whom }) => {
         const reports: (PurgeReport & { user_email: string })[] = [];
-        for await (const { uuid, user_email } of usersMeant(context, whom)) {
+        for await (const { uuid, user_email } of selectUsers(context, whom)) {
           const report = await purgeKeys(await context.store(), uuid, { dryRun });
           if (report.obsolete.length > 0) reports.push({ user_email, ...report });
         }

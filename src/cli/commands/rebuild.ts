@@ -18,13 +18,13 @@ import {
 } from '../../upkeep/rebuild-summary.ts';
 import { previewRebuild, rebuild } from '../../upkeep/rebuild-user.ts';
 import { allOrNone } from '../../util/file-access.ts';
-import { dayArgument, dayMeant, type OptionsOf, wholeNumber, zoneArgument } from '../arguments.ts';
+import { dayArgument, type OptionsOf, resolveDay, wholeNumber, zoneArgument } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
 import { type WorkerPool, workerPool } from '../pipeline-workers.ts';
-import { usersMeant, withWhom } from '../user-options.ts';
+import { selectUsers, withUserChoice } from '../user-options.ts';
 import { workTimeText } from '../wording.ts';
 
 interface Report extends RebuildSummary {
@@ -42,7 +42,7 @@ export function command(context: CommandContext) {
 }
 
 const flags = () =>
-  withWhom(new Command('rebuild'))
+  withUserChoice(new Command('rebuild'))
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
     .option('--zone <name>', 'only people with trips in this time zone, from the first of them on', zoneArgument)
     .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
@@ -88,7 +88,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   if (report.interrupted) {
     const { sample: most, zone: _, ...whom } = options;
     const done = report.users + report.failures.length;
-    await noteInterrupted(context, done, usersMeant(context, whom), { ...(most !== undefined && { most }) });
+    await noteInterrupted(context, done, selectUsers(context, whom), { ...(most !== undefined && { most }) });
   }
   if (report.failures.length > 0) return { exitCode: 3 };
   return report.interrupted ? {} : { exitCode: 0 };
@@ -115,7 +115,7 @@ async function deriveAll(
         return;
       }
       // In no time zone does the day begin earlier; a few more hours do no harm.
-      const day = from && startOfDay(await dayMeant(context, user, from), 'UTC') - farthestEast;
+      const day = from && startOfDay(await resolveDay(context, user, from), 'UTC') - farthestEast;
       const start = Math.max(first, day ?? -Infinity);
       const since = start === -Infinity ? {} : { from: start };
       const days = dayChanges(user.uuid, await changesOf(user, since));
@@ -128,7 +128,7 @@ async function deriveAll(
       if (whom.user?.length === 1) throw error;
     }
   };
-  const users = usersMeant(context, whom);
+  const users = selectUsers(context, whom);
   const lane = async (): Promise<void> => {
     while (begun < sample && !report.interrupted) {
       begun += 1;

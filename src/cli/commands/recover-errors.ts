@@ -9,7 +9,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
-import { usersMeant, type Whom, withWhom } from '../user-options.ts';
+import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
 import { errorKeyText } from '../wording.ts';
 
 interface UserRecovery extends RecoverReport {
@@ -24,7 +24,7 @@ export function command(context: CommandContext) {
 }
 
 const flags = () =>
-  withErrorFilter(withWhom(new Command('recover-errors')))
+  withErrorFilter(withUserChoice(new Command('recover-errors')))
     .option(
       '--remove-before <day>',
       'remove errors that failed last before this day in UTC, instead of retrying them; they are lost',
@@ -48,13 +48,13 @@ type Options = OptionsOf<typeof flags>;
 async function recover(context: CommandContext, options: Options): Promise<Outcome> {
   const { key, reason, platform, appVersion: _, dryRun, removeBefore, ...given } = options;
   if (removeBefore !== undefined) return remove(context, given, { ...options, removeBefore });
-  const whom: Whom = Object.keys(given).length === 0 ? { all: true } : given;
+  const whom: UserChoice = Object.keys(given).length === 0 ? { all: true } : given;
   const store = await context.store();
   const recovery = { ...(await pipelineOptions(context)), key, reason, platform, dryRun };
   const inWork = releaseWhenStopped(context, store, recovery.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
-  for await (const { uuid, user_email } of usersMeant(context, whom)) {
+  for await (const { uuid, user_email } of selectUsers(context, whom)) {
     if ((await figuresWithErrors(store, uuid, options)) === null) continue;
     if (context.signal.aborted) break;
     inWork(uuid);
@@ -73,7 +73,7 @@ async function recover(context: CommandContext, options: Options): Promise<Outco
 
 async function remove(
   context: CommandContext,
-  whom: Whom,
+  whom: UserChoice,
   options: Options & { removeBefore: DayAsked },
 ): Promise<Outcome> {
   const { key, reason, platform, dryRun, removeBefore } = options;
@@ -81,7 +81,7 @@ async function remove(
   const before = startOfDay(dayIn(removeBefore, context.now(), 'UTC'), 'UTC');
   const which = { before, key, reason, platform, dryRun };
   const reports: { user_email: string; user_id: string; removed: number }[] = [];
-  for await (const { uuid, user_email } of usersMeant(context, whom)) {
+  for await (const { uuid, user_email } of selectUsers(context, whom)) {
     if ((await figuresWithErrors(store, uuid, options)) === null) continue;
     const removed = await removeErrors(store, uuid, which);
     if (removed > 0) reports.push({ user_email, user_id: uuid, removed });

@@ -10,7 +10,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-options.ts';
-import { usersMeant, withWhom } from '../user-options.ts';
+import { selectUsers, withUserChoice } from '../user-options.ts';
 
 type UserReport = RetainReport & { user_email: string; user_id: string };
 
@@ -20,7 +20,7 @@ export function command(context: CommandContext) {
 }
 
 const flags = (context: CommandContext) =>
-  withWhom(new Command('retain'))
+  withUserChoice(new Command('retain'))
     .requiredOption('--older-than <age>', 'an age of 30 days or more: 90d, 26w, 18mo, 2y', ageArgument(context))
     .addOption(
       new Option('--what <what>', 'raw: what phones sensed; days: trips with their labels; both')
@@ -53,7 +53,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const users: UserReport[] = [];
   const failed: { user_email: string; message: string }[] = [];
   const progress = context.output.progress('removing');
-  for await (const { uuid, user_email } of usersMeant(context, whom)) {
+  for await (const { uuid, user_email } of selectUsers(context, whom)) {
     if (signal.aborted) break;
     progress.update(`${user_email}: ${counted(users.length, 'user')} done`);
     inWork(uuid);
@@ -74,7 +74,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const rows = users.reduce((sum, { entries, errors, links }) => sum + entries + errors + links, 0);
   const done = dryRun ? 'would be removed' : 'removed';
   context.output.note(`${counted(rows, 'row')} of ${counted(users.length, 'user')} ${done}`);
-  await noteInterrupted(context, users.length + failed.length, usersMeant(context, whom));
+  await noteInterrupted(context, users.length + failed.length, selectUsers(context, whom));
   if (!dryRun)
     (await context.log('pipeline')).write(
       'INFO',

@@ -144,9 +144,9 @@ class CorrectedStretch {
   private setMode(ts: number, mode: string): Effect {
     const i = this.tripAt(ts);
     const link = this.trips[i];
-    const meant = link?.trip.sections.find(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
-    if (link === undefined || meant === undefined) return 'without effect';
-    this.replace(i, 1, [linkOf(link, inStatedMode(link.trip, meant, mode, source))]);
+    const section = link?.trip.sections.find(({ start_ts, end_ts }) => start_ts <= ts && ts <= end_ts);
+    if (link === undefined || section === undefined) return 'without effect';
+    this.replace(i, 1, [linkOf(link, inStatedMode(link.trip, section, mode, source))]);
     return 'applied';
   }
 

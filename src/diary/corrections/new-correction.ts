@@ -38,7 +38,7 @@ export async function correctionEntry(
   }
   const trips = around.filter((link) => link?.kind === 'trip') as TripRecord[];
   const seen = concernedTrips(correction, trips).map(({ start_ts, end_ts }) => [start_ts, end_ts]);
-  const said = { ...(author && { author }), ...(reason && { reason }), ...(around.length > 0 && { seen }) };
+  const details = { ...(author && { author }), ...(reason && { reason }), ...(around.length > 0 && { seen }) };
   return {
     metadata: {
       key: keys.correction,
@@ -48,6 +48,6 @@ export async function correctionEntry(
       origin: origin as unknown as JsonValue,
       ...(zone && { time_zone: zone }),
     },
-    data: { ...(correction as unknown as JsonObject), ...said },
+    data: { ...(correction as unknown as JsonObject), ...details },
   };
 }

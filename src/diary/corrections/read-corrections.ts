@@ -67,8 +67,8 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   const subject = (one: Correction): string =>
     JSON.stringify(one.kind === 'undo' ? [one.kind, one.of] : [one.kind, concernedTime(one)]);
   const last = all.findLast((one) => !undone.has(one.write_ts) && subject(one) === subject(correction));
-  const said = last as Record<string, unknown> | undefined;
-  return said !== undefined && Object.entries(correction).every(([name, value]) => said[name] === value);
+  const fields = last as Record<string, unknown> | undefined;
+  return fields !== undefined && Object.entries(correction).every(([name, value]) => fields[name] === value);
 }
 
 /** The `write_ts` of the corrections that an undo in force undoes. `all` ascend by `write_ts`. */

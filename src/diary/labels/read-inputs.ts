@@ -80,9 +80,9 @@ async function newest(
     return isBounded ? entries.reverse() : entries;
   };
   // Read pending entries first: a run may move them to the timeseries between both reads.
-  const waiting = store.usercache === undefined ? [] : await read(store.usercache);
+  const pending = store.usercache === undefined ? [] : await read(store.usercache);
   const found = new Map<string, Entry>();
-  for (const entry of [...(await read(store.timeseries)), ...waiting.filter(converts)])
+  for (const entry of [...(await read(store.timeseries)), ...pending.filter(converts)])
     found.set(identityText(identityOf(entry)), entry);
   return [...found.values()];
 }

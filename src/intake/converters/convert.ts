@@ -19,7 +19,7 @@ export function convert(entry: Entry): Entry {
 }
 
 /** The `dataTime` of `convert(entry)`, without making the converted entry. Throws as `convert` does. */
-export function timeMeant(entry: Entry): number | null {
+export function convertedTime(entry: Entry): number | null {
   const found = conversionOf(entry);
   return found === null ? dataTime(entry.data) : found.ts;
 }

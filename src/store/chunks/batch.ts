@@ -60,7 +60,7 @@ export function batchRows(user: string, id: number, entries: readonly PendingEnt
 function addRows(rows: BatchRow[], user: string, id: number, entries: readonly PendingEntry[]): void {
   const text = jsonText(entries.map(({ entry }) => entry) as unknown as JsonValue);
   if (text.length <= mostCharacters || entries.length === 1) {
-    const about = { user, id: id + rows.length, ...spansOf(entries), waiting: JSON.stringify(waitingOf(entries)) };
+    const about = { user, id: id + rows.length, ...spansOf(entries), waiting: JSON.stringify(toHeader(entries)) };
     rows.push({ ...about, count: entries.length, entries: packText(text, levels.brief) });
     return;
   }
@@ -87,20 +87,20 @@ function spansOf(
   return { first, last, first_ts, last_ts, due_ts };
 }
 
-function waitingOf(entries: readonly PendingEntry[]): BatchHeader {
+function toHeader(entries: readonly PendingEntry[]): BatchHeader {
   const [{ received_ts }] = entries as [PendingEntry];
   const isOne = entries.every((one) => one.received_ts === received_ts);
-  const waiting: BatchHeader = { keys: [], write_ts: [], received_ts: isOne ? received_ts : [], failed: {} };
+  const header: BatchHeader = { keys: [], write_ts: [], received_ts: isOne ? received_ts : [], failed: {} };
   for (const [place, { entry, failed, ...one }] of entries.entries()) {
     const { key, write_ts } = entry.metadata;
-    const run = waiting.keys.at(-1);
+    const run = header.keys.at(-1);
     if (run?.[0] === key) run[1] += 1;
-    else waiting.keys.push([key, 1]);
-    waiting.write_ts.push(write_ts);
-    if (typeof waiting.received_ts !== 'number') waiting.received_ts.push(one.received_ts);
-    if (failed !== null) waiting.failed[place] = failed;
+    else header.keys.push([key, 1]);
+    header.write_ts.push(write_ts);
+    if (typeof header.received_ts !== 'number') header.received_ts.push(one.received_ts);
+    if (failed !== null) header.failed[place] = failed;
   }
-  return waiting;
+  return header;
 }
 
 /** Calls `visit` with the identity and the index of each entry of a row. */

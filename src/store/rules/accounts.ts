@@ -101,8 +101,8 @@ export function pipelineStates(engine: Engine): PipelineStates {
     withWork: async (userIds, at, version) => {
       // Pending entries first: if a run moves them between the two reads, the second read finds changed data time.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
-      const waiting = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
-      const found = new Set(waiting.map(({ user }) => user));
+      const pending = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
+      const found = new Set(pending.map(({ user }) => user));
       const where = { user: { in: userIds.filter((user) => !found.has(user)) } };
       if (where.user.in.length === 0) return found;
       const others = await engine.read((rows) => rows.find(accounts, { where }, ['user', 'due', 'version']));

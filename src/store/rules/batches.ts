@@ -20,10 +20,10 @@ export async function replaceBatch(
 
 /** The entries of a batch. `size`: characters of JSON, about. Throws `MOBILITY_STORE_DAMAGED`. */
 export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number } {
-  const waiting = readHeader(row);
+  const header = readHeader(row);
   const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));
   const withPast = (entry: Entry, place: number): PendingEntry => {
-    return { entry, received_ts: receiptAt(waiting, place), failed: waiting.failed[place] ?? null };
+    return { entry, received_ts: receiptAt(header, place), failed: header.failed[place] ?? null };
   };
   return { list: list.map(withPast), size };
 }

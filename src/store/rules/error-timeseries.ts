@@ -8,7 +8,7 @@ import type { ErrorRow, ErrorTimeseries } from '../store.ts';
 import { admitted } from './accounts.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { errorOf, rowOf } from './error-rows.ts';
-import { knownOf } from './identities.ts';
+import { loadKnown } from './identities.ts';
 import { addPending } from './usercache.ts';
 
 /** The most characters of JSON in a page, unless its first error alone is larger. */
@@ -70,7 +70,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       const identities = list.flatMap(({ identity }) => identity ?? []);
       await engine.write(userId, async (rows) => {
         await admitted(rows, userId);
-        const known = await knownOf(rows, cache, userId, identities);
+        const known = await loadKnown(rows, cache, userId, identities);
         const wanted = made.filter(({ identity }) => identity === null || !known.get(identityText(identity))?.waits);
         await rows.put(
           errors,
@@ -94,11 +94,11 @@ async function recover(
   taken: readonly { id: string; entry: Entry }[],
 ): Promise<number> {
   const identities = taken.map(({ entry }): Identity => entry.metadata);
-  const known = await knownOf(rows, cache, user, identities);
+  const known = await loadKnown(rows, cache, user, identities);
   const where = { user, id: { in: taken.map(({ id }) => id) } };
   const columns = ['id', 'write_ts', 'first_ts', 'last_ts', 'tries', 'received_ts'] as const;
   const found = new Map((await rows.find(errors, { where }, columns)).map((row) => [row.id, row]));
-  const waiting = new Map<string, PendingEntry>();
+  const pending = new Map<string, PendingEntry>();
   const gone: string[] = [];
   for (const { id, entry } of taken) {
     const error = found.get(id);
@@ -112,11 +112,11 @@ async function recover(
       continue;
     }
     gone.push(id);
-    if (before?.waits || waiting.has(name)) continue;
+    if (before?.waits || pending.has(name)) continue;
     const { first_ts, tries, received_ts } = error;
-    waiting.set(name, { entry, received_ts, failed: { first_ts, tries } });
+    pending.set(name, { entry, received_ts, failed: { first_ts, tries } });
   }
   if (gone.length > 0) await rows.remove(errors, { user, id: { in: gone } });
-  await addPending(rows, user, [...waiting.values()]);
-  return waiting.size;
+  await addPending(rows, user, [...pending.values()]);
+  return pending.size;
 }

@@ -17,7 +17,7 @@ export interface Known {
 }
 
 /** What the three parts of the store have under identities, by `identityText`. Unknown identities are missing. */
-export async function knownOf(
+export async function loadKnown(
   rows: Rows,
   cache: ChunkCache,
   user: string,
@@ -31,8 +31,8 @@ export async function knownOf(
   const setAside = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
   const around = await chunksAround(rows, user, times);
   const overlapping = { user, first: { lte: last }, last: { gte: first } };
-  const waiting = await rows.find(batches, { where: overlapping }, ['user', 'id', 'waiting']);
-  if (setAside.length + around.length + waiting.length === 0) return known; // nearly always
+  const pending = await rows.find(batches, { where: overlapping }, ['user', 'id', 'waiting']);
+  if (setAside.length + around.length + pending.length === 0) return known; // nearly always
   const wanted = new Set(identities.map(identityText));
   const keys = new Set(identities.map(({ key }) => key));
   for (const { key, write_ts, received_ts, first_ts, tries } of setAside) {
@@ -49,7 +49,7 @@ export async function knownOf(
       }
     }
   }
-  for (const row of waiting) {
+  for (const row of pending) {
     const batch = readHeader(row);
     eachIdentity(batch, (key, write_ts, place) => {
       const name = identityText({ key, write_ts });

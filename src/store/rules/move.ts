@@ -39,9 +39,9 @@ export async function move(
   const { moved, edited } = await engine.write(userId, async (rows) => {
     const account = await underLease(rows, userId, lease);
     const { due, more } = await dueBatches(rows, userId, page);
-    const { accepted, mended, failures } = judgeAll(due, page.at, judge);
+    const { accepted, recovered, failures } = judgeAll(due, page.at, judge);
     const edited = await editChunks(rows, cache, userId, accepted, failures);
-    await updateErrors(rows, userId, mended, failures, page.at);
+    await updateErrors(rows, userId, recovered, failures, page.at);
     await removeDue(rows, userId, due, page.at);
     const dirty = { ...edited.dirty };
     dirty.changed = unionOf(dirty.changed, await zoneChange(rows, cache, account, edited));
@@ -94,14 +94,14 @@ async function removeDue(rows: WritableRows, user: string, due: readonly BatchRo
 
 type Failure = FailedEntry & PendingEntry;
 
-/** Calls `judge` with each due entry. `mended`: ids of errors whose entries are accepted now. */
+/** Calls `judge` with each due entry. `recovered`: ids of errors whose entries are accepted now. */
 function judgeAll(
   due: readonly BatchRow[],
   at: number,
   judge: Judge,
-): { accepted: StoredEntry[]; mended: string[]; failures: Failure[] } {
+): { accepted: StoredEntry[]; recovered: string[]; failures: Failure[] } {
   const accepted: StoredEntry[] = [];
-  const mended: string[] = [];
+  const recovered: string[] = [];
   const failures: Failure[] = [];
   for (const one of due.flatMap((row) => readBatch(row).list)) {
     if (dueTime(one) > at) continue;
@@ -111,21 +111,21 @@ function judgeAll(
     if ('reason' in verdict) failures.push({ key, write_ts, ...verdict, ...one });
     else {
       accepted.push({ write_ts, ts: verdict.ts, received_ts, entry });
-      if (failed !== null) mended.push(errorIdOf(entry.metadata));
+      if (failed !== null) recovered.push(errorIdOf(entry.metadata));
     }
   }
-  return { accepted, mended, failures };
+  return { accepted, recovered, failures };
 }
 
 /** Removes the errors of accepted entries. Stores the errors of failed entries with their earlier failures. */
 async function updateErrors(
   rows: WritableRows,
   user: string,
-  mended: readonly string[],
+  recovered: readonly string[],
   failures: readonly Failure[],
   now: number,
 ): Promise<void> {
-  if (mended.length > 0) await rows.remove(errors, { user, id: { in: mended } });
+  if (recovered.length > 0) await rows.remove(errors, { user, id: { in: recovered } });
   const put = failures.map(({ key, write_ts, reason, message, entry, ...history }) => {
     const failure = { identity: { key, write_ts }, entry: entry as unknown as JsonValue, reason, message };
     return failedRow(user, failure, history, now);

@@ -13,7 +13,7 @@ import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
 import { errorId, failedRow } from './error-rows.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
-import { type Known, knownOf } from './identities.ts';
+import { type Known, loadKnown } from './identities.ts';
 import { move } from './move.ts';
 import { noteFirst } from './people.ts';
 import { mergeProfile } from './profiles.ts';
@@ -60,19 +60,19 @@ async function putEntries(
   now: number,
 ): Promise<PutResult[]> {
   const identities = entries.map(({ metadata }): Identity => metadata);
-  const known = await knownOf(rows, cache, user, identities);
+  const known = await loadKnown(rows, cache, user, identities);
   const results = new Array<PutResult>(entries.length);
-  const waiting: PendingEntry[] = [];
+  const pending: PendingEntry[] = [];
   for (const at of inOrder(identities)) {
     const entry = entries[at]!;
     const before = known.size === 0 ? undefined : known.get(identityText(entry.metadata));
-    const again = waiting.length > 0 && isSame(waiting.at(-1)!.entry.metadata, entry.metadata) ? waiting.pop()! : null;
+    const again = pending.length > 0 && isSame(pending.at(-1)!.entry.metadata, entry.metadata) ? pending.pop()! : null;
     const received = received_ts[at] ?? again?.received_ts ?? before?.received_ts ?? now;
-    waiting.push({ entry, received_ts: received, failed: before?.failed ?? null });
+    pending.push({ entry, received_ts: received, failed: before?.failed ?? null });
     results[at] = before !== undefined || again !== null ? 'updated' : 'inserted';
   }
   await removePending(rows, user, known, identities);
-  await addPending(rows, user, waiting);
+  await addPending(rows, user, pending);
   return results;
 }
 
@@ -87,10 +87,10 @@ function inOrder(identities: readonly Identity[]): number[] {
 }
 
 /** Stores entries that are not pending yet. */
-export async function addPending(rows: WritableRows, user: string, waiting: readonly PendingEntry[]): Promise<void> {
-  if (waiting.length === 0) return;
+export async function addPending(rows: WritableRows, user: string, pending: readonly PendingEntry[]): Promise<void> {
+  if (pending.length === 0) return;
   const [last] = await rows.find(batches, { where: { user }, order: ['-id'], limit: 1 }, ['id']);
-  await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, waiting));
+  await rows.put(batches, batchRows(user, (last?.id ?? 0) + 1, pending));
 }
 
 /** Removes the pending entries with these identities from their batches. */
@@ -128,7 +128,7 @@ async function rejectEntries(
 ): Promise<void> {
   if (unusable.length === 0) return;
   const identities = unusable.flatMap(({ identity }) => identity ?? []);
-  const known = await knownOf(rows, cache, user, identities);
+  const known = await loadKnown(rows, cache, user, identities);
   const unnamed = unusable.filter(({ identity }) => identity === undefined).map(errorId);
   const where = { user, id: { in: unnamed } };
   const failed = new Map((await rows.find(errors, { where })).map((row) => [row.id, row]));

@@ -2,7 +2,7 @@
 import { connect } from './driver.ts';
 import { databaseIn, makeEmpty, openFolder, syncFile } from './folder.ts';
 import { storeError } from './sqlite-errors.ts';
-import { setUp, whenFree } from './sqlite-transactions.ts';
+import { retryWhileBusy, setUp } from './sqlite-transactions.ts';
 
 /**
  * Copies the database of the store in `folder` into another folder, as it is at one moment. The copy has no log, so
@@ -15,9 +15,9 @@ export async function copyDatabase(folder: string, target: string, signal?: Abor
   await makeEmpty(copy);
   const source = connect(path);
   try {
-    await whenFree(() => setUp(source));
+    await retryWhileBusy(() => setUp(source));
     // The transaction's snapshot begins with its first read.
-    await whenFree(() => source.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
+    await retryWhileBusy(() => source.exec('BEGIN; SELECT count(*) FROM sqlite_schema'));
     await source.copyTo(copy, signal);
   } catch (error) {
     throw storeError(error, path);

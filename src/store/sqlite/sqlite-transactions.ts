@@ -11,7 +11,7 @@ const busyLimit = 10; // s
 
 const longGroup = 20; // ms. A group of writes is committed after this time at the latest
 /** ms of pause after a long transaction, in which waiting processes can lock the file. */
-export const makeWay = 5;
+export const longWritePause = 5;
 
 const cachePages = 4_000; // 16 MB per connection
 const largestLog = 64 * 2 ** 20; // bytes; the log file keeps this size on disk for later writes
@@ -46,7 +46,7 @@ export function setUp(connection: Connection): void {
 }
 
 /** Retries while another connection locks the file, up to `limit` s. The pauses leave the event loop free. */
-export async function whenFree<T>(attempt: () => T | Promise<T>, limit = busyLimit): Promise<T> {
+export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = busyLimit): Promise<T> {
   const deadline = performance.now() + limit * 1000;
   for (let tries = 0; ; tries++) {
     try {
@@ -73,7 +73,7 @@ async function lineTo(path: string, limit: number, begin = (_: Connection): void
     setUp(connection);
     begin(connection);
   };
-  await whenFree(attempt, limit).catch((error) => {
+  await retryWhileBusy(attempt, limit).catch((error) => {
     connection.close();
     throw error;
   });
@@ -97,7 +97,7 @@ interface Job {
  * processes for at most `busySeconds`, then it fails with `MOBILITY_STORE_BUSY`.
  */
 export async function openTransactions(path: string, busySeconds = busyLimit): Promise<Transactions> {
-  const free = <T>(attempt: () => T | Promise<T>): Promise<T> => whenFree(attempt, busySeconds);
+  const free = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
   /** Runs `task` and converts its errors to errors of the store. */
   const named = <T>(task: () => Promise<T>): Promise<T> =>
     task().catch((error) => {
@@ -130,7 +130,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
       const began = performance.now();
       await commit(jobs.splice(0)).catch(() => {});
       const wasLong = performance.now() - began > longGroup;
-      if (jobs.length > 0) await (wasLong ? pause(makeWay) : nextTurn());
+      if (jobs.length > 0) await (wasLong ? pause(longWritePause) : nextTurn());
     }
   };
   /** Commits a group. If that fails, commits each job alone, since a smaller transaction may fit on the disk. */

@@ -4,7 +4,7 @@ import { fdatasyncSync, readSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Connection, connect } from './driver.ts';
 import { busyError, storeError } from './sqlite-errors.ts';
-import { makeWay, setUp, type Transactions, whenFree } from './sqlite-transactions.ts';
+import { longWritePause, retryWhileBusy, setUp, type Transactions } from './sqlite-transactions.ts';
 
 /**
  * Resolves when no byte of removed rows is left in the database or its log. Reads the whole file; other writes wait
@@ -12,7 +12,7 @@ import { makeWay, setUp, type Transactions, whenFree } from './sqlite-transactio
  * all connections are closed, because on POSIX closing it drops the locks of SQLite.
  */
 export async function wipe(file: Transactions, path: string, handle: number): Promise<void> {
-  while (await file.alone(givePagesBack)) await pause(makeWay);
+  while (await file.alone(givePagesBack)) await pause(longWritePause);
   await file.alone(emptyLog);
   await wipeGaps(path, handle).catch((error) => {
     throw storeError(error, path);
@@ -31,7 +31,7 @@ function givePagesBack(connection: Connection): boolean {
 async function wipeGaps(path: string, file: number): Promise<void> {
   const connection = connect(path);
   try {
-    await whenFree(() => setUp(connection));
+    await retryWhileBusy(() => setUp(connection));
     const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
     // a page of the pointer map, and the pages that it describes
     const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
@@ -39,8 +39,8 @@ async function wipeGaps(path: string, file: number): Promise<void> {
       const length = readSync(file, group, 0, group.length, start);
       if (length === 0) return;
       if (gapsIn(group.subarray(0, length), size).length === 0) continue;
-      await whenFree(() => wipeGroup(connection, path, file, { group, start, size }));
-      await pause(makeWay);
+      await retryWhileBusy(() => wipeGroup(connection, path, file, { group, start, size }));
+      await pause(longWritePause);
     }
   } finally {
     connection.close();

@@ -145,7 +145,7 @@ export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): strin
 export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position: Position) => ShownPlace {
   return (position) => {
     const { letter, name, home } = places.of(position);
-    const isGuess = isOwn && name === null && (home ?? 0) >= surelyHome;
+    const isGuess = isOwn && name === null && (home ?? 0) >= leastHome;
     if (isGuess) return { name: t.me.homeGuess, mark: t.me.homeGuess, isNamed: false, isGuess, look: 'home' };
     if (name === null) return { name: t.me.place(letter), mark: letter, isNamed: false, look: 'place' };
     const shown = name.toLowerCase() === 'home' ? t.me.home : name;
@@ -155,7 +155,7 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 }
 
 /** A place with at least this probability of being home is shown as home. */
-const surelyHome = 0.8;
+const leastHome = 0.8;
 
 /** The recorded share of the day, 0 to 1. Today counts up to now. */
 export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: ObservedDay, now: number): number => {
@@ -169,8 +169,8 @@ export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 
 /** Labels, surveys and notes about a trip or stay, in words. */
-export const labelTexts = (said: UserInput, t: Texts, words?: ShownDay['labelWords']): string[] =>
-  Object.values(shownTexts(said)).map(
+export const labelTexts = (inputs: UserInput, t: Texts, words?: ShownDay['labelWords']): string[] =>
+  Object.values(shownTexts(inputs)).map(
     (one) => words?.(one) ?? ownValue(t.labelModes, one) ?? ownValue(t.labelPurposes, one) ?? one,
   );
 

@@ -59,7 +59,7 @@ export function dayMap(
   const line = ({ coordinates }: Section): string => pathOf(unwrapped(coordinates), view.project);
   // Walks are drawn above rides, because they are short.
   const isWalk = ({ sensed_mode }: Section): boolean => styleOf(sensed_mode).name === 'walking';
-  const ways = trips.map(({ id, sections: own }) => {
+  const paths = trips.map(({ id, sections: own }) => {
     const drawn = [...own.filter((one) => !isWalk(one)), ...own.filter(isWalk)].map(
       (one) => `<path class="case" d="${line(one)}"/>${modeLine(styleOf(one.sensed_mode), line(one))}`,
     );
@@ -76,7 +76,7 @@ export function dayMap(
   const ringed = rings(view, places[0], words, { ...named, points });
   return (
     `<svg class="map" viewBox="0 0 ${width} ${view.height}" role="img" aria-label="${html(words.title)}">` +
-    `${base === null ? otherWays(view, others) : tilesBehind(view, base)}${ringed.circles}${ways.join('')}${stops.join('')}${ringed.labels}${named.drawn}${scaleBar(view, words)}` +
+    `${base === null ? drawOthers(view, others) : tilesBehind(view, base)}${ringed.circles}${paths.join('')}${stops.join('')}${ringed.labels}${named.drawn}${scaleBar(view, words)}` +
     `<g transform="translate(378 ${view.height - 40})"><path class="north" d="M0-14 5 3 0 0-5 3z"/><text y="17" text-anchor="middle">${html(words.north)}</text></g></svg>`
   );
 }
@@ -189,13 +189,13 @@ function pathOf(line: readonly Position[], project: View['project'], step = visi
 const mostOfOthers = 8000;
 
 /** Other trips of the person as thin lines: as many as fit, only within the map, and without small bends. */
-function otherWays({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {
+function drawOthers({ project, height, metres }: View, others: readonly (readonly Position[])[]): string {
   const isInside = ([x, y]: Point): boolean => x > 0 && x < width && y > 0 && y < height;
   let d = '';
-  for (const way of others) {
-    const points = unwrapped(way).map(project);
+  for (const line of others) {
+    const points = unwrapped(line).map(project);
     if (!points.some(isInside)) continue;
-    const path = pathOf(way, project, Math.max(3, leastBend / metres));
+    const path = pathOf(line, project, Math.max(3, leastBend / metres));
     if (d.length + path.length < mostOfOthers) d += path;
   }
   return d === '' ? '' : `<svg width="${width}" height="${height}"><path class="others" d="${d}"/></svg>`;

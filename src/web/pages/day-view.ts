@@ -138,9 +138,9 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
     return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, first.name);
   });
   const title = t.me.mapInWords(distances.join(' '));
-  const ways = base === null ? (day.others ?? []) : [];
-  const words = [t.me.ringsOf(first.name), ways.length > 0 ? t.me.othersOf : '', base?.attribution ?? ''];
-  const layers = { others: ways, isLinked: ofTrip !== undefined };
+  const paths = base === null ? (day.others ?? []) : [];
+  const words = [t.me.ringsOf(first.name), paths.length > 0 ? t.me.othersOf : '', base?.attribution ?? ''];
+  const layers = { others: paths, isLinked: ofTrip !== undefined };
   return `${dayMap(trips, places, { title, north: t.me.north, length: t.roundLength }, base, layers)}<p class="small soft">${html(words.filter((one) => one !== '').join(' '))}</p>`;
 }
 
@@ -176,9 +176,9 @@ function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayAct
   const { from, to, place, since } = item;
   const isHere = (flag: Flagged): boolean => flag.of === 'place' && flag.from < to && flag.to > from;
   const ends = to >= day.observed.to ? t.me.untilEnd : to >= day.now ? t.me.untilNow : null;
-  const said = day.labels.ofStay(since ?? from, to);
+  const inputs = day.labels.ofStay(since ?? from, to);
   const note = since !== null ? t.me.since(t.weekdayAndClock(since, zoneOfDay(day, from))) : ends;
-  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${flagNotes(day, isHere, t, actions)}${answerList(answersIn(said), t)}${actions.ofStay?.(item)}`;
+  const content = markup`<h3>${place.name}</h3><span class="d">${t.span(to - from)}</span>${note && markup`<p class="soft small">${note}</p>`}${flagNotes(day, isHere, t, actions)}${answerList(answersIn(inputs), t)}${actions.ofStay?.(item)}`;
   return markup`<li id="${itemId(item)}">${row('stay', timeTag(from, zoneOfDay(day, from), t), place.look, content)}</li>`;
 }
 

@@ -8,9 +8,9 @@ import {
   ConversionError,
   conversionReasons,
   convert,
+  convertedTime,
   meaningOf,
   present,
-  timeMeant,
 } from '../../../src/intake/converters/convert.ts';
 import { converterFor } from '../../../src/intake/converters/registry.ts';
 import { dataTime, type Entry, identityOf } from '../../../src/model/entry.ts';
@@ -122,13 +122,13 @@ describe('converting any entry that intake lets through', () => {
           bad += 1;
           expect(conversionReasons).toHaveProperty(result.reason);
           expect((attempt(entry) as ConversionError).message).toBe(result.message);
-          expect(() => timeMeant(entry)).toThrow(result);
+          expect(() => convertedTime(entry)).toThrow(result);
           return;
         }
         good += 1;
         expect(identityOf(result)).toEqual(identityOf(entry));
         expect(attempt(entry)).toStrictEqual(result);
-        expect(timeMeant(entry)).toBe(dataTime(result.data));
+        expect(convertedTime(entry)).toBe(dataTime(result.data));
         const before = unholdable(entry);
         for (const path of unholdable(result)) expect(before).toContain(path);
       }),

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { createApp } from '../../../src/server/app.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { languages, textsFor, wishedLanguages } from '../../../src/web/pages/texts/texts.ts';
+import { acceptedLanguages, languages, textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { freshProgram } from '../../cli/kit.ts';
 import { config } from '../../server/kit.ts';
 
@@ -46,10 +46,10 @@ it.each(others)('numbers, dates and plurals of %s follow its rules', (name) => {
 });
 
 it('the wishes of a browser are read with their weights', () => {
-  expect(wishedLanguages('it, de-CH;q=0.6, fr;q=0.8, en;q=0')).toEqual(['it', 'fr', 'de']);
-  expect(textsFor(wishedLanguages('it, de-CH;q=0.6, fr;q=0.8')).language).toBe('fr');
-  expect(textsFor(wishedLanguages('constructor')).language).toBe('en');
-  expect(textsFor(wishedLanguages(undefined)).language).toBe('en');
+  expect(acceptedLanguages('it, de-CH;q=0.6, fr;q=0.8, en;q=0')).toEqual(['it', 'fr', 'de']);
+  expect(textsFor(acceptedLanguages('it, de-CH;q=0.6, fr;q=0.8')).language).toBe('fr');
+  expect(textsFor(acceptedLanguages('constructor')).language).toBe('en');
+  expect(textsFor(acceptedLanguages(undefined)).language).toBe('en');
 });
 
 it('a join page has the language of the reader, of a link in its foot, or else of the study', async () => {

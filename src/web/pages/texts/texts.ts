@@ -14,7 +14,7 @@ export const ownValue = <T>(words: Readonly<Record<string, T>>, name = ''): T | 
   Object.hasOwn(words, name) ? words[name] : undefined;
 
 /** The languages of an `Accept-Language` header, the preferred one first: `de-CH, fr;q=0.8` is `de`, `fr`. */
-export function wishedLanguages(header = ''): string[] {
+export function acceptedLanguages(header = ''): string[] {
   const wishes = header.split(',').flatMap((part) => {
     const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
     const weight = parameters.map((one) => /^\s*q=([\d.]+)$/.exec(one)?.[1]).find((one) => one !== undefined);
