@@ -58,18 +58,18 @@ export function readModel(text: string): Model {
 /** Checks the parameters of a model and flattens its trees. */
 export function toModel(file: Partial<ModelFile>): Model {
   const { id, features, classes, missing, trees } = file;
-  if (typeof id !== 'string' || id === '') throw new Error('model: expected a name in "id"');
+  if (typeof id !== 'string' || id === '') throw wrong('', 'a name in "id"', id);
   if (JSON.stringify(features) !== JSON.stringify(featureNames))
-    throw new Error(
-      `model ${id}: this program has other features (${featureNames.length}, in their order); train it again`,
-    );
-  if (JSON.stringify(classes) !== JSON.stringify(stateNames))
-    throw new Error(`model ${id}: expected the classes ${stateNames.join(', ')}`);
-  if (missing !== -1) throw new Error(`model ${id}: expected -1 for what is missing, found ${missing}`);
+    throw wrong(id, `the ${featureNames.length} features of this program in their order`, features);
+  if (JSON.stringify(classes) !== JSON.stringify(stateNames)) throw wrong(id, `the classes ${stateNames}`, classes);
+  if (missing !== -1) throw wrong(id, '-1 in "missing"', missing);
   if (!Array.isArray(trees) || trees.length === 0 || trees.length % stateNames.length !== 0)
-    throw new Error(`model ${id}: expected a tree for each class and round`);
+    throw wrong(id, 'one tree for each class and round', `${Array.isArray(trees) ? trees.length : 'no'} trees`);
   return flat(id, trees);
 }
+
+const wrong = (id: string, expected: string, found: unknown): Error =>
+  new Error(`model ${id}: expected ${expected}, found ${found}: train it again, see tools/train/README.md`);
 
 /** Numbers per node; the fourth is unused. A power of two, so that a shift divides an index. */
 const nodeSize = 4;
@@ -81,7 +81,7 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
   const leaf: number[] = [];
   trees.forEach((tree, k) => {
     const problem = problemOf(tree);
-    if (problem) throw new Error(`model ${id}: tree ${k}: ${problem}`);
+    if (problem !== null) throw wrong(id, 'a complete tree', `tree ${k} with ${problem}`);
     const [first, firstLeaf] = [nodes.length, leaf.length];
     const child = (c: number): number => (c < 0 ? c - firstLeaf : nodeSize * c + first);
     roots.push(tree.f.length === 0 ? -1 - firstLeaf : first);
@@ -102,11 +102,12 @@ function flat(id: string, trees: readonly TreeFile[]): Model {
 
 function problemOf(tree: TreeFile): string | null {
   const lists = [tree?.f, tree?.t, tree?.l, tree?.r, tree?.v];
-  if (!lists.every((list) => Array.isArray(list) && list.every(Number.isFinite))) return 'expected lists of numbers';
+  if (!lists.every((list) => Array.isArray(list) && list.every(Number.isFinite)))
+    return 'a list that is missing or has other values than numbers';
   const nodes = tree.f.length;
   if ([tree.t, tree.l, tree.r].some((list) => list.length !== nodes)) return 'lists of unequal length';
-  if (tree.v.length !== nodes + 1) return `expected ${nodes + 1} leaves, found ${tree.v.length}`;
-  if (tree.f.some((f) => !Number.isInteger(f) || f < 0 || f >= featureNames.length)) return 'unknown feature';
+  if (tree.v.length !== nodes + 1) return `${tree.v.length} leaves in place of ${nodes + 1}`;
+  if (tree.f.some((f) => !Number.isInteger(f) || f < 0 || f >= featureNames.length)) return 'an unknown feature';
   // Each child must follow its parent, so that every path through a tree ends.
   const isChild = (c: number, i: number): boolean =>
     Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
