@@ -1,4 +1,4 @@
-// Entry point of the analysis: finds the trips in a stretch of one user's data and makes links of the trip chain of
+// Entry point of the analysis: finds the trips in a stretch of one user's data and makes links of the trip chain from
 // them.
 
 import { motionTypes } from '../model/payloads.ts';
@@ -21,7 +21,9 @@ export interface AnalyseOutput {
   records: TripRecord[];
   /** Trips after `records` that have not ended yet. Later data may change them. */
   drafts: TripRecord[];
-  /** State for the next stretch: the state after the last link, moved to the open trip or to the last location. */
+  /**
+   * The state for the next stretch: the state after the last link, resumed at the open trip or at the last location.
+   */
   nextState: Carry | null;
   /** Gaps since the last link, and the last known state of the phone; null: the phone never sent anything. */
   latest: { silences: Silence[]; seen: LastSeen } | null;

@@ -1,4 +1,4 @@
-// Rounds the lengths, speeds and positions of the diary: finer than any phone measures, but no finer.
+// Rounds lengths, speeds and positions of the diary to steps that are finer than any phone measures.
 
 import type { Position } from '../model/trip.ts';
 

@@ -55,7 +55,7 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, kno
   const found = findCandidates({ locations, motions, events, resume, endOfData });
   const trips: SegmentedTrip[] = [];
   let nextState = stateAfter(locations, found.open) ?? resume;
-  let decided = 0; // candidates
+  let decided = 0; // number of candidates
   for (const group of groupCandidates(found.trips, { locations, doubts }, found.open)) {
     const { settledTs } = group;
     const isSettled = settledTs === null ? endOfData && !mayContinue(group, locations) : settledTs < decidedUntil;

@@ -1,4 +1,4 @@
-// The contract of a segmenter: it makes trips and a new state of a stretch of one user's data and the previous state.
+// The contract of a segmenter: from a stretch of one user's data and the previous state it makes trips and a new state.
 import type { Resume, TransitLine, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 

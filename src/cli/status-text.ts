@@ -6,7 +6,6 @@ import { countRejected, type Shown, timeAndAge } from '../diary/status/remedies.
 import { refusalOf } from '../model/user.ts';
 import { counted } from './output.ts';
 
-/** The names of states. */
 export const personStates: Record<PersonState, string> = {
   in_order: 'in order',
   silent: 'silent',

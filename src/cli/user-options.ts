@@ -16,7 +16,7 @@ export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
-/** Adds the flags but `--all`, for a command that should not choose all users by accident. */
+/** Adds the flags except `--all`, for a command that should not choose all users by accident. */
 export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)

@@ -2,10 +2,10 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Lets the heap grow to three times what is alive before the next full collection. V8 itself takes 10 to 300 per cent
- * more. A full collection costs by what is alive and drops compiled code; a put of 10,000 entries and a run leave so
- * much garbage that there is one every few of them. More than 200 per cent takes memory and saves no CPU of a run. It
- * concerns the whole process: programs call it, libraries do not.
+ * Lets the heap grow to three times the size of the live objects before the next full collection; by default V8 lets it
+ * grow by 10 to 300 per cent. A full collection takes time in proportion to the live objects and drops compiled code,
+ * and a put of 10,000 entries or a run leaves much garbage. More than 200 per cent takes memory and saves no CPU of a
+ * run. The flag concerns the whole process: programs call this function, libraries do not.
  */
 export function growFreely(): void {
   setUnlessGiven('--heap-growing-percent', 200);
@@ -23,7 +23,7 @@ export function forShortRun(): void {
 /** The V8 of Node 22 counts calls instead. */
 const firstWithoutBudget = 12;
 
-/** The operator's choice goes first. */
+/** A flag that the operator has set takes precedence. */
 function setUnlessGiven(flag: string, value: number): void {
   if (process.execArgv.some((given) => given.replaceAll('_', '-').startsWith(flag))) return;
   setFlagsFromString(`${flag}=${value}`);

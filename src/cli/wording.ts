@@ -1,8 +1,8 @@
-// How results read: keys, times and ages as people write them. Of days see diary/day-words.
+// Formats keys, times and ages for people.
 import { quoted } from '../log/text.ts';
 import { counted } from './output.ts';
 
-/** The key of an error. Phones may send any text as one: nothing of it may steer a terminal. */
+/** The key of an error. A phone may send any text as a key, so characters that control a terminal are escaped. */
 export function errorKeyText(key: string | null): string {
   if (key === null) return '(no key)';
   return key === '' ? '""' : quoted(key);
@@ -16,7 +16,9 @@ export function workTimeText(seconds: number): string {
 /** A text with times, and their zone below it; an empty one stays empty. */
 export const withZone = (text: string, zone: string): string => (text === '' ? '' : `${text}\n\ntimes: ${zone}`);
 
-/** What a new version of the analysis derives again with the next run, and how to see it before; or with this one. */
+/**
+ * The days that a new version of the analysis derives again with the next run, or with this one, and how to preview it.
+ */
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {
   const whose = `${counted(days, 'day')} of ${counted(people, 'person', 'people')}`;
   const before = run === 'this' ? '' : '; see before: `mobility rebuild --all --dry-run`';

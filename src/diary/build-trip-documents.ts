@@ -50,8 +50,8 @@ export async function readTripsOfDays(
 }
 
 /**
- * The trip after each record. Days do not bound a part of the chain: at the date line, a trip of another day may be
- * between two trips of one day. So a trip surely follows another only if it begins at the place where that one ended.
+ * The trip after each record. At the date line, a trip of another day may lie between two trips of one day. So one trip
+ * surely follows another only if it begins at the place where the other ended.
  */
 async function readFollowingTrips(
   store: DiaryStore,
@@ -80,7 +80,8 @@ function afterTrip(record: TripRecord, next: TripRecord | null): AfterTrip {
 }
 
 /**
- * Incidents from the first trip to the last. Of a pending and a moved one with one identity, the pending one counts.
+ * Incidents from the first trip to the last. If a pending and a moved incident have one identity, the pending one
+ * counts.
  */
 async function readIncidents(store: DiaryStore, userId: string, records: readonly TripRecord[]): Promise<Entry[]> {
   const trips = records.flatMap(({ trip }) => trip ?? []);

@@ -27,7 +27,7 @@ export function lineText(line: TransitLine | undefined): string {
 export const lineName = ({ route_short_name, route_long_name, route_id }: TransitLine): string =>
   route_short_name || route_long_name || route_id;
 
-/** Estimated metres, from 50 m; else ''. */
+/** The estimated metres as text; empty below 50 m. */
 const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceText(metres)} estimated`);
 
 // ---------------------------------------------------------------- the parts of a day

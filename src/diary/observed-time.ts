@@ -219,11 +219,11 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     // A time that a correction states is known, even if entries are missing.
     const isStated = atHome.some(isAround) || moves.some((move) => move.added && isAround(move));
     const cause = isStated ? undefined : causes.find(isAround);
-    // Entries of a phone with a wrong clock have wrong times, so no entry shows a stay.
-    const isAstray = !isMoving && cause?.reason === 'clock wrong';
+    // A clock that was wrong gives entries wrong times, so no entry shows a stay.
+    const hasWrongTimes = !isMoving && cause?.reason === 'clock wrong';
     // Within a trip, missing locations are no gap: it may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
-    const gap = isStated ? undefined : (gaps.find(isGap) ?? (isAstray ? cause : undefined));
+    const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const taken = isStated ? undefined : out.find(isAround);
     // If only one of several sources or tokens was excluded, the others show whether the user stayed.
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));

@@ -1,10 +1,10 @@
 // Groups the stays of a person into places with stable ids. The order of stays has no effect. If there are many stays,
 // a run of the pipeline stores the places up to a time (`keepPlaces`). Later stays join these places or make new ones.
 //
-//   stays      a 06:00   b 09:00   c 17:00   d 22:00       a, c and d lie within 150 m of their median
+//   stays      a 06:00   b 09:00   c 17:00   d 22:00       a, c and d lie within 150 m of the busiest cell
 //   places     A = {a, c, d}   B = {b}                     letters in order of the first stay
 //   home       A: the person was there at 03:00            P(next night at A) = (nights at A + 1) / (all nights + 2)
-//   id of A    its 1500 m cell; if a larger place has that cell: the 500 m cell, then 150 m, then 1 m
+//   id of A    its 1500 m cell; if a stored or larger place has it: the 500 m cell, then 150 m, then 1 m
 //
 //   kept       A B        later stays   a a' x             a and a' within 150 m of A, x of none
 //   places     A, with two more stays   B   C = {x}
@@ -58,7 +58,7 @@ export interface KnownPlace {
   letter: string;
   /** The name that the person or an operator gave, or null. */
   name: string | null;
-  /** Probability of spending the next night here, for the place with most nights; null for the others. */
+  /** Probability of spending the next night here; null except for the place with most nights. */
   home: number | null;
 }
 
@@ -168,7 +168,7 @@ const stayAt = (stays: readonly LocatedStay[], ts: number): LocatedStay | undefi
 
 const isNear = (a: LatLon, b: LatLon, metres: number): boolean => !isFarNorth(a, b, metres) && distance(a, b) < metres;
 
-/** The medians of groups of stays, the largest group first. */
+/** The medians of groups of stays within `limits.reach`. The first group is around the cell with most stays near it. */
 function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   const cells = new Map<string, LatLon[]>();
   for (const at of positions) {
@@ -230,7 +230,7 @@ function medianLocation(locations: readonly LatLon[]): LatLon {
   return { latitude: median(locations.map(({ latitude }) => latitude)), longitude: east + median(longitudes) };
 }
 
-/** The index of the nearest location, the first of two. Searches all locations only if none is within reach. */
+/** The index of the nearest location; of equally near ones the first. Searches all only if none is within reach. */
 function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   let [found, metres] = [0, Number.POSITIVE_INFINITY];
   const look = (indexes: Iterable<number>): void => {
@@ -248,7 +248,10 @@ function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   return found;
 }
 
-/** Makes ids from cells, as medians that differ by some metres are mostly in one cell. Stored places keep theirs. */
+/**
+ * Makes ids from cells, because medians that differ by a few metres are mostly in one cell. Stored places keep their
+ * ids.
+ */
 function assignIds(userId: string, places: readonly { id: string | null; middle: LatLon; stays: number }[]): string[] {
   const taken = new Set<string>();
   const ids = places.map(({ id }) => id ?? '');
@@ -307,7 +310,7 @@ export function keptKey(until: number, retained: PipelineState['retained'], corr
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/** The stays of a person, only from or up to the last trip that begins before `from` or `to`. */
+/** The stays of a person. `from`, `to`: only stays after, or before, the last trip that begins before that time. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const trips = correctedTrips(store);
   const before = from === undefined ? null : await trips.previous(userId, from);
@@ -337,7 +340,7 @@ export interface Ends {
   end_loc: Position;
 }
 
-/** The stays between trips. If the next trip begins elsewhere, their arrival and departure are not known. */
+/** The stays between trips. If a trip begins elsewhere, the departure before and the arrival there are not known. */
 export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;

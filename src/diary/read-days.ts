@@ -1,4 +1,8 @@
 // The days of a person: trips, observed time with its reasons, labels and flags.
+//
+//   trips      |--1--|         |--2 --|--|                               |--3--|
+//   days       Monday                 | Tuesday              | Wednesday
+//   result     trips 1 and 2; 24 h    | no trips; 24 h       | trip 3; 24 h      h moving, staying and unobserved
 
 import { plainMode } from '../model/modes.ts';
 import { addDays, day, localDay, startOfDay, type TimeRange } from '../model/time.ts';
@@ -118,7 +122,7 @@ async function* readRange(
   }
 }
 
-/** Sets the mode in a flag to the mode of the section before labels, as in the records of the day. */
+/** Sets the mode in a flag to the mode that the section had before labels, as in the records of the day. */
 function inAnalysedMode(flagged: Flagged, { sections }: Trip): Flagged {
   const section = sections.find(({ id }) => id === flagged.id);
   return section === undefined ? flagged : { ...flagged, mode: plainMode(section.sensed_mode) };

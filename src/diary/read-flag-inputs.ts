@@ -104,7 +104,7 @@ class Clock {
     this.#ahead.set(received, { from: Math.min(from, write_ts), to: Math.max(to, write_ts) });
   }
 
-  /** Times when the clock was wrong. Entries received together were written over an equally long time before. */
+  /** Times when the clock was wrong. Entries received together cover as much time before it as their `write_ts` do. */
   causes(): Unobserved[] {
     return [...this.#ahead].map(([to, claimed]) => ({
       from: to - (claimed.to - claimed.from),

@@ -16,7 +16,6 @@ import {
   untrackedTime,
 } from './entries.ts';
 
-/** One derived key. */
 export interface DerivedKey {
   key: string;
   /** The kind of element that each entry describes. */

@@ -35,7 +35,7 @@ export interface Making {
 
 type OfTrip = Element & { kind: 'trip' };
 
-// ---------------------------------------------------------------- what all of them have
+// ---------------------------------------------------------------- fields of all entries
 
 function metadataOf(key: string, { writtenTs, nested }: Making, zone: string, origin?: string): Metadata {
   if (nested) return { key, write_ts: writtenTs };

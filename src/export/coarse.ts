@@ -13,7 +13,7 @@ export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence
 export interface StayCells {
   /** m */
   size: number;
-  /** A stay less than half a cell from an earlier one shares its cell: a home at a border would show the border. */
+  /** A stay less than half a cell from an earlier one shares its cell: a home in two cells would show their border. */
   stays: { at: LatLon; middle: LatLon }[];
 }
 
@@ -42,8 +42,9 @@ const isHidden = (at: LatLon, { stays, size }: StayCells): boolean =>
   stays.some(({ middle }) => !isFarNorth(at, middle, 1.5 * size) && distance(at, middle) < 1.5 * size);
 
 /**
- * The visible part of a trip. Its sections, lengths, times and places end where the visible line ends. A trip without a
- * visible part has no sections. It begins and ends at the full hour before its start, but not before `notBefore`.
+ * The visible part of a trip. Its sections, lengths and times end where the visible line ends; its places are the
+ * middles of their cells. A trip without a visible part has no sections. It begins and ends at the full hour before its
+ * start, but not before `notBefore`.
  */
 export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): ShownTrip {
   const isVisible = visibleVertices(
@@ -71,13 +72,13 @@ export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): Sho
   };
 }
 
-/** Moves a place to the middle of its cell. `enter_ts`: when it was entered; a person's first place has none. */
+/** Moves a place to the middle of its cell and replaces its `enter_ts`, which a person's first place does not have. */
 function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
   const { latitude, longitude } = nearestStay(latLon(place.location), cells)!.middle;
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
-/** For each vertex of a trip's line: whether it is shown. */
+/** For each vertex: whether it is shown, which is after the first turn of the departure and before the last turn. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
   const path = line.map(latLon);
   const isOutside = path.map((at) => !isHidden(at, cells));
@@ -87,8 +88,8 @@ function visibleVertices(line: readonly Position[], cells: StayCells): boolean[]
 }
 
 /**
- * For each vertex: whether it is outside the cells, and after the first turn since the path left them. Straight paths,
- * extended backwards, would meet at the door.
+ * For each vertex: whether it lies outside the cells and after the first turn since the path left them. Without a turn,
+ * several straight paths, extended backwards, would meet at the door.
  */
 function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], tolerance: number): boolean[] {
   let hasTurned = (_: LatLon): boolean => false;

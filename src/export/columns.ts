@@ -10,7 +10,7 @@ import { memberships } from './membership.ts';
 const fixReasons = { ...refusals, outlier: 'too far from the locations around it' };
 const correctionNames = Object.keys(correctionKinds);
 
-/** The kinds of tables. */
+/** A kind of table. */
 export type Kind =
   | ('trips' | 'sections' | 'stops' | 'places' | 'locations' | 'points' | 'fixes')
   | ('people' | 'days' | 'labels' | 'answers' | 'entries');

@@ -36,10 +36,9 @@ const emissionCollections = [
 ] as const;
 type Collection = (typeof emissionCollections)[number];
 
-/** The file of a collection. */
 const fileOf = (collection: Collection): string => `${collection}.json`;
 
-/** The names of the files. */
+/** The names of all files of an export. */
 export const emissionFiles = emissionCollections.map(fileOf);
 
 /** The parts of `TableExport` that this format uses. */

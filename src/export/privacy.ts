@@ -17,7 +17,7 @@ function keyedHash(key: string, text: string, digits: number): string {
   return createHmac('sha256', key).update(text).digest('hex').slice(0, digits);
 }
 
-/** The pseudonym of a person. */
+/** The pseudonym of a person, derived from their UUID with the key. */
 export const keyedPseudonym = (uuid: string, key: string): string => keyedHash(key, uuid, 16);
 
 /** Replaces the id and name of a person by a pseudonym. */

@@ -30,7 +30,7 @@ import type { Source } from './row-source.ts';
 /** Rows of one kind for one person, in order of time. */
 export async function* rowsOf(kind: Kind, source: Source): AsyncGenerator<Row> {
   const who = personRow(source.person);
-  // Stops show positions more exactly than cells.
+  // A coarse export leaves out columns from which a position could be computed more exactly than its cell.
   const exact = {
     ...(kind === 'places' ? { observed_s: null } : { estimated_m: null }),
     flags: null,

@@ -91,7 +91,7 @@ export async function writeArchive(
   await file('documents.jsonl', async (writer) => writeLines(writer, await store.documents.list(uuid)));
   await file('trips.geojson', (writer) => writeTrips(writer, store, uuid, own));
   await file('user.json', async (writer) => {
-    const { sent_ts: _, ...record } = user; // when this store got the first entries, which another store finds out by itself
+    const { sent_ts: _, ...record } = user; // another store records its own first entries
     await writer.write(`${JSON.stringify({ ...record, profile: await store.profiles.get(uuid) }, null, 2)}\n`);
     return 1;
   });

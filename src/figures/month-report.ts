@@ -19,7 +19,7 @@ export interface MonthReport extends Disclosed {
 /** Days after the end of a month in which phones may still push its entries. */
 export const daysToSettle = 7;
 
-/** True if a month may be reported: before, two reports would differ by the people who travelled in between. */
+/** True if a month may be reported. Two earlier reports could differ by the people who sent data in between. */
 export const isSettled = (month: string, today: string): boolean =>
   addDays(daysOfMonth(month).to, daysToSettle) < today;
 

@@ -9,7 +9,6 @@ import { readsHead } from './recognise.ts';
 import type { SourceFile } from './source.ts';
 import { instantIn, zoned } from './tracks/fields.ts';
 
-/** The import format `google`. */
 export const google: FileFormat = {
   name: 'google',
   recognises: (file, reading) => {

@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts'
 import { keys } from '../model/keys.ts';
 import { errorText, isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import { believedAhead } from '../model/time.ts';
-import type { ProfileNote, PutBatch, PutResult, Store, UnusableEntry } from '../store/store.ts';
+import type { ProfileNote, PutContent, PutResult, Store, UnusableEntry } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { isEntry, type Taken, takeEntry, takeText } from './check-entry.ts';
 import { judgeLocation } from './judge-location.ts';
@@ -68,7 +68,7 @@ export async function putBatch(
   pushed: Iterable<Pushed> | AsyncIterable<Pushed>,
   options: PutOptions,
 ): Promise<PutCounts> {
-  // A list in memory is read without `await` per element, which would take an eighth of the time.
+  // A list in memory is read without an `await` for each element: these would be an eighth of the time.
   return putTaken(userId, Symbol.asyncIterator in pushed ? takeAll(pushed) : takeEach(pushed), options);
 }
 
@@ -116,11 +116,11 @@ export async function putTaken(
     });
     const entries = sentWith === undefined ? sent : sent.map((entry) => withoutForeignFields(entry, sentWith));
     newest.add(entries, at);
-    const batch: PutBatch = { entries, unusable };
-    if (receipts !== undefined && receipts.size > 0) batch.received_ts = entries.map((entry) => receipts.get(entry));
+    const content: PutContent = { entries, unusable };
+    if (receipts !== undefined && receipts.size > 0) content.received_ts = entries.map((entry) => receipts.get(entry));
     // The store writes the note together with the part, so a failed put leaves no note.
-    if (isLast && inProfile) batch.note = newest.noteAt(at);
-    const { results, noteError } = await store.usercache.put(userId, batch, at).catch((error: unknown) => {
+    if (isLast && inProfile) content.note = newest.noteAt(at);
+    const { results, noteError } = await store.usercache.put(userId, content, at).catch((error: unknown) => {
       throw hasStored && isMobilityError(error) ? new PartlyStored(error) : error;
     });
     hasStored = true;

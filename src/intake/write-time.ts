@@ -1,6 +1,6 @@
 // Makes the `write_ts` of entries that the service itself puts. It must be unique within their user and key.
 
-const step = 1e-6; // s; about four doubles of today's times fit into a step
+const step = 1e-6; // s; about four doubles of the size of today's times lie within a step
 
 let last = 0;
 

@@ -104,8 +104,8 @@ type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknow
 
 /**
  * Opens the transport, which starts a new file each day and after a full one. `compress-files.ts` replaces its options
- * `zippedArchive` and `maxFiles`: these compress into files that everyone can read, ignore files of killed processes,
- * and delete only files of a list that a full disk empties.
+ * `zippedArchive` and `maxFiles`. These options compress into files that everyone can read, ignore files of killed
+ * processes, and delete only files in a list that is lost when the disk is full.
  */
 async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;

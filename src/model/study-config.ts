@@ -10,10 +10,10 @@ export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**
  * The configuration of a study: the fields of `given`, else the stored ones, else the defaults; always with the address
- * of this server, the study's name and its subgroups, if any. Without an `opcode`, a published configuration (with a
- * `version`) stays without one: the app then takes tokens of three parts, as its members have. `version` grows by one
- * if anything changed. `now`: seconds since the epoch. Lists of labels that are objects move to `label_lists`, and the
- * app gets their address on this server.
+ * of this server, the study's name and its subgroups, if any. A published configuration (with a `version`) without an
+ * `opcode` stays without one, because the app then takes tokens of three parts, which its members have. `version` grows
+ * by one if anything changed. `now`: seconds since the epoch. Lists of labels that are objects move to `label_lists`,
+ * and the app gets their address on this server.
  */
 export function studyConfig(
   study: StudySettings,

@@ -21,12 +21,12 @@ export interface StudyTexts {
  * The texts of a study in the first of the preferred languages that it offers, else in its own first language. English
  * texts are used where a language lacks one.
  */
-export function studyTexts({ name, config, language: first }: StudySettings, wished: readonly string[]): StudyTexts {
+export function studyTexts({ name, config, language: first }: StudySettings, preferred: readonly string[]): StudyTexts {
   const intro = objectAt(config ?? {}, 'intro');
   const translated = objectAt(intro, 'translated_text');
   const offered = Object.keys(translated).filter((one) => isJsonObject(translated[one]));
   const own = [first, 'en', ...offered].find((one) => one !== undefined && offered.includes(one)) ?? 'en';
-  const language = wished.find((one) => offered.includes(one)) ?? own;
+  const language = preferred.find((one) => offered.includes(one)) ?? own;
   const texts = { ...objectAt(translated, 'en'), ...objectAt(translated, language) };
   const text = (field: string): string => plain(texts[field]);
   return {

@@ -18,8 +18,8 @@ export interface AllOptions extends PipelineOptions {
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
   /**
-   * s from the beginning after which no user is begun who has no new data, but trips of another version of the analysis
-   * or of other feeds. One of them is begun in any case. Default: no limit.
+   * s after the start of the run. From then on it begins no user whose only work is trips of another analysis version
+   * or of other feeds, except the first such user. Default: no limit.
    */
   olderFor?: number;
   /** Once aborted, the run finishes the users in work and begins no others. */
@@ -167,8 +167,8 @@ async function expectStore(store: Store): Promise<void> {
 }
 
 /**
- * Users with something to do; counts all others as having nothing new. First those with new data, then those whose
- * trips only come from another version of the analysis or from other transit feeds: that may take hours.
+ * Users with work; counts all others as having nothing new. First users with new data, then users whose only work is
+ * trips of another analysis version or of other transit feeds: these may take hours.
  */
 async function* usersWithWork(
   store: Store,

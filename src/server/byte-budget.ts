@@ -212,8 +212,8 @@ export class ByteBudget {
   #isSlow = (holder: Holder): boolean => !holder.isReceived && this.#speed(holder) < slowBelow;
 
   /**
-   * A large body counts with its announced size, so that every body that began can finish. A slow one counts with the
-   * bytes that have arrived.
+   * The bytes that a holder counts as. A large body counts with its announced size, so that every body that began can
+   * finish; a slow body counts with the bytes that have arrived.
    */
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;

@@ -62,8 +62,8 @@ const letters = 'abcdefghjkmnpqrstuvwxyz23456789'; // without characters that lo
 const shortId = (): string => [...randomBytes(8)].map((byte) => letters[byte % letters.length]).join('');
 
 /**
- * The same text for every refusal, so that it does not reveal which studies and subgroups exist. An exception is a full
- * hour, which makes phones try again: an open study reveals itself anyway by admitting people.
+ * The same text for every refusal, so that it does not reveal which studies and subgroups exist. Exception: beyond the
+ * hourly limit, another answer makes phones try again. It reveals only open studies, which anyone can find by joining.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';

@@ -34,7 +34,6 @@ export interface ServeOptions {
   stallSeconds?: number;
 }
 
-/** A running server. */
 export interface Serving {
   /** Its port. */
   port: number;
@@ -64,8 +63,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     connections.start(incoming, outgoing, () => void listener(incoming, outgoing));
   });
   const connections = new Connections(server, { most, mostPerAddress, proxies });
-  // A socket without progress for this time has an answer that is not read, or is idle; a call that is being processed
-  // stays.
+  // A socket without progress for this time is closed: its answer is not read, or it is idle. While a call is being
+  // processed, the socket stays open.
   server.setTimeout(stallSeconds * 1000, (socket) => {
     if (socket.writableLength > 0 || !connections.isBusy(socket)) socket.destroy();
   });

@@ -19,7 +19,6 @@ export interface ProblemOptions {
   cause?: unknown;
 }
 
-/** A refused token. */
 export interface TokenRefusal {
   /** The id of the token, as `mobility users tokens` lists it. */
   token: string;

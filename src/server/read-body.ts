@@ -22,7 +22,6 @@ export interface IncomingBody {
   contentEncoding: string | null;
 }
 
-/** The rules for reading a body. */
 export interface BodyRules {
   /** The most bytes of the body, both compressed and decompressed. */
   limit: number;

@@ -7,7 +7,6 @@ import { badRequest, Problem } from './problem.ts';
 import { type BodyRules, readBody } from './read-body.ts';
 import { type JsonLimits, readJson } from './read-json.ts';
 
-/** The rules for reading a request. */
 export interface RequestRules extends BodyRules {
   json: JsonLimits;
   /** The member of the body that is a list of entries. */
@@ -18,7 +17,6 @@ export interface RequestRules extends BodyRules {
   tokenParameters?: readonly string[];
 }
 
-/** The body of a request. */
 export interface RequestBody {
   /** Empty if the request has no body. */
   body: JsonObject;

@@ -83,7 +83,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
       call.refuse = asPage(c);
       const { address, isSecure } = addressOf(c, config.publicUrl);
       const form = route.method === 'POST' && !route.takesFile ? await formOf(c, call, address) : {};
-      const wished = languagesOf(c);
+      const preferred = languagesOf(c);
       const pageCall = {
         ...fixed,
         params: c.req.param(),
@@ -93,8 +93,8 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         readUpload: () => uploadOf(c, call, address),
         putTaken: (user: UserRecord, taken: readonly Taken[], options: { sentWith: string }) =>
           putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, taken),
-        t: textsFor(wished),
-        wished,
+        t: textsFor(preferred),
+        preferred,
         now: now(),
         address,
         isSecure,

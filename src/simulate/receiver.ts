@@ -5,7 +5,6 @@ import type { Random } from './random.ts';
 import type { TravelMode } from './ride.ts';
 import { type Point, positionAround } from './town.ts';
 
-/** One reading of the receiver. */
 export interface Reading {
   /** Seconds since the epoch. */
   ts: number;

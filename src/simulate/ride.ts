@@ -2,7 +2,6 @@
 import type { Random } from './random.ts';
 import { type Point, span } from './town.ts';
 
-/** The modes of simulated people. */
 export type TravelMode = 'walk' | 'bike' | 'bus' | 'train' | 'car';
 
 /** The position and movement of a person at one second. */

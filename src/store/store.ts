@@ -254,8 +254,8 @@ export interface UnusableEntry {
   message: string;
 }
 
-/** The content of one put. */
-export interface PutBatch {
+/** The entries and notes of one put, which are stored together. */
+export interface PutContent {
   entries: readonly Entry[];
   unusable: readonly UnusableEntry[];
   /** When another store first received each entry, for imports. Default: the known first receipt, or now. */
@@ -264,7 +264,7 @@ export interface PutBatch {
   note?: ProfileNote;
 }
 
-/** Changes of a profile. */
+/** Changes of a profile, see `PersonFigures` for its fields. */
 export interface ProfileNote {
   /** Fields to replace. */
   set: JsonObject;
@@ -274,28 +274,27 @@ export interface ProfileNote {
   sinceRun?: Readonly<Record<string, number>>;
 }
 
-/** The result of a put. */
 export interface PutOutcome {
   /** One per entry, in the same order. */
   results: PutResult[];
-  /** Why the note was not written, such as a damaged profile; the batch is stored. null: the note was written. */
+  /** Why the note was not written, such as a damaged profile; the rest is stored. null: the note was written. */
   noteError: MobilityError | null;
 }
 
 /** The staging store: pending entries. */
 export interface Usercache {
   /**
-   * Stores a batch in one transaction.
+   * Stores the content of a put in one transaction.
    * - `entries` by identity: a later entry replaces an earlier one.
    * - `unusable` in the error timeseries, once per content: a repetition counts as another attempt. An unusable entry
    * with an identity is stored as if it had arrived before `entries` and failed: it replaces its error and the pending
    * entry, and keeps the first receipt of the identity and its earlier failures.
-   * - `note` in the profile, after the batch or together with it; never if the batch is not stored.
+   * - `note` in the profile, after the rest or together with it; never if the rest is not stored.
    *
    * A result is `updated` if usercache, timeseries or error timeseries have the identity, or if it occurs earlier in
-   * the batch. The caller must not change the batch before the promise settles.
+   * the put. The caller must not change the content before the promise settles.
    */
-  put(userId: string, batch: PutBatch, now: number): Promise<PutOutcome>;
+  put(userId: string, content: PutContent, now: number): Promise<PutOutcome>;
   /**
    * Moves pending entries that are due at time `at`, oldest puts first, until `limit` entries were judged. Entries that
    * `judge` accepts go to the timeseries, others to the error timeseries. The pipeline state records the changed data

@@ -302,7 +302,7 @@ function timesFrom({ calls }: Trip): number[] | null {
   return times;
 }
 
-/** A recorded value, rounded: the upper one of two in the middle. */
+/** The median: a recorded value, rounded; the upper one if two are in the middle. */
 function medianSecond(values: readonly number[]): number {
   return Math.round(values.toSorted((a, b) => a - b)[values.length >> 1]!);
 }

@@ -21,7 +21,7 @@ export interface Finding {
   cure: string;
 }
 
-/** The result of a check. */
+/** The findings of a check. */
 export interface CheckReport {
   findings: Finding[];
   /** Rows that were read. */
@@ -30,7 +30,6 @@ export interface CheckReport {
   complete: boolean;
 }
 
-/** Options of a check. */
 export interface CheckOptions {
   /** Checks only the rows of this user, and not the file. */
   userId?: string;

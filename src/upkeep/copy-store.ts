@@ -23,7 +23,6 @@ import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 import { settleMissing } from './missing-people.ts';
 
-/** Options of a copy. */
 export interface CopyOptions {
   /** Seconds since the epoch. */
   now: () => number;
@@ -56,7 +55,7 @@ export interface CopiedUser {
   removed: number;
 }
 
-/** The result of a copy. */
+/** How many people a copy has copied, and who is not equal. */
 export interface CopyReport {
   users: number;
   copied: number;

@@ -1,10 +1,8 @@
 // Reads the rows of any table, `pageSize` at a time.
 import type { ColumnValue, Engine, Table, Where } from '../store/rows/rows.ts';
 
-/** A row of any table. */
 export type AnyRow = Record<string, ColumnValue>;
 
-/** A table of any kind. */
 export type AnyTable = Table<AnyRow>;
 
 const pageSize = 500;

@@ -12,7 +12,6 @@ export interface PurgeReport {
   obsolete: ObsoleteKey[];
 }
 
-/** Options of a purge. */
 export interface PurgeOptions extends LeaseOptions {
   /** Removes nothing. */
   dryRun?: boolean;

@@ -22,7 +22,6 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
-/** The errors to remove. */
 export interface RemoveOptions extends Pick<RecoverOptions, 'key' | 'reason' | 'platform' | 'dryRun'> {
   /** Only errors whose last failure was before this time, seconds since the epoch. */
   before: number;

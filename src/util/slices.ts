@@ -1,5 +1,5 @@
 // Runs long work in slices of 2 ms, one in each pass of the event loop, so that a short call never waits for more than
-// one.
+// one slice.
 
 /** ms; after so much work, other work may run */
 const sliceLength = 2;

@@ -24,5 +24,4 @@ async function home({ t, store }: WebCall): Promise<WebAnswer> {
   return answerOf(shell({ t, title: t.service, body }));
 }
 
-/** The first page. */
 export const homeRoutes: readonly WebRoute[] = [{ method: 'GET', path: '/', who: 'anybody', answer: home }];

@@ -23,13 +23,13 @@ const apps = {
 } as const;
 
 async function show(call: WebCall): Promise<WebAnswer> {
-  const { store, params, query, wished } = call;
+  const { store, params, query, preferred } = call;
   const name = params.name ?? query.study_config ?? '';
   const study = await store.studies.byJoinName(name);
   if (study === null || joinNameOf(study) !== name) return gone(call.t);
-  const texts = studyTexts(study, wished);
+  const texts = studyTexts(study, preferred);
   // If the study has no text in a preferred language, the page uses the language of the study.
-  const t = textsFor([...wished, texts.language]);
+  const t = textsFor([...preferred, texts.language]);
   const lang = texts.language !== t.language && markup` lang="${texts.language}"`;
   const words = t.join;
   const points = [...words.points, study.show_names ? words.underName : words.underCode];

@@ -238,7 +238,6 @@ async function label(call: PersonCall): Promise<WebAnswer> {
   return putAndShow(call, day, entries, `${dayPath(day)}?done=saved&saved=${saved}#trip-${trip.id}`);
 }
 
-/** The routes of the forms. */
 export const correctionRoutes: readonly WebRoute[] = [
   { method: 'POST', path: '/me/correct', who: 'person', answer: correct },
   { method: 'POST', path: '/me/label', who: 'person', answer: label },

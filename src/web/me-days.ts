@@ -233,7 +233,6 @@ ${rows.length > 0 ? markup`${monthSummary(rows, t)}${dayRows(rows, t)}` : banner
   return mePage(call, title, 'month', body);
 }
 
-/** The pages of days. */
 export const dayRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/me', who: 'person', answer: showDay },
   { method: 'GET', path: '/me/day/:day', who: 'person', answer: showDay },

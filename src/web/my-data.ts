@@ -201,7 +201,6 @@ const file = (body: AsyncIterable<string | Uint8Array>, name: string, type: stri
   headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
-/** The pages about the data of a person. */
 export const dataRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/me/data', who: 'person', answer: show },
   {

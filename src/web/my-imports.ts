@@ -1,4 +1,4 @@
-// What participants bring themselves: one file of their history, the report of its import, and its undo.
+// Imports of participants: one file of their history, the report of its import, and its undo.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -47,7 +47,7 @@ async function findExclusion({ store, user }: PersonCall, id: string) {
   );
 }
 
-/** The part of My data about files: a form, and what was brought so far. */
+/** The part of My data about files: a form, and the imports so far. */
 export async function importSection(call: PersonCall): Promise<MarkupValue> {
   const { t, zone, query } = call;
   const words = t.imports;
@@ -91,7 +91,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       put: async (taken, receipts) => {
         const fresh: Taken[] = [];
         for (const one of taken) {
-          // What is here already stays as it is: the undo of this import must not ignore it.
+          // Entries that the store has already stay unchanged: the undo of this import must not ignore them.
           if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
           fresh.push(one);
           if (!isEntry(one)) continue;
@@ -115,7 +115,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
   }
 }
 
-/** Ignores what an import brought, or no longer ignores it. */
+/** Ignores the entries of an import, or stops ignoring them. */
 async function undo(call: PersonCall): Promise<WebAnswer> {
   const { form, user, store, now, put } = call;
   const one = (await readImports(call)).find(({ id }) => id === form.id);
@@ -130,7 +130,6 @@ async function undo(call: PersonCall): Promise<WebAnswer> {
   return redirect('/me/data#import');
 }
 
-/** The routes of imports. */
 export const importRoutes: readonly WebRoute[] = [
   { method: 'POST', path: '/me/import', who: 'person', takesFile: true, answer: importUpload },
   { method: 'POST', path: '/me/import/undo', who: 'person', answer: undo },

@@ -92,7 +92,6 @@ ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turned
   return answerOf(shell({ t, title: words.title, links, signOut, isNarrow: true, body }));
 }
 
-/** The page of the operator. */
 export const operatorRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/operator', who: 'operator', answer: show },
 ];

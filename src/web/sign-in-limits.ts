@@ -1,11 +1,14 @@
-// Limits for signing in: wrong passwords from one network, in all and per account; and passwords that are computed at
-// the same time, as each takes 32 MiB.
+// Limits for signing in: wrong passwords from one network, in all and per account. Passwords are computed one at a
+// time, as each takes 32 MiB.
 import { WindowCounts } from '../util/rate-counts.ts';
 
 const failureWindow = 900; // s
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
-/** The most passwords that wait: in all, from one network, and from callers without a known network. */
+/**
+ * The most passwords in the queue, with the one that is computed: `all` of known browsers, and as many of other
+ * callers; from one network or browser; from callers without a known network.
+ */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
 /** Counts in one process. */
@@ -35,17 +38,17 @@ export class SignInLimits {
     return this.#ofAccount.of(`${origin} ${account}`) >= mostFailures.ofAccount;
   }
 
-  /** Counts a computed password. Tries for a locked account do not count for the network. */
+  /**
+   * Counts a computed password; a right one resets the account. Tries for a locked account do not count for the
+   * network.
+   */
   tried(origin: string | null, account: string, { isRight, isLocked }: { isRight: boolean; isLocked: boolean }): void {
     const name = `${origin} ${account}`;
     this.#ofAccount.add(name, isRight ? -this.#ofAccount.of(name) : 1);
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
-  /**
-   * Runs `work` after earlier work, known browsers before others; null: too many wait. Each network has its own limit.
-   * `browser`: hash of a known browser.
-   */
+  /** Runs `work` in the queue, known browsers first; null: the queue is full. `browser`: hash of a known browser. */
   async inSlot<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;

@@ -146,7 +146,6 @@ async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise<WebAns
 /** Makes the browser delete cached map tiles, which show where the person was. */
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
-/** Signing in and out. */
 export const signInRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/sign-in', who: 'anybody', answer: async (call) => explain(call) },
   { method: 'GET', path: '/me/open', who: 'anybody', answer: showLink },

@@ -20,7 +20,7 @@ import {
   type WebRoute,
 } from './web.ts';
 
-/** The most days of people that an export from a page covers: some minutes of one process. */
+/** The most person-days of an export from a page: one process makes them in some minutes. */
 const mostPersonDays = 2000;
 const usualDays = 30;
 /** The tables of the export: without texts that people wrote, and without guessed homes. */
@@ -153,7 +153,6 @@ async function exportKey({ store, study }: StudyCall): Promise<string> {
   return export_key;
 }
 
-/** The export of a study. */
 export const exportRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/study/:study/export', who: 'study', answer: show },
   { method: 'POST', path: '/study/:study/export.zip', who: 'study', answer: send },

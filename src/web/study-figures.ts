@@ -112,7 +112,6 @@ async function readFlaggedDays({ store, now }: StudyCall, user: UserRecord): Pro
   return found;
 }
 
-/** The pages of figures. */
 export const figureRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/study/:study/figures', who: 'study', answer: figures },
   { method: 'GET', path: '/study/:study/figures/:month', who: 'study', answer: figures },

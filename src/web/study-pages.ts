@@ -60,7 +60,7 @@ export function studyPage(
   ];
   const signOut = formButton(call, '/sign-out/study', t.signOut);
   return answerOf(
-    shell({ t, title, brand: studyTexts(study, call.wished).name, links, signOut, foot, query: call.query, body }),
+    shell({ t, title, brand: studyTexts(study, call.preferred).name, links, signOut, foot, query: call.query, body }),
   );
 }
 
@@ -274,7 +274,6 @@ function chainItems(of: StudyPerson, { t, now, zone }: StudyCall): Markup[] {
   });
 }
 
-/** The pages of a study. */
 export const studyRoutes: readonly WebRoute[] = [
   { method: 'GET', path: '/study/:study', who: 'study', answer: people },
   { method: 'GET', path: '/study/:study/reminders.csv', who: 'study', answer: reminders },

@@ -32,7 +32,7 @@ export interface WebCall {
   /** The words for this reader. */
   t: Texts;
   /** Languages that the reader prefers, the best first. */
-  wished: readonly string[];
+  preferred: readonly string[];
   store: Store;
   /** Stores entries of a person within their limits. Pages must not store entries in another way. */
   put: (user: UserRecord, entries: readonly Entry[]) => Promise<PutCounts>;

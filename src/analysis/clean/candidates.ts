@@ -118,7 +118,7 @@ export function findCandidates(input: CandidateInput): CandidateOutput {
       trips.push(withFields(end, { startIndex: start, sampling: locations[start]!.sampling, settledTs: here.ts }));
       start = end.resume.started ? i : null;
       if (end.resume.started || end.resume.resume_ts === here.ts) last = i;
-      else i = last; // look again at the later locations, now as after a trip
+      else i = last; // search again from there: these locations now follow a trip
       continue;
     }
     if (!other) last = i;

@@ -29,7 +29,7 @@ export const gapLimits = {
   stay: 86_400,
   /** m; if the next location is farther away, the user moved during the gap (phones notice an exit late) */
   near: 1000,
-  /** s and m: a phone without a state machine rests in a shorter gap, across a shorter distance */
+  /** s and m; a phone without a state machine was at rest if the gap is shorter and the user is nearer than this */
   inferred: 3 * 3600,
   same: 150,
   /** s; after a gap counted as a stay, an event this soon may still show that a trip was under way */
@@ -113,7 +113,7 @@ type Optional = 'moving' | 'unlocated' | 'led' | 'unreported';
 
 function toLastSeen({ ts, ...rest }: Fold): LastSeen | null {
   if (ts === null) return null;
-  // In one order, whichever field was set first: links are compared by their JSON.
+  // Always in the same order of fields, because links are compared by their JSON.
   const known = Object.entries(rest).filter(([, value]) => value !== undefined);
   known.sort(([a], [b]) => compareTexts(a, b));
   return { ...(Object.fromEntries(known) as Omit<LastSeen, 'ts'>), ts };
@@ -146,7 +146,10 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
   return [...silences, ...parts.filter((one) => one.to > one.from)].sort((a, b) => a.to - b.to);
 }
 
-/** Why a time without entries is a gap; null: it was a stay. `next`: the first location after it; `event`: its end. */
+/**
+ * Why a time without entries is a gap; null: it was a stay. `next`: the first location after it; `event`: what ended
+ * it.
+ */
 function reasonOf(
   { phone, at, reports }: Fold,
   { from, to }: TimeRange,

@@ -52,7 +52,7 @@ export interface CleanStretch {
   /** Times of the outliers, including the outliers in `resume`. */
   outliers: number[];
   doubts: Doubt[];
-  /** The decisions on all locations before this time are made; infinite: on all locations. */
+  /** All locations before this time are decided; infinite: all locations of the stretch are. */
   decidedUntil: number;
 }
 
@@ -131,7 +131,8 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
   for (let j = i + 1; j < locations.length; j += 1) {
     const here = locations[j]!;
     const apart = distance(last, here);
-    // After a gap the user may have left again: then only locations near the run confirm the run.
+    // After a gap the user may have moved on, so only a location three times nearer to the run than to `from` confirms
+    // it.
     const back = distance(from, here) < apart * (here.ts - last.ts > limits.silence ? 3 : 1);
     const short = last.ts - first.ts < limits.minutes;
     if (back && (short || (unreachable && isUnreachable(last, here)))) return { isOutlier: true, decidedTs: here.ts };

@@ -34,7 +34,7 @@ export const trackLimits = {
   acceleration: 0.4,
   /** Variance of a location divided by its squared accuracy (by hand). */
   variance: 0.35,
-  /** m; better accuracies are not trusted (physical) */
+  /** m; a better stated accuracy counts as this (physical) */
   leastAccuracy: 5,
   /** m2/s2, variance of the speed at the beginning (by hand) */
   firstSpeed: 200,
@@ -367,7 +367,7 @@ function smooth(track: Track, variances: readonly number[], from: number, to: nu
     const g22 = (cvv * mpp[i + 1]! - cvp * mpv[i + 1]!) / det;
     const dx = x[i + 1]! - mx[i + 1]!;
     const dy = y[i + 1]! - my[i + 1]!;
-    const dvx = vx[i + 1]! - vx[i]!; // a constant-speed model predicts the speed before
+    const dvx = vx[i + 1]! - vx[i]!; // the constant-speed model predicts the previous speed
     const dvy = vy[i + 1]! - vy[i]!;
     const [ovx, ovy] = [vx[i]!, vy[i]!];
     x[i] = x[i]! + g11 * dx + g12 * dvx;

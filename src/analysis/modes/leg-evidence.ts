@@ -70,11 +70,11 @@ export const legLimits = {
   waited: 60,
   /** s; so much walking between two legs suggests parking; less counts in proportion (by hand) */
   walked: 60,
-  /** m away from the vehicle; people who change trains stay nearer, on the platform (physical) */
+  /** m; people who change trains stay nearer to the vehicle, on the platform (physical) */
   away: 80,
-  /** Share of the path by which the second leg leads back towards the start; that much suggests parking (by hand). */
+  /** A second leg that leads back towards the start by this share of the path suggests parking (by hand). */
   turnedBack: 0.3,
-  /** s; a stop this long suggests parking without the walk and the turn (by hand) */
+  /** s; a stop this long suggests parking, even if the user did not walk or turn back (by hand) */
   stayed: 900,
 };
 
@@ -111,7 +111,7 @@ export function collectEvidence(
   return evidence;
 }
 
-/** m between the end of a leg and the last location before the next leg: a phone that sends nothing does not move */
+/** m from the end of a leg to the last location before the next leg: a phone that does not move sends no location */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });
@@ -119,7 +119,7 @@ function unseenBetween(track: Track, end: number, start: number): number {
 
 /**
  * Score, 0 to 1, that the user parked the vehicle of leg `before` and came back to it: after a long stop, or after a
- * walk and a turn. A product of Gaussian kernels and shares.
+ * walk and a turn back. It is a product of Gaussian kernels and shares.
  */
 function parkedScore(segments: readonly Segment[], track: Track, before: LegEvidence, next: Leg): number {
   if (before.waited >= legLimits.waited) return 0;
@@ -292,7 +292,9 @@ function gapShare(track: Track, { start, end }: Leg): number {
   return end > start ? silent / (end - start) : 0;
 }
 
-/** For `findHalts`, by hand: the most s between locations that show a halt, its highest m/s, and its least s. */
+/**
+ * For `findHalts`, by hand: the longest step between locations in s, the highest speed in m/s, the shortest halt in s.
+ */
 const halting = { gap: 45, speed: 1.5, least: 10 };
 
 /** The last location of each halt of a leg, and the share of its time with locations close together. */

@@ -125,8 +125,8 @@ export function forwardBackward(
   const own = legs.map((leg, i) => scoreModes(leg, model.modes, truth[i] ?? undefined, transit[i] ?? noEvidence));
   const pair = (leg: LegEvidence, a: number, b: number): number =>
     pairFeatures(a, b, leg).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
-  const forward = own.map((scores) => [...scores]); // log-sums over the legs before, with the own score
-  const backward = own.map((scores) => scores.map(() => 0)); // over the legs after, without it
+  const forward = own.map((scores) => [...scores]); // sums of logarithms over the legs before and the leg itself
+  const backward = own.map((scores) => scores.map(() => 0)); // the same over the legs after it
   legs.forEach((leg, i) => {
     if (leg.before === null) return;
     const from = forward[leg.before]!;

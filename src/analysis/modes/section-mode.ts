@@ -29,9 +29,9 @@ const coveredFeature = legFeatures.indexOf('covered');
 const sharpnessUnread = 0.45;
 
 /**
- * The highest probabilities of modes that rest on speed and turning alone, and below which m/s of the 95 % quantile of
- * the speed the lower one holds: ferries and trams are as slow as trains that get it, and runners as such bicycles. By
- * hand, on simulated days and on logged rides of another country.
+ * The highest probabilities of a mode that only speed and turning support (by hand, on simulated days and on logged
+ * rides of another country). `slow` replaces `vehicle` if the 95 % quantile of the speed is below `train` or `bicycle`,
+ * m/s: ferries and trams are as slow as such trains, and runners are as slow as such bicycles.
  */
 const confidenceLimits = { vehicle: 0.85, slow: 0.65, train: 15, bicycle: 4.2 };
 
@@ -95,7 +95,7 @@ function limited(probabilities: readonly number[], fastest: number): number[] {
   const vehicles = modes.length - vehicle;
   return probabilities.map((p, m) => {
     if (m === best) return most;
-    // Where nothing else was probable, the other vehicles share the rest.
+    // If no other mode was probable, the other vehicles share the rest.
     return others > 0.001
       ? (p * (1 - most)) / others
       : m >= vehicle
@@ -116,10 +116,10 @@ function toMode(probabilities: readonly number[]): Mode {
   return { sensed_mode: `PredictedModeTypes.${name}`, mode_confidence: mode_probabilities[name]!, mode_probabilities };
 }
 
-/** For `isConfirmedAt`, by hand: least s between two locations that agree; most s between them and from the end. */
+/** s, by hand: the shortest and longest time between two locations that confirm a speed, see `isConfirmedAt` */
 const agreement = { least: 120, most: 3600 };
 
-/** True if two locations, at least `agreement.least` s apart, agree on where the user was near an end of a section. */
+/** True if two locations near an end of a section, at least `agreement.least` s apart, are not impossibly far apart. */
 function isConfirmedAt(track: Track, ts: number): boolean {
   const after = track.firstAfter(ts);
   for (const i of [after - 1, after]) {

@@ -1,4 +1,8 @@
 // Collects evidence of transit feeds for the legs of a group: matches each leg that is not on foot with nearby lines.
+//
+//   leg        o----o  o   o       o--o       3 s to the nearest location at the start, 200 s at the end
+//   ride       both ends, these times, the track, and its halts; null in place of halts if locations are rare
+//   evidence   bus 4.1, train -1; lines: 7 (.93)     added to the scores of the leg in modes/mode-crf.ts
 import { localDateTime, localDay, maxTime, minTime } from '../../model/time.ts';
 import { matchRide, noEvidence, type TransitEvidence, type TransitRide } from '../../transit/match-ride.ts';
 import type { TransitNetwork } from '../../transit/network.ts';

@@ -63,7 +63,7 @@ export interface CellInput {
   to: number;
 }
 
-/** Cells on either side that the features of a cell need: 420 s, and one more for the speed of the last */
+/** Cells before and after a cell that its features need: 420 s, and one more cell for the speed of the last. */
 const margin = 29;
 
 /** Features per cell. */
@@ -238,7 +238,7 @@ function moveOn(
   else if (covered[entering] === 1) window.add(speed[entering]!);
 }
 
-/** Removes digits that depend on the position on earth. In a gap the value would consist of nothing else. */
+/** Removes rounding errors, which depend on the position on earth. In a gap, nothing else may be left of a value. */
 const rounded = (value: number): number => Math.round(value * 1e9) / 1e9;
 
 /** m/s2 from the cell before to this one */
@@ -310,7 +310,9 @@ function sensedSpeeds({ track, sampling }: CellInput): Series {
 /** s before and after a cell over which sensed speeds are averaged: features 29 and 30 */
 const sensedSpans = [30, 120];
 
-/** Writes the means within `span` s of each cell: the first as feature `feature`, each further one three later. */
+/**
+ * Writes the means within `span` s of each cell: the first mean as feature `feature`, the next three features later.
+ */
 function writeMeans({ ts: start, count, rows }: Block, series: Series, span: number, feature: number): void {
   const { times, width, sums } = series;
   let a = firstLaterIn(times, start - span - 1);

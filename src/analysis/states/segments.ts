@@ -51,10 +51,10 @@ export function toSegments(cells: Cells, track: Track, sleeps: readonly Sleep[])
   return segments.map((segment) => (isDrift(segment, track) ? { ...segment, state: cellStates.still } : segment));
 }
 
-/** m; a ride that ends nearer than this to its start and stays in such a box is drift of the receiver (by hand) */
+/** m; a ride is drift of the receiver if its ends are nearer and its box is smaller than this (by hand) */
 const nowhere = { apart: 100, extent: 200 };
 
-/** True for a motor or cycle segment that has locations and ends where it began. */
+/** True for a motor or cycle segment that has locations, ends where it began and stays near. */
 function isDrift({ state, start, end }: Segment, track: Track): boolean {
   if (state !== cellStates.motor && state !== cellStates.cycle) return false;
   if (track.firstAfter(start) === track.firstAfter(end)) return false;

@@ -168,7 +168,7 @@ function applyReadings(
 ): void {
   let next = 0;
   for (let i = 0; i < ts.length; i += 1) {
-    // A reading counts for the next cell, whose middle follows it: a fast ride may not have ended before the reading.
+    // A reading counts for the next cell, whose middle is later: a fast ride may last until the reading.
     while (next < motions.length && motions[next]!.ts <= ts[i]! - cellSeconds) next += 1;
     let named: number | null = null;
     let agree = true;

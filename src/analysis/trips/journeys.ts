@@ -40,7 +40,7 @@ export const journeyLimits = {
   phantomSpeed: 0.2,
   /** m; a smaller candidate is always a phantom: receivers indoors are not more accurate (physical) */
   standing: 60,
-  /** m; a phone may notice a departure this far away; a longer path was another trip */
+  /** m; a phone may notice a departure only this far away; a longer path was another trip */
   lateNotice: 2500,
 };
 
@@ -79,7 +79,7 @@ export interface GroupPart {
   last: Candidate;
 }
 
-/** One journey. */
+/** DELETE */
 export interface Journey extends GroupPart {
   /** Its waits, and why the stop after it is no wait; null: no stop was judged. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];
@@ -87,7 +87,6 @@ export interface Journey extends GroupPart {
   phantom: boolean;
 }
 
-/** A candidate, or a part of one. */
 interface Piece extends GroupPart {
   /** Start and end of its movement, which may begin or end in the stops around it; null: the user did not move. */
   moved: { start: number; end: number } | null;

@@ -51,8 +51,8 @@ export const boundLimits = {
   walkingHole: 90,
   walkingReach: 1200,
   /**
-   * For a start that only an iPhone's readings show, if no stay does, in s: the longest gap between readings; the
-   * longest gap before a ride, because the user may wait in the vehicle; the longest rest in a gap.
+   * s, for a start that only an iPhone's readings show: the longest gap between readings; the longest gap before a
+   * ride, since the user may wait in the vehicle; the longest rest within a gap.
    */
   movingHole: 90,
   holeBeforeRide: 420,
@@ -154,7 +154,7 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
 function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Segment[] {
   const found: Segment[] = [];
   let gap = 0;
-  let still = 0; // s of the gap
+  let still = 0; // s of rest within the gap
   let longest = boundLimits.movingHole;
   for (let i = motions.length - 1; i >= 0; i -= 1) {
     const [start, end] = [motions[i]!.ts, Math.min(motions[i + 1]?.ts ?? to, to)];
@@ -219,7 +219,7 @@ function typicalSpeed(track: Track, from: number, to: number): number | null {
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
 }
 
-/** Time of the last location before the trip; of its first one after a restart, as the phone was awake. */
+/** Time of the last location before the trip. After a restart: of the trip's first location, as the phone was awake. */
 function lastFixTs({ track, events }: DecodedGroup, { ts }: Location): number {
   const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
@@ -277,8 +277,8 @@ type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
 
 /**
  * The move from a stay to the first location of a trip, if it was not recorded: it is far after a gap, or the phone was
- * restarted. null: it was recorded, because it is near, noticed late by a phone that was on, shown by readings of
- * movement, or after a gap as short as within a trip.
+ * restarted. null: it was recorded. It is near, or a phone that was on noticed it late, or readings show movement, or
+ * the gap is as short as gaps within a trip.
  */
 export function unseenFrom(
   stay: Stay,

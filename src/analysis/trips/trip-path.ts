@@ -19,7 +19,10 @@ const limits = {
   late: 60,
   /** Length of a real path divided by the straight line. */
   detour: 1.25,
-  /** m/s on foot; s of the track whose median speed is used for a leg by bicycle or vehicle; its least and most m/s */
+  /**
+   * Speeds on a path that was not recorded: m/s on foot; by bicycle or vehicle, the median speed of the first
+   * `beginning` s of the track, within the given bounds in m/s.
+   */
   walking: 1.2,
   beginning: 300,
   cycling: [2, 6] as const,
@@ -95,7 +98,8 @@ function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   return withFields(point, { ts });
 }
 
-// Resampling: makes a line with a vertex every 30 s of the path of a section. The length stays the length of the path.
+// Resampling: makes a line with a vertex every 30 s from the path of a section. The length stays the length of the
+// path.
 
 /** The vertices of a section as aligned lists. */
 export interface Line {

@@ -13,7 +13,6 @@ import { didYouMean } from '../nearest-name.ts';
 import { counted, table } from '../output.ts';
 import { withZone } from '../wording.ts';
 
-/** Shows the audit log. */
 export function command(context: CommandContext) {
   return flags(context).action(context.run((options) => show(context, options)));
 }

@@ -8,7 +8,6 @@ import { workTimeText } from '../wording.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Copies an embedded store. */
 export function command(context: CommandContext) {
   return new Command('backup')
     .argument('<folder>', 'new or empty folder for the copy; the copy is itself a store')

@@ -5,7 +5,6 @@ import { withoutCredentials } from '../../model/address.ts';
 import type { CommandContext } from '../context.ts';
 import { table } from '../output.ts';
 
-/** Shows every setting; credentials in the store's address are left out. */
 export function command(context: CommandContext) {
   return new Command('config')
     .addHelpText('after', '\nExamples:\n  mobility config\n  MOBILITY_PORT=9000 mobility config --json')

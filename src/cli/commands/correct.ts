@@ -32,7 +32,6 @@ import { pipelineOptions } from '../pipeline-options.ts';
 
 const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'add', 'at-home', 'place-name'] as const;
 
-/** Corrects a day. */
 export function command(context: CommandContext) {
   return flags().action(context.run((what, options) => correct(context, what, options)));
 }

@@ -11,7 +11,6 @@ import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
-/** Lists days. */
 export function command(context: CommandContext) {
   return flags(context).action(context.run((options) => list(context, options)));
 }

@@ -14,7 +14,6 @@ import { dayArgument, type OptionsOf, resolveDay } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 
-/** Writes a case without personal data that gives the same trips. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => write(context, options)));
 }

@@ -17,7 +17,6 @@ import { writeDiaryPage, writeDiaryPages } from '../diary-pages.ts';
 import { diaryText } from '../diary-text.ts';
 import { counted, writeResult } from '../output.ts';
 
-/** Shows a day: times, places, modes, distances. */
 export function command(context: CommandContext) {
   return flags(context).action(context.run((options) => show(context, options)));
 }

@@ -15,7 +15,6 @@ import { table } from '../output.ts';
 import { chainRows } from '../status-text.ts';
 import { withZone } from '../wording.ts';
 
-/** Finds the failing step and its remedy. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => examine(context, options)));
 }

@@ -14,7 +14,6 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { isMember, refuseUnknownStudy, type UserChoice, withUsersOrStudy } from '../user-options.ts';
 
-/** Erases one user, several users or the members of a study. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => run(context, options)));
 }

@@ -23,7 +23,6 @@ import { errorKeyText, withZone } from '../wording.ts';
 
 type Options = UserChoice & ErrorFilter;
 
-/** Sums up rejected entries, and shows one. */
 export function command(context: CommandContext) {
   const show = new Command('show')
     .description('show one error: what was expected and found, and the fields of the entry without their values')

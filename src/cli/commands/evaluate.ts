@@ -12,7 +12,6 @@ import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
-/** Scores the analysis over recorded cases, without a store, or the diary of users by their labels. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => run(context, options)));
 }

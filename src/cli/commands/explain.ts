@@ -12,7 +12,6 @@ import { clockArgument, dayArgument, type OptionsOf, resolveDay } from '../argum
 import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 
-/** Explains the trips, modes, stays and unobserved time of a day. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => explain(context, options)));
 }

@@ -29,7 +29,6 @@ import { countedOff, noteInterrupted } from '../interrupted.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
-/** Exports users: tables in a format, archives, or one stream on standard output. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => run(context, options)));
 }

@@ -16,7 +16,6 @@ import { counted, type Progress, table } from '../output.ts';
 const formats =
   'export, emission-dump, entries, bson, gpx, tcx, kml, google, owntracks, overland, geolife, geojson, csv';
 
-/** Imports data. */
 export function command(context: CommandContext) {
   return flags().action(context.run((sources, options) => run(context, sources, options)));
 }

@@ -12,7 +12,6 @@ import { packageVersion } from '../../util/program-version.ts';
 import type { OptionsOf } from '../arguments.ts';
 import type { CommandContext } from '../context.ts';
 
-/** Labels a trip. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => label(context, options)));
 }

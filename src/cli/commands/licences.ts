@@ -4,7 +4,6 @@ import { installedLicences } from '../../upkeep/read-licences.ts';
 import type { CommandContext } from '../context.ts';
 import { table } from '../output.ts';
 
-/** Lists the program and every package that it needs at run time. */
 export function command(context: CommandContext) {
   return new Command('licences')
     .addHelpText(

@@ -12,7 +12,6 @@ import { counted } from '../output.ts';
 
 const lateEnd = 600; // s after `--until` in which to look for the END of a call
 
-/** Reads the log files of server and pipeline; without a subcommand it shows calls. */
 export function command(context: CommandContext) {
   const calls = new Command('calls')
     .description('show calls with time, user, duration and result (the default)')

@@ -12,7 +12,6 @@ import { counted, table } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 
-/** Adds, lists and removes managers. */
 export function command(context: CommandContext) {
   return new Command('managers')
     .addHelpText('after', '\nExamples:\n  mobility managers add mira --study sunny\n  mobility managers list')

@@ -9,7 +9,6 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
-/** Copies one store to another. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => run(context, options)));
 }

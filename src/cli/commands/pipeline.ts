@@ -17,7 +17,6 @@ import { allReportText, faultsIn, namedReport, summaryText, userReportText } fro
 import { forShortRun } from '../v8-flags.ts';
 import { outdatedText } from '../wording.ts';
 
-/** Runs the pipeline for one user or for every user. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => run(context, options)));
 }

@@ -5,7 +5,6 @@ import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { selectUsers, withUserChoice } from '../user-options.ts';
 
-/** Removes obsolete document keys by the rule of the pipeline. Never removes pushed entries. */
 export function command(context: CommandContext) {
   return withUserChoice(new Command('purge-keys'))
     .option('--dry-run', 'show which documents and why, remove nothing')

@@ -36,7 +36,6 @@ interface Report extends RebuildSummary {
 
 const farthestEast = 50_400; // s, the largest offset of a time zone
 
-/** Analyses entries again. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => run(context, options)));
 }

@@ -18,7 +18,6 @@ interface UserRecovery extends RecoverReport {
   failure?: string;
 }
 
-/** Passes errors through the converters again. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => recover(context, options)));
 }

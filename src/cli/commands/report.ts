@@ -30,7 +30,6 @@ import type { CommandContext } from '../context.ts';
 import { counted, table, writeResult } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 
-/** Reports months. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => report(context, options)));
 }

@@ -14,7 +14,6 @@ import { selectUsers, withUserChoice } from '../user-options.ts';
 
 type UserReport = RetainReport & { user_email: string; user_id: string };
 
-/** Removes old sensed data, old days, or both. */
 export function command(context: CommandContext) {
   return flags(context).action(context.run((options) => run(context, options)));
 }

@@ -4,7 +4,6 @@ import { Command, Option } from '@commander-js/extra-typings';
 import { packageVersion } from '../../util/program-version.ts';
 import type { CommandContext, SettingFlags } from '../context.ts';
 
-/** Serves until SIGTERM or Ctrl-C, then finishes running calls. */
 export function command(context: CommandContext) {
   return new Command('serve')
     .option('--host <address>', 'address to listen on (MOBILITY_HOST; default 127.0.0.1)')

@@ -15,7 +15,6 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
 import { newStudy } from './study.ts';
 
-/** Simulates phones. */
 export function command(context: CommandContext) {
   return flags().action(context.run((options) => simulate(context, options)));
 }
@@ -96,7 +95,7 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   );
   const pushed = rows.reduce((sum, row) => sum + row.days, 0);
   if (pushed < users * days) {
-    // The default of --from is another day tomorrow.
+    // Tomorrow, the default of --from will be another day.
     context.output.note(
       `interrupted: ${pushed.toLocaleString('en-US')} of ${counted(users * days, 'day')} of phones pushed, which stay; ` +
         `run the same command again with --from ${from} to continue`,

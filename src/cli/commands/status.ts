@@ -12,7 +12,6 @@ import { counted, table } from '../output.ts';
 import { personStates } from '../status-text.ts';
 import { outdatedText, withZone } from '../wording.ts';
 
-/** Shows the state of the whole store. */
 export function command(context: CommandContext) {
   return new Command('status')
     .option(

@@ -6,7 +6,6 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { counted } from '../output.ts';
 import { workTimeText } from '../wording.ts';
 
-/** Checks the store and changes nothing. */
 export function checkCommand(context: CommandContext) {
   return new Command('check')
     .description('check that everything in the store is as it was written')

@@ -3,7 +3,6 @@ import { Command } from '@commander-js/extra-typings';
 import type { CommandContext, Outcome } from '../context.ts';
 import { checkCommand } from './store-check.ts';
 
-/** Commands about the store itself. */
 export function command(context: CommandContext) {
   return new Command('store')
     .addCommand(checkCommand(context))

@@ -18,7 +18,6 @@ import { showTokens } from '../tokens.ts';
 import { findStudy, noSubgroup, subgroupsOf } from '../user-options.ts';
 import { newPageLink } from './user-tokens.ts';
 
-/** Prints the link of a study. */
 export function linkCommand(context: CommandContext) {
   return linkFlags().action(context.run((name, options) => printLink(context, name, options)));
 }
@@ -70,7 +69,6 @@ function linkOf(context: CommandContext, study: StudyRecord, subgroup: string, o
 const pageOf = (address: string, study: StudyRecord, subgroup: string): string =>
   `${address}/join/${joinNameOf(study)}?${new URLSearchParams({ sub_group: subgroup })}`;
 
-/** Gives a study another name for joining. */
 export function newLinkCommand(context: CommandContext) {
   return new Command('new-link')
     .description('replace the link of a study: the old link admits no new people, members stay')
@@ -113,7 +111,6 @@ async function subgroupOf(study: StudyRecord, asked: string | undefined): Promis
   throw await noSubgroup([study], asked);
 }
 
-/** Creates accounts of a study with tokens. */
 export function studyTokensCommand(context: CommandContext) {
   return tokensFlags().action(context.run((name, options) => createTokens(context, name, options)));
 }
@@ -146,7 +143,6 @@ const familyApps = {
   openpath: { name: 'OpenPATH', scheme: 'nrelopenpath' },
 };
 
-/** Creates accounts of a study, and a sheet to print for each. */
 export function inviteCommand(context: CommandContext) {
   return inviteFlags().action(context.run((name, options) => invite(context, name, options)));
 }

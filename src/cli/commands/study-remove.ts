@@ -7,7 +7,6 @@ import type { CommandContext } from '../context.ts';
 import { counted } from '../output.ts';
 import { findStudy } from '../user-options.ts';
 
-/** Removes a study without members, and the list of its erased tokens. */
 export function removeCommand(context: CommandContext) {
   return new Command('remove')
     .description('remove a study without members, and what is kept of the tokens of its erased members')
@@ -26,7 +25,6 @@ export function removeCommand(context: CommandContext) {
     );
 }
 
-/** Lets the phone of an erased person join its study again. */
 export function readmitCommand(context: CommandContext) {
   return new Command('readmit')
     .description('let the study token of an erased person join its study again')

@@ -26,7 +26,6 @@ import { withZone } from '../wording.ts';
 import { inviteCommand, linkCommand, newLinkCommand, refuseTakenName, studyTokensCommand } from './study-access.ts';
 import { readmitCommand, removeCommand } from './study-remove.ts';
 
-/** Creates, shows, opens and closes studies, and writes what their phones need. */
 export function command(context: CommandContext) {
   return new Command('study')
     .addHelpText(

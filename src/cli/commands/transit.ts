@@ -6,7 +6,6 @@ import type { Feeds } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 
-/** Adds, lists, checks and removes transit feeds. */
 export function command(context: CommandContext) {
   return new Command('transit')
     .addHelpText('after', '\nExamples:\n  mobility transit add muni.zip bart.zip\n  mobility transit list')

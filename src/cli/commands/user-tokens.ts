@@ -21,7 +21,6 @@ import { withZone } from '../wording.ts';
 /** Days for which a token of a person or script is valid by default. */
 const usualDays = 365;
 
-/** Creates or imports a token. */
 export function tokenCommand(context: CommandContext) {
   return tokenFlags().action(context.run((name, options) => createToken(context, name, options)));
 }
@@ -109,7 +108,6 @@ export async function newPageLink(
   return `${address}/me/open?key=${key}`;
 }
 
-/** `mobility users link`. */
 export function userLinkCommand(context: CommandContext) {
   return new Command('link')
     .description('create a link that opens the days of a user in a browser, once')
@@ -138,7 +136,6 @@ async function givenToken(given: string, { stdin }: CommandContext): Promise<str
   return checkedToken(given === '-' ? (await streamText(stdin)).replace(/\r?\n$/, '') : given);
 }
 
-/** Lists the tokens of a user. */
 export function tokensCommand(context: CommandContext) {
   return new Command('tokens')
     .description("list a user's tokens, also revoked ones, with kind, expiry and last use")
@@ -163,8 +160,8 @@ export function tokensCommand(context: CommandContext) {
 }
 
 /**
- * The platform or program of the last entry that each token pushed, by its id, as far as the newest entries tell;
- * nothing where a row of them is damaged.
+ * The platform or program of the last entry that each token pushed, by the id of the token. Reads only the newest
+ * entries; if a row of them is damaged, none.
  */
 async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
   const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;
@@ -188,7 +185,7 @@ function tokensText(
     if (refusal !== null) return `${refusal.why} ${minuteText(refusal.since, zone)}`;
     return token.expires_ts === null ? 'never' : minuteText(token.expires_ts, zone);
   };
-  // The store knows the hour of the last use, no minute.
+  // The store has only the hour of the last use.
   const hour = (ts: number): string => `${minuteText(ts, zone)} to ${clockText(ts + useStep, zone)}`;
   const usedOnce = ({ revoked_why, revoked_ts = 0 }: TokenRecord): string =>
     revoked_why === 'used' ? minuteText(revoked_ts, zone) : 'never';
@@ -200,7 +197,6 @@ function tokensText(
   return table([['ID', 'KIND', 'MADE', 'EXPIRES', 'LAST USED', 'ENTRIES OF'], ...rows]);
 }
 
-/** Revokes one token. */
 export function revokeCommand(context: CommandContext) {
   return new Command('revoke')
     .description('revoke one token')

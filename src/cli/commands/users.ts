@@ -21,7 +21,6 @@ import { findStudy, isMember, refuseUnknownStudy } from '../user-options.ts';
 import { withZone } from '../wording.ts';
 import { revokeCommand, tokenCommand, tokensCommand, userLinkCommand } from './user-tokens.ts';
 
-/** Adds, imports, lists and removes users, and manages their tokens. */
 export function command(context: CommandContext) {
   return new Command('users')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users import people.csv')

@@ -169,8 +169,8 @@ class CorrectedStretch {
   }
 
   /**
-   * Makes a trip begin at the stay before it. If it begins elsewhere, the user moved there unrecorded during `unseen`.
-   * Returns true if it begins at the stay.
+   * Makes a trip begin at the stay before it. If it begins elsewhere, the user moved there during `unseen` without
+   * being recorded. Returns true if it begins at the stay.
    */
   private relink(i: number, unseen: TimeRange): boolean {
     const [left, link] = [this.trips[i - 1], this.trips[i]!];
@@ -393,7 +393,7 @@ function rebuiltTrip(
   };
 }
 
-/** Makes a trip begin at the place: some seconds earlier, or, without time for it, with its first vertex there. */
+/** Makes a trip begin at the place: some seconds earlier; without time for that, its first vertex moves there. */
 function startTripAt(trip: Trip, place: Place): Trip {
   const [longitude, latitude] = trip.start_loc;
   const isThere = longitude === place.location[0] && latitude === place.location[1];

@@ -1,4 +1,8 @@
 // The corrected chain: applies the corrections that hold to the analysed chain. It is not stored.
+//
+//   analysed    A   B   C   D   E
+//   correction          split C               affects the second trip before it to the second trip after it
+//   overlay     [A   B   C   D   E] becomes [A   B   C1   C2   D   E]      only these links are read and changed
 import type { CorrectionStanding, Stated } from '../../model/correction.ts';
 import { day, justAfter, startOfDay, type TimeRange } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
@@ -25,7 +29,7 @@ const everything: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.POSIT
 /** Trips with corrections. Every call reads the user's corrections, too, so a correction has effect at once. */
 export function correctedTrips(store: ChainStore): CorrectedTrips {
   const raw = store.trips;
-  /** The result of `read`; if there are corrections, what `correct` makes of it. */
+  /** The result of `read`; if there are corrections, the result of `correct`. */
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
@@ -50,7 +54,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
         const isIn = ({ chain_ts }: TripRecord): boolean => chain_ts >= from && chain_ts < last;
         return withOverlay(page, await overlay({ from, to: last }), isIn, (link) => link).slice(0, limit);
       }),
-    // A draft that overlaps an added trip is left out.
+    // A draft that overlaps a corrected trip is left out.
     drafts: (userId) =>
       corrected(userId, raw.drafts(userId), async (found, overlay) => {
         const { links } = await overlay({ from: found[0]?.start_ts ?? everything.to, to: everything.to });
@@ -111,8 +115,8 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
 }
 
 /**
- * The store without pending entries, for stored documents. An entry pushed during a run may be rejected or replaced;
- * then nothing would show that documents made of it are out of date.
+ * The store without pending entries, for stored documents. A pending entry may be rejected or replaced during a run;
+ * nothing would then show that documents with its data are out of date.
  */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
@@ -191,9 +195,9 @@ async function readOverlay(raw: Trips, userId: string, stated: readonly Stated[]
 const linksAtOnce = 500;
 
 /**
- * Finds the corrections that reach into a range, then those that reach into the range of the found ones, and so on.
- * Also returns the range of them all. A mode reaches the trips that may be under way at its time. Other corrections
- * reach from the second trip before their time to the second trip after it.
+ * Finds the corrections that affect a range, then those that affect the range of the found ones, and so on. Also
+ * returns the range of them all. A correction of a mode affects the trips that may be under way at its time. Other
+ * corrections affect the time from the second trip before them to the second trip after them.
  */
 async function findTouching(
   raw: Trips,
@@ -224,7 +228,7 @@ async function findTouching(
     const first = await gapAt(Math.min(...inside.map((one) => one.from)));
     touch({ from: first.first, to: (await gapAt(Math.max(...inside.map((one) => one.to)))).last });
   }
-  // Look at the nearest first: if it does not reach the range, farther ones of its kind do not either.
+  // Look at the nearest corrections first: if one does not affect the range, farther ones of its kind do not either.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
     return [
@@ -264,7 +268,7 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   return { from, to, ...ends, before, after };
 }
 
-/** The range of trips that may be under way at a time of the gap. They begin before their `chain_ts`. */
+/** The `chain_ts` of the trips that may be under way at `ts`: a trip may begin before its `chain_ts`. */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };
@@ -277,16 +281,16 @@ async function readStandings(
   all: readonly Stated[],
   range: TimeRange,
 ): Promise<CorrectionStanding[]> {
-  const isMeant = (one: Stated): boolean => {
+  const isConcerned = (one: Stated): boolean => {
     const { from, to } = concernedTime(one);
     return range === everything || (from <= range.to && to >= range.from);
   };
   const undone = undoneTimes(all);
   const held = holding(all);
-  const { standings } = held.some(isMeant) ? await readOverlay(raw, userId, held, range) : { standings: [] };
+  const { standings } = held.some(isConcerned) ? await readOverlay(raw, userId, held, range) : { standings: [] };
   const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
   const stated = new Set(all.map(({ write_ts }) => write_ts));
-  return all.filter(isMeant).map((correction) => {
+  return all.filter(isConcerned).map((correction) => {
     const { write_ts } = correction;
     const isIdle = correction.kind !== 'undo' || !stated.has(correction.of);
     const effect = undone.has(write_ts) ? 'undone' : isIdle ? 'without effect' : 'applied';

@@ -26,7 +26,7 @@ export async function beyondLimit(
   for (const entry of stated) {
     const { write_ts } = entry.metadata;
     const [one] = parseCorrection(entry, write_ts);
-    if (one === undefined || found.has(write_ts)) continue; // its converter refuses it, or it was sent before
+    if (one === undefined || found.has(write_ts)) continue; // its converter refuses it, or the store has it already
     const undoes = one.kind === 'undo' && holding.has(one.of);
     // Undoing an undo puts the first correction in force again.
     const states = one.kind !== 'undo' || found.get(one.of)?.kind === 'undo';

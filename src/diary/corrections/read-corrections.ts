@@ -1,4 +1,7 @@
 // Reads the corrections of a user, and finds out which of them hold.
+//
+//   write_ts   1 drop a trip   2 undo 1   3 undo 2   4 mode of a section
+//   holding    1 and 4: the undo at 2 is itself undone
 import { convert } from '../../intake/converters/convert.ts';
 import { withinBounds } from '../../intake/stated-times.ts';
 import { type Correction, correctionKinds, type Stated } from '../../model/correction.ts';

@@ -21,7 +21,6 @@ export interface PhoneReading {
   word: string;
 }
 
-/** One reason. */
 export interface Reason {
   /** The aspect that the reason explains. */
   about: 'start' | 'end' | 'ended by' | 'next trip' | 'wait' | 'mode' | 'length' | 'left out' | 'settled' | 'why';

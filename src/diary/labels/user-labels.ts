@@ -13,7 +13,6 @@ export interface UserInput {
   label_ids?: Record<string, string>;
 }
 
-/** No input. */
 export const noInput: UserInput = { user_input: {}, additions: [] };
 
 /** Combines inputs. For each key the newest label or survey counts. All notes count unless deleted. */

@@ -6,7 +6,6 @@ import { geojsonWriter } from './geojson.ts';
 import { gpxWriter } from './gpx.ts';
 import { jsonlWriter } from './jsonl.ts';
 
-/** One format. */
 export interface Format {
   /** The ending of its files. */
   ending: string;
@@ -60,7 +59,7 @@ const table = {
   },
 } satisfies Record<string, Format>;
 
-/** Names of the formats. */
+/** The value of `--format`. */
 export type FormatName = keyof typeof table;
 
 /** Every format of an export. */

@@ -8,7 +8,6 @@ import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { mappedFound } from './owntracks-files.ts';
 
-/** The import format `overland`. */
 export const overland: FileFormat = {
   name: 'overland',
   // GeoJSON of other programs has other property names, by which `geojson` reads it.

@@ -9,7 +9,6 @@ import type { SourceFile } from '../source.ts';
 /** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`, with any blanks between. Other kinds of lines contain no JSON. */
 const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
 
-/** The import format `owntracks`. */
 export const ownTracks: FileFormat = {
   name: 'owntracks',
   recognises: ({ head }) =>

@@ -7,7 +7,6 @@ import type { SourceFile } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
 import { type Fields, fieldsIn, fixFound, isFix, personChecker } from './fields.ts';
 
-/** The import format `csv`. */
 export const csv: FileFormat = {
   name: 'csv',
   recognises: (file, reading) => headerIn(file.head, reading) !== null && readsHead(readCsv, file, reading),

@@ -6,7 +6,6 @@ import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { fieldsIn, fixFound, flattened, isFix, personChecker, type Spot } from './fields.ts';
 
-/** The import format `geojson`. */
 export const geojson: FileFormat = {
   name: 'geojson',
   recognises: (file, reading) =>

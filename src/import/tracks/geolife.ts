@@ -12,7 +12,6 @@ const unknownAltitude = -777; // feet
 
 const origin = { program: 'geolife' };
 
-/** The import format `geolife`. */
 export const geolife: FileFormat = {
   name: 'geolife',
   recognises: ({ head }) => isTrajectory(head) || isLabels(head),

@@ -4,7 +4,6 @@ import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
 import { fixFound } from './fields.ts';
 
-/** The import format `kml`. */
 export const kml: FileFormat = {
   name: 'kml',
   recognises: ({ head }) => rootName(head) === 'kml',

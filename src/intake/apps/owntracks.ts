@@ -103,7 +103,7 @@ function locationOf(message: JsonObject, ts: number): Mapped['entries'] {
     sensed_speed: speed === undefined || isColota ? speed : speed / 3.6,
     bearing: numberFrom(message.cog ?? message.bear, 0),
   };
-  // A ping repeats the last location with its time: each counts, as a sign of life at `created_at`.
+  // A ping repeats the last location and its time. It still counts, as a sign of life at `created_at`.
   const created = message.t === 'p' ? (numberFrom(message.created_at) ?? ts) : ts;
   const sent = created > ts && isPossible(created) ? created : ts;
   const entries = [locationEntry(fix, origin, keptOf(message, reportedNames), sent)];

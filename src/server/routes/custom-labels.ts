@@ -19,7 +19,6 @@ const text = { type: 'string', minLength: 1, maxLength: longestLabel };
 const key = { enum: kinds };
 const labels = arrayOf({ type: 'string' });
 
-/** The routes under `/customlabel`. */
 export const customLabelRoutes: readonly Route[] = [
   {
     path: '/customlabel/get',

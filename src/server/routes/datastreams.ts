@@ -27,7 +27,6 @@ const found = objectOf({
   truncated: { type: 'boolean', description: 'true when there were more entries than asked for' },
 });
 
-/** The routes under `/datastreams`. */
 export const datastreamRoutes: readonly Route[] = [
   findRoute('timestamp', 'time', byTimestamp),
   findRoute('local_date', 'local date', byLocalDate),

@@ -26,7 +26,6 @@ const maxProfileLength = 1024 * 1024;
 /** Miles per gallon of a car without a description. The value is from the e-mission server. */
 const defaultMpg = 32;
 
-/** The routes under `/profile`. */
 export const profileRoutes: readonly Route[] = [
   {
     path: '/profile/create',

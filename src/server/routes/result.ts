@@ -18,7 +18,6 @@ import type { Route, RouteCall } from './route.ts';
 const lists = { type: 'array', items: {}, description: 'one list of summaries for each metric, or one such list' };
 const answers = objectOf({ user_metrics: lists, aggregate_metrics: { type: 'array', items: {} } }, ['user_metrics']);
 
-/** The routes under `/result`. */
 export const resultRoutes: readonly Route[] = [
   {
     path: '/result/metrics/timestamp',

@@ -16,7 +16,6 @@ const trip = objectOf({
   properties: { type: 'object' },
 });
 
-/** The routes under `/timeline` and `/pipeline`. */
 export const timelineRoutes: readonly Route[] = [
   {
     path: '/timeline/getTrips/:date',

@@ -16,7 +16,6 @@ const document = objectOf({
   data: { type: ['object', 'array'], items: {} },
 });
 
-/** The routes under `/usercache`. */
 export const usercacheRoutes: readonly Route[] = [
   {
     path: '/usercache/put',

@@ -238,19 +238,14 @@ export const documents = table('documents', {
 
 /** A row of `people`. */
 export type PersonRow = RowOf<typeof people>;
-/** A row of `tokens`. */
 export type TokenRow = RowOf<typeof tokens>;
 /** A row of `accounts`. */
 export type AccountRow = RowOf<typeof accounts>;
 /** A row of `batches`. */
 export type BatchRow = RowOf<typeof batches>;
-/** A row of `errors`. */
 export type RejectedRow = RowOf<typeof errors>;
-/** A row of `chunks`. */
 export type ChunkRow = RowOf<typeof chunks>;
-/** A row of `trips`. */
 export type TripRow = RowOf<typeof trips>;
-/** A row of `documents`. */
 export type DocumentRow = RowOf<typeof documents>;
 
 /** Tables with rows of users, in the order in which an erasure empties them. */
@@ -264,7 +259,7 @@ export const userTables: readonly Table<never>[] = [
   places,
 ] as never;
 
-/** Every table. */
+/** All tables, with and without rows of users. */
 export const allTables: readonly Table<never>[] = [
   people,
   tokens,

@@ -84,7 +84,6 @@ export async function putAccount(rows: WritableRows, before: AccountRow, after: 
   if (JSON.stringify(before) !== JSON.stringify(after)) await rows.put(accounts, [after]);
 }
 
-/** The pipeline states of a store. */
 export function pipelineStates(engine: Engine): PipelineStates {
   return {
     get: (userId) => engine.read(async (rows) => stateIn(await accountOf(rows, userId))),
@@ -142,7 +141,6 @@ function isOver({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;
 }
 
-/** The leases on users. */
 export function leases(engine: Engine): Leases {
   return {
     acquire: async (userId, owner, seconds) => {

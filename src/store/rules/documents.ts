@@ -9,7 +9,6 @@ import { type DocumentRow, documents as table } from '../rows/tables.ts';
 import type { Document, Documents } from '../store.ts';
 import { putAccount, released, underLease, withState } from './accounts.ts';
 
-/** The documents of a store. */
 export function documents(engine: Engine): Documents {
   const all = (userId: string) =>
     engine.read((rows) => rows.find(table, { where: { user: userId }, order: ['write_ts', 'key'] }));

@@ -14,7 +14,6 @@ import { addPending } from './usercache.ts';
 /** The most characters of JSON in a page, unless its first error alone is larger. */
 const pageSize = 16 * 2 ** 20;
 
-/** The error timeseries of a store. */
 export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeseries {
   return {
     list: (userId, { id, key, reason, after, limit }) =>

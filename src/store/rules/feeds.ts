@@ -9,7 +9,6 @@ import type { Feeds } from '../store.ts';
 /** bytes of one part of a zip. A MongoDB document has at most 16 MiB. */
 const partBytes = 8 * 1024 * 1024;
 
-/** The transit feeds of a store. */
 export function feeds(engine: Engine): Feeds {
   return {
     async add({ id, facts, index }, zip) {

@@ -34,7 +34,7 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
 export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
 /**
- * A page of the entries of `parts`. They must be in ascending order of `from`, or of a descending query in descending
+ * A page of the entries of `parts`, which must be in ascending order of `from`; for a descending query, in descending
  * order of `to`.
  */
 export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {

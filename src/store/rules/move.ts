@@ -32,23 +32,23 @@ export async function move(
   engine: Engine,
   cache: ChunkCache,
   userId: string,
-  page: { at: number; limit: number },
+  part: { at: number; limit: number },
   lease: Lease,
   judge: Judge,
 ): Promise<Moved> {
   const { moved, edited } = await engine.write(userId, async (rows) => {
     const account = await underLease(rows, userId, lease);
-    const { due, more } = await dueBatches(rows, userId, page);
-    const { accepted, recovered, failures } = judgeAll(due, page.at, judge);
+    const { due, more } = await dueBatches(rows, userId, part);
+    const { accepted, recovered, failures } = judgeAll(due, part.at, judge);
     const edited = await editChunks(rows, cache, userId, accepted, failures);
-    await updateErrors(rows, userId, recovered, failures, page.at);
-    await removeDue(rows, userId, due, page.at);
+    await updateErrors(rows, userId, recovered, failures, part.at);
+    await removeDue(rows, userId, due, part.at);
     const dirty = { ...edited.dirty };
     dirty.changed = unionOf(dirty.changed, await zoneChange(rows, cache, account, edited));
     const zones = zoneFlags(account, accepted);
     const state: Partial<PipelineState> = isDirty(dirty) ? dirtyState(stateIn(account), dirty) : {};
-    if (accepted.length + failures.length > 0) state.moved_ts = page.at;
-    if (accepted.length > 0) state.converted_ts = page.at;
+    if (accepted.length + failures.length > 0) state.moved_ts = part.at;
+    if (accepted.length > 0) state.converted_ts = part.at;
     await putAccount(rows, account, { ...withState(account, state), ...zones });
     const { inserted, updated, unchanged } = edited;
     const failed = failures.map(({ key, write_ts, reason, message }) => ({ key, write_ts, reason, message }));
@@ -70,7 +70,7 @@ async function dueBatches(
 ): Promise<{ due: BatchRow[]; more: boolean }> {
   const due: BatchRow[] = [];
   let count = 0;
-  // Nearly always one batch is pending. Of a backlog, few rows are read that this move does not take.
+  // Nearly always one batch is pending. If there are many, read few rows beyond the ones that this move takes.
   for (let step = 2; ; step *= 4) {
     const where = { user, due_ts: { lte: at }, id: { gt: due.at(-1)?.id ?? 0 } };
     const found = await rows.find(batches, { where, order: ['id'], limit: step });

@@ -241,7 +241,6 @@ async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | nu
 
 // ---------------------------------------------------------------- managers
 
-/** The managers of a store. */
 export function managers(engine: Engine): Managers {
   const found = async (rows: Rows, where: { name?: string }): Promise<ManagerRecord[]> =>
     (await rows.find(managerTable, { where, order: ['name'] })).map(({ record }) => JSON.parse(record));

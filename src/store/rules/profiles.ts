@@ -6,7 +6,6 @@ import { profiles as table } from '../rows/tables.ts';
 import type { Profiles } from '../store.ts';
 import { admitted } from './accounts.ts';
 
-/** The profiles of a store. */
 export function profiles(engine: Engine): Profiles {
   return {
     get: (userId) => engine.read((rows) => profileOf(rows, userId)),

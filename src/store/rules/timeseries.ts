@@ -11,7 +11,6 @@ import type { ChunkCache, ChunkHead } from './chunk-cache.ts';
 import { removeOld } from './edit-chunks.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
 
-/** The timeseries of a store. */
 export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   return {
     find: async (userId, query) =>
@@ -62,7 +61,7 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
 const headColumns = ['user', 'key', 'first', 'last', 'first_ts', 'last_ts', 'count', 'sum'] as const;
 type Head = ChunkHead & Pick<ChunkRow, 'last' | 'first_ts' | 'last_ts' | 'count'>;
 
-/** A query opens one chunk at a time for each 500 entries of its limit, at most 8. */
+/** A query opens one chunk at once for each 500 entries of its limit, and at most 8. */
 const entriesAhead = 500;
 const mostAhead = 8;
 

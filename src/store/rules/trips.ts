@@ -17,7 +17,6 @@ const onlyDrafts = { kind: 'draft', settled_ts: { gte: Number.POSITIVE_INFINITY 
 const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
-/** The trips of a store. */
 export function trips(engine: Engine): Trips {
   const links = (userId: string, where: Where<TripRow>, rest: Omit<Query<TripRow>, 'where'> = {}) =>
     engine.read((rows) => linksWhere(rows, { where: { user: userId, ...where }, order: ['chain_ts'], ...rest }));

@@ -7,7 +7,7 @@ import { batchRows, type PendingEntry, readHeader } from '../chunks/batch.ts';
 import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors } from '../rows/tables.ts';
-import type { EntryQuery, ProfileNote, PutBatch, PutResult, UnusableEntry, Usercache } from '../store.ts';
+import type { EntryQuery, ProfileNote, PutContent, PutResult, UnusableEntry, Usercache } from '../store.ts';
 import { admitted, stateIn } from './accounts.ts';
 import { readBatch, replaceBatch } from './batches.ts';
 import type { ChunkCache } from './chunk-cache.ts';
@@ -18,7 +18,6 @@ import { move } from './move.ts';
 import { noteFirst } from './people.ts';
 import { mergeProfile } from './profiles.ts';
 
-/** The usercache of a store. */
 export function usercache(engine: Engine, cache: ChunkCache): Usercache {
   return {
     put: async (userId, batch, now) => {
@@ -56,7 +55,7 @@ async function putEntries(
   rows: WritableRows,
   cache: ChunkCache,
   user: string,
-  { entries, received_ts = [] }: PutBatch,
+  { entries, received_ts = [] }: PutContent,
   now: number,
 ): Promise<PutResult[]> {
   const identities = entries.map(({ metadata }): Identity => metadata);

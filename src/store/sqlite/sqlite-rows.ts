@@ -99,7 +99,7 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (list.length === 1) {
-    // For a list, the planner would not use the columns of an index after this one.
+    // For a list, the planner of SQLite would ignore the columns after this one in an index.
     values.push(bindable(list[0]!));
     return `"${column}" = ?`;
   }

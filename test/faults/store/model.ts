@@ -6,7 +6,15 @@ import type { JsonValue } from '../../../src/model/json.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
 import { maxTime, type TimeRange, zoneNamed } from '../../../src/model/time.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
-import type { Document, ErrorRow, Judge, Moved, PutBatch, PutResult, ZoneSighting } from '../../../src/store/store.ts';
+import type {
+  Document,
+  ErrorRow,
+  Judge,
+  Moved,
+  PutContent,
+  PutResult,
+  ZoneSighting,
+} from '../../../src/store/store.ts';
 
 interface Waiting {
   entry: Entry;
@@ -53,7 +61,7 @@ export class Model {
   changed: TimeRange | null = null;
   due = false;
 
-  put({ entries, unusable, received_ts }: PutBatch, now: number): PutResult[] {
+  put({ entries, unusable, received_ts }: PutContent, now: number): PutResult[] {
     for (const { entry, identity, reason, message } of unusable) {
       const id = identity === undefined ? unusableIdOf(entry) : errorIdOf(identity);
       const before = identity === undefined ? this.historyOf(id) : this.takeOut(identity);

@@ -24,6 +24,6 @@ export function acceptedLanguages(header = ''): string[] {
   return [...new Set(wishes.sort((a, b) => b.weight - a.weight).map(({ language }) => language))];
 }
 
-/** The words for a reader who wishes these languages, the preferred one first; else English. */
-export const textsFor = (wished: readonly string[] = []): Texts =>
-  languages[wished.find((name) => Object.hasOwn(languages, name)) ?? 'en']!;
+/** The words for a reader who prefers these languages, the best first; else English. */
+export const textsFor = (preferred: readonly string[] = []): Texts =>
+  languages[preferred.find((name) => Object.hasOwn(languages, name)) ?? 'en']!;
