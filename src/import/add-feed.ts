@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { FeedRecord } from '../store/store.ts';
 import { buildIndex, type FeedNotes } from '../transit/build-index.ts';
@@ -23,17 +24,21 @@ export type FeedFacts = {
   stops: number;
   /** South, west, north, east; degrees. */
   box: [number, number, number, number];
-  /** The cells of 0.5 degrees that contain stops, see `cellsOfFeed`. */
+  /** The cells of 0.5 degrees on which the feed may have an effect, see `cellsOfFeed`. */
   cells: string[];
   notes: { [Note in keyof FeedNotes]: number };
-  /** The size of the zip. */
+  /** The sizes of the zip and of the packed index. */
   bytes: number;
+  index_bytes: number;
   /** Seconds since the epoch. */
   added_ts: number;
 };
 
-/** The largest zip, which is stored as a whole. */
+/**
+ * The largest zip, which is stored as a whole, and the largest packed index for each agency. A usual one has 50 KiB.
+ */
 const maxZipBytes = 64 * 1024 * 1024;
+const maxIndexBytes = 1024 * 1024;
 
 /** Reads a GTFS zip and stores nothing. Throws `MOBILITY_USAGE` with the reason if it is not usable. */
 export async function readFeed(path: string, now: number): Promise<Omit<FeedRecord, 'facts'> & { facts: FeedFacts }> {
@@ -49,8 +54,15 @@ export async function readFeed(path: string, now: number): Promise<Omit<FeedReco
       ? new MobilityError('MOBILITY_USAGE', `${path}: ${error.message}`, { cause: error })
       : error;
   });
-  const facts: FeedFacts = { name: basename(path), ...factsOf(index), notes, bytes: size, added_ts: now };
-  return { id, facts, index: formatIndex(index) };
+  const text = formatIndex(index);
+  const index_bytes = deflateRawSync(text).length;
+  if (index_bytes > maxIndexBytes * index.agencies.length) {
+    const found = `${(index_bytes / 1024 ** 2).toFixed(1)} MiB for ${index.agencies.length}`;
+    const expected = 'expected a feed whose index has at most 1 MiB for each agency';
+    throw new MobilityError('MOBILITY_USAGE', `${path}: ${expected}, found ${found}: leave out some of its routes`);
+  }
+  const facts: FeedFacts = { name: basename(path), ...factsOf(index), notes, bytes: size, index_bytes, added_ts: now };
+  return { id, facts, index: text };
 }
 
 /** The bytes of a zip, for `Feeds.add`. */
@@ -62,7 +74,7 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function factsOf(index: FeedIndex): Omit<FeedFacts, 'name' | 'notes' | 'bytes' | 'added_ts'> {
+function factsOf(index: FeedIndex): Omit<FeedFacts, 'name' | 'notes' | 'bytes' | 'index_bytes' | 'added_ts'> {
   const { agencies, zone, first_day, last_day, patterns, stops } = index;
   const routes: FeedFacts['routes'] = {};
   for (const { kind } of index.routes) routes[kind] = (routes[kind] ?? 0) + 1;

@@ -1,7 +1,8 @@
 // Reads the tables of a GTFS zip from an unknown author. Unpacks nothing to disk.
+import { pipeline } from 'node:stream/promises';
 import { parse } from 'csv-parse';
 import type { Entry } from 'yauzl';
-import { MobilityError } from '../model/mobility-error.ts';
+import { errorText, MobilityError } from '../model/mobility-error.ts';
 import type { GtfsRow, GtfsTables } from '../transit/build-index.ts';
 import { openSourceFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
@@ -9,6 +10,8 @@ import { zipEntries } from './zip.ts';
 
 /** The most unpacked bytes of all tables that are read. */
 const maxUnpacked = 200 * 1024 * 1024;
+/** bytes of a row. Real rows have some hundred. */
+const maxRecord = 64 * 1024;
 const tables = [
   'agency',
   'calendar',
@@ -34,30 +37,30 @@ export async function openGtfs(path: string): Promise<GtfsTables> {
       const parser = parse({
         bom: true,
         columns: trimmed,
+        max_record_size: maxRecord,
         relax_column_count: true,
+        relax_quotes: true,
         skip_empty_lines: true,
         trim: true,
       });
-      const decoder = new TextDecoder('utf-8', { fatal: true });
-      const feed = async (): Promise<void> => {
-        for await (const bytes of file.bytes()) {
-          if (!parser.write(decoder.decode(bytes, { stream: true }))) {
-            await new Promise((resolve) => parser.once('drain', resolve));
-          }
-        }
-        parser.end(decoder.decode());
-      };
-      feed().catch((error: Error) => parser.destroy(error));
+      void pipeline(decoded(file.bytes()), parser).catch(() => {}); // errors reach the reader of the rows
       try {
         for await (const row of parser) yield row as GtfsRow;
       } catch (error) {
         if (error instanceof MobilityError && !(error instanceof SourceBroken)) throw error;
-        throw unusable(path, `${table}.txt cannot be read: ${(error as Error).message}`);
+        const found = `${errorText(error)}: correct the table, or add another feed`;
+        throw unusable(path, `${table}.txt as a CSV table in UTF-8, found an error: ${found}`);
       } finally {
         parser.destroy();
       }
     },
   };
+}
+
+async function* decoded(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  for await (const bytes of chunks) yield decoder.decode(bytes, { stream: true });
+  yield decoder.decode();
 }
 
 const trimmed = (names: string[]): string[] => names.map((name) => name.trim().replace(/^"|"$/g, ''));
@@ -70,17 +73,16 @@ async function gtfsFiles(path: string): Promise<Entry[]> {
     entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));
     const size = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);
     if (size > maxUnpacked) {
-      throw unusable(
-        path,
-        `it has ${Math.round(size / 1024 ** 2)} MiB unpacked, but at most 200 MiB can be read: split it`,
-      );
+      throw unusable(path, `at most 200 MiB unpacked, found ${Math.ceil(size / 1024 ** 2)}: split it by agency`);
     }
     for (const table of ['agency', 'routes', 'stops', 'stop_times', 'trips']) {
-      if (!entries.some(({ fileName }) => tableOf(fileName) === table)) throw unusable(path, `it has no ${table}.txt`);
+      if (!entries.some(({ fileName }) => tableOf(fileName) === table)) {
+        throw unusable(path, `${table}.txt, found a ZIP archive without it: add the file that the agency publishes`);
+      }
     }
     return entries;
   } catch (error) {
-    if (error instanceof SourceBroken) throw unusable(path, error.message);
+    if (error instanceof SourceBroken) throw new MobilityError('MOBILITY_USAGE', `${path}: ${error.message}`);
     throw error;
   }
 }
@@ -91,4 +93,4 @@ const tableOf = (name: string): string | null => {
 };
 
 const unusable = (path: string, reason: string): MobilityError =>
-  new MobilityError('MOBILITY_USAGE', `${path}: expected a GTFS feed: ${reason}`);
+  new MobilityError('MOBILITY_USAGE', `${path}: expected a GTFS feed with ${reason}`);

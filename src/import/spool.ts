@@ -1,11 +1,13 @@
 // Keeps files of archives that can only be read sequentially in one temporary file. The file has no name, so that
 // nothing of it is left when the program ends in any way.
 import { randomUUID } from 'node:crypto';
-import { createReadStream, openSync, unlinkSync, writeSync } from 'node:fs';
+import { openSync, read, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { chunkBytes, countBytes } from './read/bytes.ts';
+import { promisify } from 'node:util';
+import { chunkBytes } from './read/bytes.ts';
+
+const readAt = promisify(read);
 
 /** A part of an open file. */
 export interface FilePart {
@@ -35,11 +37,19 @@ export class Spool {
   }
 }
 
-/** The bytes of a part. `onBytes` gets the size of each chunk. */
-export function partBytes(
+/**
+ * The bytes of a part. `onBytes` gets the size of each chunk. A stream of Node would close the file at an early end.
+ */
+export async function* partBytes(
   { file, start, size }: FilePart,
   onBytes: (count: number) => void = () => {},
 ): AsyncGenerator<Uint8Array> {
-  const options = { fd: file, start, end: start + size - 1, autoClose: false, highWaterMark: chunkBytes };
-  return countBytes(size === 0 ? Readable.from([]) : createReadStream('', options), onBytes);
+  for (let at = 0; at < size; ) {
+    const length = Math.min(chunkBytes, size - at);
+    const { bytesRead, buffer } = await readAt(file, Buffer.allocUnsafe(length), 0, length, start + at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    onBytes(bytesRead);
+    yield buffer.subarray(0, bytesRead);
+  }
 }

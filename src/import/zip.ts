@@ -96,7 +96,7 @@ export async function* zipBytes(
 }
 
 const damaged = (cause?: unknown): SourceBroken =>
-  new SourceBroken('expected a ZIP archive, found a damaged or incomplete one', { cause });
+  new SourceBroken('expected a ZIP archive, found a damaged or incomplete one: get it again', { cause });
 
 /** Converts errors of the ZIP library. Errors of the file system stay unchanged. */
 const asBroken = (error: unknown): unknown =>

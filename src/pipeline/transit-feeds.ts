@@ -8,7 +8,10 @@ import { cellsOfFeed, TransitNetwork } from '../transit/network.ts';
 /** The transit feeds of a store, in the form that the pipeline uses. */
 export interface TransitFeeds {
   segmenter: Segmenter;
-  /** The ids of the feeds with stops in any of the cells, in order. null: the cells are unknown yet. */
+  /**
+   * The ids of the feeds that may have an effect in any of the cells, in order: feeds near them, and others of the same
+   * agencies, of which only one counts on a day. null: the cells are unknown yet.
+   */
   touching(cells: readonly string[] | null): string[];
 }
 
@@ -25,11 +28,14 @@ export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   if (known?.ids === ids) return known.feeds;
   const texts = await Promise.all(present.map((id) => store.feeds.index(id)));
   const indexes = texts.filter((text) => text !== null).map(parseIndex);
-  const cells = indexes.map((index) => ({ id: index.id, cells: new Set(cellsOfFeed(index)) }));
+  const cells = new Map(indexes.map((index) => [index, new Set(cellsOfFeed(index))]));
   const feeds: TransitFeeds = {
     segmenter: indexes.length === 0 ? shippedSegmenter : segmenterWith({}, new TransitNetwork(indexes)),
-    touching: (visited) =>
-      cells.filter(({ cells: own }) => visited === null || visited.some((cell) => own.has(cell))).map(({ id }) => id),
+    touching: (visited) => {
+      const near = indexes.filter((index) => visited?.some((cell) => cells.get(index)!.has(cell)) ?? true);
+      const agencies = new Set(near.flatMap((index) => index.agencies));
+      return indexes.filter((index) => index.agencies.some((agency) => agencies.has(agency))).map(({ id }) => id);
+    },
   };
   made.set(store, { ids, feeds });
   return feeds;

@@ -5,7 +5,8 @@
 //   trip 2: A 07:00, B 07:04, C 07:09       pattern 2: stops A C, seconds 0 420, hour 8, 1 trip a day
 //   trip 3: A 08:00,          C 08:07
 
-import type { LatLon } from '../model/geo/distance.ts';
+import { oneLine } from '../log/text.ts';
+import { isNowhere, type LatLon } from '../model/geo/distance.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import { dayType, type FeedIndex, kindOfType, type TransitPattern, type TransitRoute } from './feed-index.ts';
 import { simplify } from './line.ts';
@@ -23,6 +24,8 @@ export interface FeedNotes {
   /** Number of patterns without a shape, and of patterns without times. */
   no_shape: number;
   no_times: number;
+  /** Number of stops without a position. */
+  stops_left_out: number;
   /** Number of trips with fewer than two known stops, and of routes of unused kinds (lifts, taxis). */
   trips_left_out: number;
   routes_left_out: number;
@@ -30,8 +33,10 @@ export interface FeedNotes {
   patterns_left_out: number;
 }
 
-/** The most rows of `stop_times.txt`. The largest national feeds have 10 times as many: split them by agency. */
-const maxStopTimes = 8_000_000;
+/** The most rows of `stop_times.txt` and `shapes.txt`. The largest national feeds have 10 times as many. */
+const maxRows = 8_000_000;
+/** The most characters of a name and of an id that the index keeps. */
+const maxName = 200;
 /** The most patterns of an index. A large agency has 500 to 3,000; the rarest are event and school trips. */
 const maxPatterns = 6_000;
 const shapeTolerance = 8; // m
@@ -41,7 +46,7 @@ const day = 86_400;
 export async function buildIndex(id: string, tables: GtfsTables): Promise<{ index: FeedIndex; notes: FeedNotes }> {
   const agencies = await readAgencies(tables);
   const { routes, left: routesLeft } = await readRoutes(tables, agencies);
-  const stops = await readStops(tables);
+  const { stops, left: stopsLeft } = await readStops(tables);
   const services = await readServices(tables);
   const trips = await readTrips(tables, routes, services);
   await readFrequencies(tables, trips);
@@ -55,6 +60,7 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
   const notes: FeedNotes = {
     no_shape: index.patterns.filter(({ shape }) => shape < 0).length,
     no_times: index.patterns.filter(({ seconds }) => seconds.length === 0).length,
+    stops_left_out: stopsLeft,
     trips_left_out: tripsLeft,
     routes_left_out: routesLeft,
     patterns_left_out: patterns.length - kept.length,
@@ -62,25 +68,44 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
   return { index, notes };
 }
 
-const unusable = (expected: string, found: string): MobilityError =>
-  new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}`);
+const unusable = (expected: string, found: string, remedy = 'correct the table, or add another feed'): MobilityError =>
+  new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}: ${remedy}`);
+
+/** Sets the value of an id that must be unique in its table. */
+function setOnce<T>(map: Map<string, T>, id: string, value: T, column: string): void {
+  if (map.has(id)) throw unusable(`each ${column} once`, `${JSON.stringify(id.slice(0, maxName))} twice`);
+  map.set(id, value);
+}
+
+/** The rows of a long table. Throws if it has more than `maxRows`. */
+async function* manyRows(tables: GtfsTables, table: string): AsyncGenerator<GtfsRow> {
+  let count = 0;
+  for await (const row of tables.rows(table)) {
+    count += 1;
+    if (count > maxRows) throw unusable(`at most ${maxRows} rows in ${table}.txt`, 'more', 'split it by agency');
+    yield row;
+  }
+}
+
+/** A name for one line of a screen. */
+const nameOf = (text: string): string => oneLine(text.slice(0, maxName));
 
 interface Agencies {
-  nameOf: Map<string, string>;
+  byId: Map<string, string>;
   first: string;
   zone: string;
 }
 
 async function readAgencies(tables: GtfsTables): Promise<Agencies> {
-  const nameOf = new Map<string, string>();
+  const byId = new Map<string, string>();
   let zone = '';
   for await (const { agency_id = '', agency_name = '', agency_timezone = '' } of tables.rows('agency')) {
-    nameOf.set(agency_id, agency_name || agency_id);
+    byId.set(agency_id, nameOf(agency_name || agency_id));
     zone ||= agency_timezone;
   }
-  if (nameOf.size === 0) throw unusable('agency.txt', 'none');
-  if (!isZone(zone)) throw unusable('an IANA time zone in agency_timezone', JSON.stringify(zone));
-  return { nameOf, first: [...nameOf.values()][0]!, zone };
+  if (byId.size === 0) throw unusable('agency.txt', 'none');
+  if (!isZone(zone)) throw unusable('an IANA time zone in agency_timezone', JSON.stringify(zone.slice(0, maxName)));
+  return { byId, first: [...byId.values()][0]!, zone };
 }
 
 function isZone(zone: string): boolean {
@@ -104,8 +129,13 @@ async function readRoutes(
       left += 1;
       continue;
     }
-    const agency = agencies.nameOf.get(agency_id) ?? agencies.first;
-    routes.set(route_id, { id: route_id, agency, short_name: route_short_name, long_name: route_long_name, kind });
+    const agency = agencies.byId.get(agency_id) ?? agencies.first;
+    const [id, short_name, long_name] = [route_id, route_short_name, route_long_name].map(nameOf) as [
+      string,
+      string,
+      string,
+    ];
+    setOnce(routes, route_id, { id, agency, short_name, long_name, kind }, 'route_id in routes.txt');
   }
   if (routes.size === 0) throw unusable('routes of trains, buses or ferries in routes.txt', 'none');
   return { routes, left };
@@ -114,17 +144,18 @@ async function readRoutes(
 type Stop = { name: string } & LatLon;
 
 /** Stops by id. A platform gets the name of its station, and the station's position if it has none of its own. */
-async function readStops(tables: GtfsTables): Promise<Map<string, Stop>> {
+async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>; left: number }> {
   const found = new Map<string, { name: string; parent: string; at: LatLon | null }>();
   for await (const { stop_id = '', stop_name = '', stop_lat = '', stop_lon = '', parent_station = '' } of tables.rows(
     'stops',
   )) {
     const [latitude, longitude] = [Number(stop_lat), Number(stop_lon)];
-    const isGiven = stop_lat !== '' && stop_lon !== '';
+    const isGiven = stop_lat !== '' && stop_lon !== '' && !isNowhere({ latitude, longitude });
     if (isGiven && !(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) {
-      throw unusable('stops on earth in stops.txt', `${stop_lat}, ${stop_lon} at stop ${JSON.stringify(stop_id)}`);
+      throw unusable('stops on earth in stops.txt', JSON.stringify([stop_id, stop_lat, stop_lon]));
     }
-    found.set(stop_id, { name: stop_name, parent: parent_station, at: isGiven ? { latitude, longitude } : null });
+    const stop = { name: nameOf(stop_name), parent: parent_station, at: isGiven ? { latitude, longitude } : null };
+    setOnce(found, stop_id, stop, 'stop_id in stops.txt');
   }
   const stops = new Map<string, Stop>();
   for (const [id, { name, parent, at }] of found) {
@@ -133,7 +164,7 @@ async function readStops(tables: GtfsTables): Promise<Map<string, Stop>> {
     if (place) stops.set(id, { name: station?.name || name, ...place });
   }
   if (stops.size === 0) throw unusable('stops with coordinates in stops.txt', 'none');
-  return stops;
+  return { stops, left: found.size - stops.size };
 }
 
 interface Services {
@@ -214,7 +245,8 @@ async function readTrips(
     const route = routes.get(route_id);
     if (route === undefined) continue;
     const { week, days } = services.byId.get(service_id) ?? { week: 0b1111111, days: services.days };
-    byId.set(trip_id, { route, shapeId: shape_id, week, days: Math.max(0, days), windows: [], calls: [] });
+    const trip = { route, shapeId: shape_id, week, days: Math.max(0, days), windows: [], calls: [] };
+    setOnce(byId, trip_id, trip, 'trip_id in trips.txt');
   }
   if (byId.size === 0) throw unusable('trips in trips.txt', 'none');
   return { byId, stops: [] };
@@ -230,12 +262,8 @@ async function readFrequencies(tables: GtfsTables, trips: Trips): Promise<void> 
 
 async function readStopTimes(tables: GtfsTables, trips: Trips, stops: ReadonlyMap<string, Stop>): Promise<void> {
   const numbers = new Map<string, number>();
-  let count = 0;
-  for await (const row of tables.rows('stop_times')) {
+  for await (const row of manyRows(tables, 'stop_times')) {
     const { trip_id = '', stop_id = '', stop_sequence = '', arrival_time = '', departure_time = '' } = row;
-    count += 1;
-    if (count > maxStopTimes)
-      throw unusable(`at most ${maxStopTimes} rows in stop_times.txt`, 'more: split it by agency');
     const trip = trips.byId.get(trip_id);
     const stop = stops.get(stop_id);
     if (trip === undefined || stop === undefined) continue;
@@ -251,7 +279,7 @@ async function readStopTimes(tables: GtfsTables, trips: Trips, stops: ReadonlyMa
 
 /** Seconds of the service day. Times from 24:00 on are on the next day. NaN: the text is no time. */
 function secondsOf(text: string): number {
-  const parts = /^\s*(\d{1,3}):(\d\d):(\d\d)\s*$/.exec(text);
+  const parts = /^\s*(\d{1,3}):([0-5]\d):([0-5]\d)\s*$/.exec(text);
   return parts === null ? Number.NaN : Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3]);
 }
 
@@ -334,11 +362,11 @@ function hoursOf(group: readonly Trip[], isUntimed: boolean): [number, number, n
 async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Promise<Map<string, number[]>> {
   const found = new Map<string, { sequence: number; latitude: number; longitude: number }[]>();
   if (wanted.size === 0) return new Map();
-  for await (const row of tables.rows('shapes')) {
+  for await (const row of manyRows(tables, 'shapes')) {
     const { shape_id = '', shape_pt_sequence = '', shape_pt_lat = '', shape_pt_lon = '' } = row;
     if (!wanted.has(shape_id)) continue;
     const [latitude, longitude] = [Number(shape_pt_lat), Number(shape_pt_lon)];
-    if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) continue;
+    if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) || isNowhere({ latitude, longitude })) continue;
     const points = found.get(shape_id);
     const point = { sequence: Number(shape_pt_sequence), latitude, longitude };
     if (points === undefined) found.set(shape_id, [point]);

@@ -31,6 +31,9 @@ export class Plane {
   }
 }
 
+/** Vertices that are simplified together: the time of the algorithm can grow with the square of their number. */
+const longestSpan = 1_000;
+
 /** Leaves out vertices as long as the line moves by at most `tolerance` m (Ramer-Douglas-Peucker algorithm). */
 export function simplify<P extends LatLon>(points: readonly P[], tolerance: number): P[] {
   if (points.length < 3) return [...points];
@@ -39,8 +42,12 @@ export function simplify<P extends LatLon>(points: readonly P[], tolerance: numb
   const y = points.map((point) => plane.y(point));
   const keep = new Uint8Array(points.length);
   keep[0] = 1;
-  keep[points.length - 1] = 1;
-  const open: [number, number][] = [[0, points.length - 1]];
+  const open: [number, number][] = [];
+  for (let from = 0; from < points.length - 1; from += longestSpan) {
+    const to = Math.min(from + longestSpan, points.length - 1);
+    keep[to] = 1;
+    open.push([from, to]);
+  }
   for (let span = open.pop(); span !== undefined; span = open.pop()) {
     const [from, to] = span;
     let farthest = -1;

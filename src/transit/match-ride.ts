@@ -121,7 +121,7 @@ const familyOf = ({ line }: NetworkPattern): Family =>
   line.kind === 'bus' || line.kind === 'ferry' ? line.kind : 'train';
 
 function usedPatterns(network: TransitNetwork, localTime: LocalTime): (pattern: NetworkPattern) => boolean {
-  const agencies = feedsOfDay(network.feeds, localTime(network.feeds[0]!.zone).day);
+  const agencies = feedsOfDay(network.feeds, (zone) => localTime(zone).day);
   return ({ feed, line }) => agencies.get(feed)?.has(line.agency) === true;
 }
 

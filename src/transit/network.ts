@@ -3,7 +3,7 @@
 //   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
 //   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
 
-import type { LatLon } from '../model/geo/distance.ts';
+import { between, type LatLon, shortWayRound } from '../model/geo/distance.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
 
@@ -113,9 +113,37 @@ export class TransitNetwork {
   }
 }
 
-/** Cells of 0.5 degrees in which a feed has stops, such as `57:-245`: they show which users a new feed concerns. */
-export function cellsOfFeed({ stops }: FeedIndex): string[] {
-  return [...new Set(stops.map(coarseCell))].sort();
+/** Degrees (5 km), more than `reach`: stops and rails this far from a person may change the person's days. */
+const margin = 0.05;
+
+/**
+ * Cells of 0.5 degrees on which a feed may have an effect, such as `57:-245`: all within `margin` of its stops and
+ * shapes. They show which users a new feed concerns.
+ */
+export function cellsOfFeed({ stops, shapes }: FeedIndex): string[] {
+  const cells = new Set<string>();
+  for (const place of [...stops, ...shapes.flatMap(verticesOf)]) {
+    for (const north of [-margin, margin]) {
+      for (const east of [-margin, margin]) {
+        const longitude = shortWayRound(place.longitude + east);
+        cells.add(coarseCell({ latitude: place.latitude + north, longitude }));
+      }
+    }
+  }
+  return [...cells].sort();
+}
+
+/** The vertices of a shape, and places between those that are farther apart than `margin`. */
+function verticesOf(shape: readonly number[]): LatLon[] {
+  const places: LatLon[] = [];
+  for (let at = 0; at < shape.length; at += 2) {
+    const place = { latitude: shape[at]!, longitude: shape[at + 1]! };
+    const last = places.at(-1) ?? place;
+    const degrees = Math.hypot(place.latitude - last.latitude, place.longitude - last.longitude);
+    for (let step = 1; step < degrees / margin; step += 1) places.push(between(last, place, (step * margin) / degrees));
+    places.push(place);
+  }
+  return places;
 }
 
 /** The cell of 0.5 degrees that contains a place, as row and column, counted from 0 degrees. */
@@ -129,9 +157,8 @@ interface Box {
   east: number;
 }
 
-/** The bounding box of a track with a margin of 0.05 degrees (5 km). */
+/** The bounding box of a track with a margin. */
 function boxOf(track: readonly LatLon[]): Box {
-  const margin = 0.05; // degrees
   const box = { south: 90, north: -90, west: 180, east: -180 };
   for (const { latitude, longitude } of track) {
     box.south = Math.min(box.south, latitude - margin);
@@ -220,12 +247,18 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
   return places.sort((a, b) => a.off - b.off).slice(0, 8);
 }
 
-/** The feed to use for each agency on a day (`2024-03-08`): one valid on that day, otherwise the nearest by date. */
-export function feedsOfDay(feeds: readonly FeedIndex[], day: string): ReadonlyMap<FeedIndex, ReadonlySet<string>> {
+/**
+ * The feed to use for each agency on a day: one valid on that day, otherwise the nearest by date. `dayIn`: the day in a
+ * zone, such as `2024-03-08`.
+ */
+export function feedsOfDay(
+  feeds: readonly FeedIndex[],
+  dayIn: (zone: string) => string,
+): ReadonlyMap<FeedIndex, ReadonlySet<string>> {
   const chosen = new Map<string, { feed: FeedIndex; age: number }[]>();
   for (const feed of feeds) {
+    const age = feedAge(feed, dayIn(feed.zone));
     for (const agency of feed.agencies) {
-      const age = feedAge(feed, day);
       const known = chosen.get(agency);
       if (known === undefined || age < known[0]!.age) chosen.set(agency, [{ feed, age }]);
       else if (age === known[0]!.age && isNewer(feed, known[0]!.feed)) chosen.set(agency, [{ feed, age }]);

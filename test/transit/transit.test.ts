@@ -142,7 +142,7 @@ it('of several feeds of an agency only the one nearest by date counts', async ()
     await indexOf('a', dates('20190101', '20190331')),
     await indexOf('b', dates('20240101', '20240331')),
   ];
-  const used = (day: string): string[] => [...feedsOfDay([old, present], day).keys()].map(({ id }) => id);
+  const used = (day: string): string[] => [...feedsOfDay([old, present], () => day).keys()].map(({ id }) => id);
   expect([used('2019-02-01'), used('2020-01-01'), used('2024-02-01'), used('2030-01-01')]).toEqual([
     ['a'],
     ['a'],

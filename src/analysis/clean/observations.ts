@@ -1,6 +1,6 @@
 // Makes usable locations, motion readings and events of converted entries, in order and without repeats.
 import type { Entry } from '../../model/entry.ts';
-import type { LatLon } from '../../model/geo/distance.ts';
+import { isNowhere, type LatLon } from '../../model/geo/distance.ts';
 import { motionTypes, states, transitions } from '../../model/payloads.ts';
 import { isTimeZone, maxTime } from '../../model/time.ts';
 import { isMoving, readingState } from '../motion-states.ts';
@@ -135,7 +135,7 @@ export function whyUnusable({ metadata, data }: Entry, source: string): keyof ty
   const { ts, latitude, longitude, accuracy, filter } = data;
   if (typeof ts !== 'number' || typeof latitude !== 'number' || typeof longitude !== 'number') return 'no_position';
   if (!isDatable(ts) || ts > metadata.write_ts + limits.futureLimit) return 'impossible_time';
-  if (isNowhere(latitude, longitude)) return 'nowhere';
+  if (isNowhere({ latitude, longitude })) return 'nowhere';
   if (isInvalid(data.reported)) return 'not_valid';
   if (typeof accuracy === 'number' && accuracy >= inexactFrom) return 'inexact';
   const isOld = samplingOf(filter, source) === 'time' && metadata.write_ts - ts >= limits.staleLimit;
@@ -166,12 +166,6 @@ export function toLocation(entry: Entry, source: string): ObservedLocation | nul
     writeTs,
   };
 }
-
-/** Degrees; receivers without a position report 0, 0, which is in the sea south of Ghana */
-const nowhere = 1e-4;
-
-const isNowhere = (latitude: number, longitude: number): boolean =>
-  Math.abs(latitude) < nowhere && Math.abs(longitude) < nowhere;
 
 /** True for `valid=false` in OsmAnd's protocol: the receiver does not trust the position. */
 const isInvalid = (reported: unknown): boolean =>

@@ -158,19 +158,22 @@ const routesText = (routes: FeedFacts['routes']): string =>
     .map(([kind, count]) => `${count} ${kind}`)
     .join(', ');
 
-function feedText({ id, name, agencies, first_day, last_day, routes, patterns, stops, box, notes }: Feed): string {
+function feedText({ id, name, agencies, first_day, last_day, routes, patterns, stops, box, ...feed }: Feed): string {
+  const { notes, index_bytes } = feed;
   const left = [
     [notes.no_shape, 'patterns without a shape: stops alone say where they go'],
     [notes.no_times, 'patterns without times'],
+    [notes.stops_left_out, 'stops without a position'],
     [notes.trips_left_out, 'trips without two stops'],
     [notes.routes_left_out, 'routes of other kinds'],
     [notes.patterns_left_out, 'rare patterns left out'],
   ] as const;
+  const index = `index of ${Math.ceil(index_bytes / 1024)} KiB`;
   const area = box.map((degrees) => degrees.toFixed(2));
   return [
     `${shortId(id)} ${name}: ${agencies.join(', ')}`,
     `  days ${first_day} to ${last_day}`,
-    `  routes: ${routesText(routes)}; ${patterns} patterns, ${stops} stops`,
+    `  routes: ${routesText(routes)}; ${patterns} patterns, ${stops} stops, ${index}`,
     `  from ${area[0]}, ${area[1]} to ${area[2]}, ${area[3]} degrees`,
     ...left.filter(([count]) => count > 0).map(([count, what]) => `  ${count} ${what}`),
   ].join('\n');

@@ -19,6 +19,10 @@ export function distance(a: LatLon, b: LatLon): number {
   return 2 * earthRadius * Math.asin(Math.sqrt(Math.min(1, h)));
 }
 
+/** True for 0, 0 to 1e-4 degrees, in the sea south of Ghana: receivers and tables without a position give it. */
+export const isNowhere = ({ latitude, longitude }: LatLon): boolean =>
+  Math.abs(latitude) < 1e-4 && Math.abs(longitude) < 1e-4;
+
 /** The location at `share` (0 to 1) between `a` and `b`, linear in degrees, the short way round the antimeridian. */
 export function between(a: LatLon, b: LatLon, share: number): LatLon {
   const longitude = shortWayRound(a.longitude + share * shortWayRound(b.longitude - a.longitude));

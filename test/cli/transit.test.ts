@@ -1,0 +1,99 @@
+// `mobility transit`: feeds of strangers are refused with a sentence, and feeds that need attention are listed.
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { zip } from '../support/zip.ts';
+import { type GtfsTexts, townFeed } from '../transit/town.ts';
+import { freshProgram } from './kit.ts';
+
+/** The tables of the town as a zip; an empty text leaves a table out. */
+const zipped = (changes: Readonly<Record<string, string | Buffer>> = {}, folder = ''): Buffer =>
+  zip(
+    ...Object.entries({ ...townFeed(), ...changes })
+      .filter(([, content]) => content !== '')
+      .map(([table, content]) => ({ name: `${folder}${table}.txt`, content: Buffer.from(content as string) })),
+  );
+
+const { stops = '', trips = '', routes = '' } = townFeed();
+
+const hashOf = (text: string): string => createHash('sha512').update(text).digest('base64');
+
+/** A trip past 8,000 stops whose names cannot be compressed. */
+function manyStops(): GtfsTexts {
+  const names = Array.from({ length: 8_000 }, (_, i) => hashOf(`a${i}`) + hashOf(`b${i}`));
+  return {
+    stops: `stop_id,stop_name,stop_lat,stop_lon\n${names.map((name, i) => `${i},${name},52.5,13.4\n`).join('')}`,
+    stop_times: `trip_id,stop_id,stop_sequence\n${names.map((_, i) => `one,${i},${i}\n`).join('')}`,
+  };
+}
+
+describe('transit add', () => {
+  let program: Awaited<ReturnType<typeof freshProgram>>;
+  beforeAll(async () => {
+    program = await freshProgram();
+    await program.run(['store', 'init']);
+  });
+
+  async function add(archive: Buffer) {
+    const file = join(program.folder, 'feed.zip');
+    await writeFile(file, archive);
+    return program.run(['transit', 'add', file, '--json']);
+  }
+
+  it.each([
+    ['without a table', () => zipped({ stops: '' }), /with stops\.txt, found a ZIP archive without it: add the file/],
+    ['with names that lead out of it', () => zipped({}, '../'), /with agency\.txt, found a ZIP archive without it/],
+    ['that breaks off', () => zipped().subarray(0, -9), /found a damaged or incomplete one: get it again/],
+    ['in Latin-1', () => zipped({ stops: Buffer.from(`${stops}\né`, 'latin1') }), /stops\.txt as a CSV table in UTF-8/],
+    ['with a field of 300 KiB', () => zipped({ stops: `${stops}\n"${'x'.repeat(300_000)}` }), /65536 at line/],
+    [
+      'with 220 MiB unpacked',
+      () => zip({ name: 'stops.txt', content: Buffer.alloc(1), says: { size: 230e6 } }),
+      /200 MiB/,
+    ],
+    ['with a stop twice', () => zipped({ stops: `${stops}\ne0,East 0,1,1,0,` }), /stop_id .* once, found .*e0.* twice/],
+    ['with a trip twice', () => zipped({ trips: `${trips}1,all,one\n` }), /trip_id .* once, found .*one.* twice/],
+    ['with a route twice', () => zipped({ routes: `${routes}1,T,1,x,3\n` }), /route_id .* once, found .*1.* twice/],
+    ['with all stops at 0, 0', () => zipped({ stops: 'stop_id,stop_lat,stop_lon\ne0,0,0\ne1,0,0\n' }), /found none/],
+    ['whose index is too large', () => zipped(manyStops()), /at most 1 MiB for each agency, found .* leave out/],
+  ])('refuses a feed %s and stores nothing', async (_, archive, message) => {
+    const { code, stderr } = await add(archive());
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) });
+    expect((await program.run(['transit', 'list', '--json'])).json()).toEqual({ feeds: [] });
+  });
+
+  it.each([
+    ['a folder', () => zipped({}, 'gtfs/'), {}],
+    [
+      'a stop at 0, 0',
+      () => zipped({ stops: stops.replace(/e0,East 0,.*/, 'e0,East 0,0,0,0,') }),
+      { stops_left_out: 1 },
+    ],
+    [
+      'no possible times',
+      () => zipped({ stop_times: townFeed().stop_times!.replace(/\d\d:\d\d:\d\d/g, '99:99:99') }),
+      { no_times: 2 },
+    ],
+    ['a long shape that turns at each vertex', () => zipped(longShape()), { no_shape: 1 }],
+    ['quotation marks in a name', () => zipped({ stops: stops.replace('East 0', 'the "old" stop') }), {}],
+  ])('reads a feed with %s, and reports what it lacks', async (_, archive, notes) => {
+    const { code, json } = await add(archive());
+    expect(code).toBe(0);
+    const [feed] = (json() as unknown as { feeds: [{ id: string }] }).feeds;
+    expect(feed).toMatchObject({
+      notes,
+      index_bytes: expect.any(Number),
+      box: [expect.closeTo(52.5, 0), 13.4, expect.anything(), expect.anything()],
+    });
+    await program.run(['transit', 'remove', feed.id]);
+  });
+});
+
+function longShape(): GtfsTexts {
+  const points = Array.from({ length: 50_000 }, (_, i) => `s,${52.5 + (i % 2) / 1_000},${13.4 + i / 1_000_000},${i}`);
+  return {
+    trips: 'route_id,service_id,trip_id,shape_id\n1,all,one,s\n2,all,two,\n',
+    shapes: ['shape_id,shape_pt_lat,shape_pt_lon,shape_pt_sequence', ...points].join('\n'),
+  };
+}
