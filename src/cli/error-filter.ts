@@ -6,7 +6,7 @@ import type { ErrorFilter } from '../upkeep/error-groups.ts';
 export function withErrorFilter<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
     .option('--key <key>', 'only errors of this key, such as manual/survey', keyArgument)
-    .option('--reason <reason>', 'only errors with this reason, worded as in the list of errors', filterArgument)
+    .option('--reason <reason>', 'only errors with this reason, as `errors list` shows it', filterArgument)
     .option('--platform <name>', 'only errors of this platform, as the entry names it', filterArgument)
     .option('--app-version <version>', 'only errors of people whose app has this version', filterArgument);
 }

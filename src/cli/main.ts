@@ -15,31 +15,30 @@ const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as
 const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Set up': {
     config: 'show the effective settings and where each comes from',
-    managers: 'accounts of people who look after studies in a browser',
+    managers: 'manage accounts of people who manage studies in a browser',
     migrate: 'copy a whole store to another one and verify that both are equal',
-    serve: 'run the server that phones talk to, until SIGTERM or Ctrl-C',
+    serve: 'run the server for phones until SIGTERM or Ctrl-C',
     store: 'prepare and check the store',
     study: "manage studies that people join with today's e-mission app",
-    transit: 'transit feeds (GTFS) of agencies, as evidence for modes and lines',
+    transit: 'manage transit feeds (GTFS), the evidence for modes and lines',
   },
   'Every day': {
     audit: 'show who did what to whose data, and how it ended',
     backup: 'copy the embedded store while server and pipeline keep running',
-    doctor:
-      'find the first broken link from a phone to its diary, or what the installation needs, and say what mends it',
+    doctor: 'find the first failing step from a phone to its diary, or of the installation, and its remedy',
     logs: 'read the log files of server and pipeline',
     pipeline: 'process pushed entries into trips and day documents',
     status: 'show who needs attention, what arrives, what is pending, and the state of the installation',
   },
   'People and their days': {
-    correct: "state what happened on a day of a user, or list and undo what was stated; the user's run follows",
-    days: 'list days with trips, kilometres, observed time and what is doubtful',
+    correct: 'correct a day of a user, or list and undo corrections, and run the pipeline of the user',
+    days: 'list days with trips, kilometres, observed time and flags',
     diary: 'show days of a user: times, places, modes and distances',
-    erase: 'remove everything of users and verify that nothing is left',
-    explain: 'say why a day of a user is as the diary says: rules, probabilities and readings that decided',
+    erase: 'remove all data of users and verify that none is left',
+    explain: 'explain a day of the diary: the rules, probabilities and readings that decided it',
     import: 'import exports, an e-mission database, or recordings of other apps',
     label: 'label a trip with mode and purpose, on behalf of its user',
-    retain: 'remove what is older than a study keeps it',
+    retain: 'remove data that are older than a given age',
     users: 'register and list users, and manage their tokens',
   },
   Research: {
@@ -48,8 +47,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> 
     report: 'report trips, kilometres and minutes of all users, without figures that reveal a person',
   },
   Repair: {
-    'debug-bundle':
-      'write a day as a case for a report of a fault: moved in place and time, without anything of the person',
+    'debug-bundle': 'write a day as a case for a bug report, moved in place and time, without personal data',
     errors: 'show the rejected entries by reason, key, platform and version of the app; faults of the program first',
     'purge-keys': 'remove documents with obsolete keys',
     rebuild: 'derive trips again and report what changed',

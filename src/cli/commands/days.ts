@@ -17,11 +17,7 @@ export function command(context: CommandContext) {
 
 const flags = (context: CommandContext) =>
   withUserChoice(new Command('days'))
-    .option(
-      '--day <days>',
-      'a day or a range A..B; default: all days of which something is known',
-      daysArgument(context),
-    )
+    .option('--day <days>', 'a day or a range A..B; default: all days with data', daysArgument(context))
     .option('--flagged', 'only days with flags')
     .addHelpText(
       'after',

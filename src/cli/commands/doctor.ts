@@ -22,7 +22,7 @@ export function command(context: CommandContext) {
 const flags = () =>
   new Command('doctor')
     .option('--user <name>', 'name, UUID or study token of one person; default: the installation')
-    .option('--day <day>', 'with --user: also what is not known of this local day', dayArgument)
+    .option('--day <day>', 'with --user: also find gaps in this local day', dayArgument)
     .option('--url <address>', 'address of the server for phones: also checks the proxy')
     .addHelpText(
       'after',

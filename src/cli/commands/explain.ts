@@ -20,7 +20,7 @@ const flags = () =>
   new Command('explain')
     .requiredOption('--user <name>', 'name or UUID of the user')
     .requiredOption('--day <day>', 'local day', dayArgument)
-    .option('--at <time>', 'only what holds at this local time, such as 14:20', clockArgument)
+    .option('--at <time>', 'only the parts at this local time, such as 14:20', clockArgument)
     .addHelpText(
       'after',
       `

@@ -57,7 +57,7 @@ const flags = () =>
     )
     .option(
       '--coarse <metres>',
-      'with --format: show stays as grid cells of this size, such as 250m, and hide the ways around them',
+      'with --format: show stays as grid cells of this size, such as 250m, and hide the paths around them',
       metresArgument,
     )
     .addOption(new Option('--entries', 'write only entries, as JSON lines, to standard output').conflicts('trips'))

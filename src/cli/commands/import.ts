@@ -32,7 +32,7 @@ const flags = () =>
     .option('--zone <zone>', 'time zone of times that have no offset, such as Europe/Berlin', zoneArgument)
     .option(
       '--columns <names>',
-      `names of columns or properties that the table does not know: time=when,lat=north,lon=east`,
+      `names of columns or properties that import does not recognise: time=when,lat=north,lon=east`,
       columnsArgument,
     )
     .option('--dry-run', 'read and count, store nothing')

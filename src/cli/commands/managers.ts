@@ -30,7 +30,7 @@ const addFlags = () =>
     .argument('<name>', 'name to sign in with: lower case letters, digits, hyphens and dots')
     .option('--study <name>', 'a study that they see (repeatable)', repeated)
     .option('--may-export', 'let them download the tables of their studies')
-    .option('--operator', 'also show the page of the operator')
+    .option('--operator', 'let them see the page of the operator')
     .option('--password-stdin', 'read the password from standard input; default: make one and print it once')
     .addHelpText(
       'after',

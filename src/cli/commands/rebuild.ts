@@ -43,7 +43,7 @@ export function command(context: CommandContext) {
 const flags = () =>
   withUserChoice(new Command('rebuild'))
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
-    .option('--zone <name>', 'only people with trips in this time zone, from the first of them on', zoneArgument)
+    .option('--zone <name>', 'only users with trips in this time zone, from the first such trip on', zoneArgument)
     .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
     .addOption(

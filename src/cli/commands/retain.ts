@@ -27,7 +27,7 @@ const flags = (context: CommandContext) =>
         .makeOptionMandatory(),
     )
     .addOption(new Option('--dry-run', 'show what would be removed, remove nothing').conflicts('yes'))
-    .option('--yes', 'remove it: without it and without --dry-run nothing happens')
+    .option('--yes', 'remove the data; without --yes or --dry-run, nothing happens')
     .addHelpText(
       'after',
       `

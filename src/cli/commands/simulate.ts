@@ -36,7 +36,7 @@ const flags = () =>
       ).conflicts('server'),
     )
     .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
-    .option('--among-others', 'also into a store that has people who are not simulated')
+    .option('--among-others', 'allow a store that has people who are not simulated')
     .addOption(new Option('--remove', 'remove all simulated people of the seed from the store').conflicts('server'))
     .addHelpText(
       'after',

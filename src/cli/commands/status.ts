@@ -16,7 +16,7 @@ export function command(context: CommandContext) {
   return new Command('status')
     .option(
       '--silent <days>',
-      `days without a call or a location that count; default: ${usualSilentDays}`,
+      `days without a call or a location after which a person is silent; default: ${usualSilentDays}`,
       wholeNumber(1, 1000),
     )
     .addHelpText(

@@ -8,7 +8,7 @@ import { workTimeText } from '../wording.ts';
 
 export function checkCommand(context: CommandContext) {
   return new Command('check')
-    .description('check that everything in the store is as it was written')
+    .description('compare all rows of the store with their checksums')
     .option('--user <name>', 'check the rows of one user only')
     .option('--leave-out', 'remove the damaged rows of that user')
     .addHelpText(

@@ -30,8 +30,8 @@ const linkFlags = () =>
     .addOption(
       new Option(
         '--scheme <name>',
-        'page: a page of this server that leads on; emission: the e-mission app; nrelopenpath: OpenPATH; ' +
-          'https: your own app; default: page where the address of the server is known, else emission',
+        'page: a page of this server with the steps; emission: the e-mission app; nrelopenpath: OpenPATH; ' +
+          'https: your own app; default: page if the address of the server is known, else emission',
       ).choices(['page', 'emission', 'nrelopenpath', 'https']),
     )
     .option('--server <url>', 'address of the link; default: MOBILITY_PUBLIC_URL')
@@ -117,7 +117,7 @@ export function studyTokensCommand(context: CommandContext) {
 
 const tokensFlags = () =>
   new Command('tokens')
-    .description('create accounts with tokens to hand out, for studies by list')
+    .description('create accounts with tokens to hand out, for a study made with --list')
     .argument('<name>', 'name of the study')
     .option('--count <n>', 'number of tokens', wholeNumber(1, 100_000), 1)
     .option('--subgroup <name>', 'the subgroup that people join; required if the study has several')

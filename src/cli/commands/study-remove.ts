@@ -9,7 +9,7 @@ import { findStudy } from '../user-options.ts';
 
 export function removeCommand(context: CommandContext) {
   return new Command('remove')
-    .description('remove a study without members, and what is kept of the tokens of its erased members')
+    .description('remove a study without members, and its list of erased tokens')
     .argument('<name>', 'name of the study')
     .addHelpText('after', '\nExample:\n  mobility erase --study sunny\n  mobility study remove sunny')
     .action(

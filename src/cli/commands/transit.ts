@@ -74,7 +74,7 @@ function listCommand(context: CommandContext) {
 
 function checkCommand(context: CommandContext) {
   return new Command('check')
-    .description('list feeds that ended')
+    .description('list feeds whose timetable has ended')
     .addHelpText('after', '\nExample:\n  mobility transit check')
     .action(
       context.run(async () => {

@@ -90,7 +90,7 @@ function listCommand(context: CommandContext) {
 const listFlags = (context: CommandContext) =>
   new Command('list')
     .description('list the registered users with their state; users who need attention come first')
-    .option('--counts', 'add waiting entries, errors and trips of each user (slower)')
+    .option('--counts', 'add pending entries, errors and trips of each user (slower)')
     .option(
       '--silent <days>',
       'only users without a call, or without a location, in the last <days> days',
@@ -108,8 +108,8 @@ const listFlags = (context: CommandContext) =>
       'only users who joined by a link since then: 2h, 10:00, 2026-11-21T09:30',
       timeArgument(context, 'from'),
     )
-    .option('--never-pushed', 'only users of whom no entry was ever stored')
-    .option('--asked-erasure', 'only users who asked on their page to be erased')
+    .option('--never-pushed', 'only users without any stored entry')
+    .option('--asked-erasure', 'only users who requested erasure on their page')
     .addHelpText('after', '\nExamples:\n  mobility users list --counts\n  mobility users list --silent 7 --json');
 
 type ListOptions = OptionsOf<typeof listFlags>;
@@ -171,11 +171,11 @@ const dataOf: readonly Collection[] = ['usercache', 'errors', 'timeseries', 'tri
 
 function removeCommand(context: CommandContext) {
   return new Command('remove')
-    .description('remove a registered user who has no data, or the members of a study who never sent any')
+    .description('remove a registered user without data, or members of a study who never sent any')
     .argument('[name]', 'name or UUID of the user')
     .option('--study <name>', 'with --never-pushed: members of this study who joined by its link')
-    .option('--joined-since <time>', 'with --study: only who joined since then', timeArgument(context, 'from'))
-    .option('--never-pushed', 'with --study: only who never sent any data')
+    .option('--joined-since <time>', 'with --study: only members who joined since then', timeArgument(context, 'from'))
+    .option('--never-pushed', 'with --study: only members who never sent data')
     .addHelpText(
       'after',
       `
