@@ -119,6 +119,7 @@ const countNames = ['read', 'stored', 'known', 'doubled', 'set_aside', 'left_beh
 
 async function importPart(part: Part, report: PartReport, people: People, options: ImportOptions): Promise<void> {
   const problem = (text: string): void => {
+    if (options.signal?.aborted) return; // the part was not read to its end
     if (report.problems.length < maxProblems) report.problems.push(text);
     else if (report.problems.length === maxProblems) report.problems.push('and further problems of this kind');
   };
@@ -131,6 +132,7 @@ async function importPart(part: Part, report: PartReport, people: People, option
     options.onProgress?.(part, share, report);
   };
   const onBytes = (count: number): void => {
+    options.signal?.throwIfAborted(); // ends a reader that finds nothing
     bytes += count;
   };
   try {

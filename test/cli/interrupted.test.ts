@@ -39,3 +39,11 @@ it('export says how far it came, and leaves no folder', async () => {
   expect(tables.stderr).toMatch(/interrupted after [0-2] of 3 tables? of users/);
   expect(existsSync(out)).toBe(false);
 });
+
+it('import says how many of the sources are done', async () => {
+  const sources = ['garmin.gpx', 'garmin.tcx'].map(
+    (name) => new URL(`../fixtures/recordings/${name}`, import.meta.url).pathname,
+  );
+  const said = await interrupted('import', ...sources, '--user', 'ada', '--create');
+  expect(said.stderr).toMatch(/interrupted after [01] of 2 sources: run the same command again/);
+});

@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import type { Part } from '../../src/import/import-format.ts';
 import { findParts, formatNames } from '../../src/import/import-formats.ts';
 import { importParts } from '../../src/import/import-source.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
+import { newStore } from '../support/store.ts';
 import { madeUpDatabase, writeDump } from './emission-database.ts';
 import { withoutTimesOfRuns } from './store-texts.ts';
 
@@ -73,6 +75,26 @@ describe('an import that does not come to its end', () => {
       });
       expect(report.interrupted).toBe(true);
     });
+  });
+
+  it('because it is interrupted while a reader finds nothing, reads no further and reports no problem', async () => {
+    const abort = new AbortController();
+    let chunks = 0;
+    const read: Part['read'] = async function* ({ onBytes }) {
+      for (; chunks < 1000; chunks += 1) {
+        if (chunks === 2) abort.abort();
+        onBytes(1);
+        yield* [];
+      }
+    };
+    const part: Part = { name: 'noise.gpx', format: 'gpx', size: 1000, names: 'none', read };
+    const report = await importParts([part, part], {
+      store: await newStore(),
+      now: () => 1,
+      whom: null,
+      signal: abort.signal,
+    });
+    expect([chunks, report]).toMatchObject([2, { interrupted: true, parts: [{ problems: [] }] }]);
   });
 
   it('because the file is cut, keeps the entries before the cut and ends with 3', async () => {

@@ -136,7 +136,9 @@ async function importAll(
     reportText(report, dry_run),
   );
   if (report.interrupted) {
-    context.output.note('interrupted: run the same command again to continue');
+    const done = Math.max(0, report.parts.length - 1);
+    const all = counted(parts.length, 'source');
+    context.output.note(`interrupted after ${done} of ${all}: run the same command again to continue`);
     return {};
   }
   if (!dry_run && report.stored > 0) context.output.note('next: mobility pipeline --all');
