@@ -1,17 +1,9 @@
 // Mutation testing: `npm run mutants -- ROOM` or `src/FILE.ts [test files…]`, with [--most N] [--seed N], changes the
 // sources in small ways, one at a time, and runs the tests of the room, or those that reach the file. A change that no
 // test notices is a missing test, or makes no difference. StrykerJS needs a newer Node than the project supports.
-import { spawn } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,30 +38,43 @@ function copyProject() {
   return copy;
 }
 
+/** A process that runs tests in the copy and keeps what it compiled: a mutant takes seconds. */
+let worker = null;
+
 /**
- * Runs the tests in the copy, or only some of them: `survived`, `killed` or `stopped` after too long, how long it took,
- * and the files of tests that failed.
+ * Runs the tests in the copy, or only some of them, after `changed` was written: `survived`, `killed` or `stopped` after
+ * too long, how long it took, and the files of tests that failed.
  */
-function runTests(copy, limitSeconds, tests = room.tests) {
-  const vitest = join('node_modules', 'vitest', 'vitest.mjs');
-  const reaching = ['related', ...room.sources, '--run', '--project', 'quick'];
-  const which = tests.length > 0 ? ['run', ...tests] : reaching;
-  const report = join(copy, 'report.json');
-  rmSync(report, { force: true });
-  const args = [vitest, ...which, '--bail=1', '--reporter=json', `--outputFile=${report}`];
-  const env = { ...process.env, MOBILITY_TEST_SEED: values.seed };
-  const began = performance.now();
-  const child = spawn(process.execPath, args, { cwd: copy, env, stdio: 'ignore', detached: true });
-  return new Promise((done) => {
-    const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), limitSeconds * 1000);
-    child.on('exit', (code, signal) => {
-      clearTimeout(timer);
-      const outcome = signal === null ? (code === 0 ? 'survived' : 'killed') : 'stopped';
-      const told = existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).testResults : [];
-      const failed = told.filter(({ status }) => status === 'failed').map(({ name }) => relative(copy, name));
-      done({ outcome, failed, seconds: (performance.now() - began) / 1000 });
-    });
+async function runTests(copy, limitSeconds, { changed, tests = room.tests } = {}) {
+  worker ??= fork(fileURLToPath(new URL('worker.js', import.meta.url)), [], {
+    cwd: copy,
+    env: { ...process.env, MOBILITY_TEST_SEED: values.seed },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    detached: true,
   });
+  const began = performance.now();
+  worker.send({ tests, sources: room.sources, changed });
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), limitSeconds * 1000);
+  try {
+    const [failed] = await Promise.race([
+      once(worker, 'message', { signal: limit.signal }),
+      once(worker, 'exit', { signal: limit.signal }).then(() => Promise.reject(new Error('the tests ended early'))),
+    ]);
+    const seconds = (performance.now() - began) / 1000;
+    return { outcome: failed.length > 0 ? 'killed' : 'survived', failed, seconds };
+  } catch {
+    endWorker();
+    return { outcome: 'stopped', failed: [], seconds: limitSeconds };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Ends the process with all that it started. */
+function endWorker() {
+  if (worker?.exitCode === null) process.kill(-worker.pid, 'SIGKILL');
+  worker = null;
 }
 
 /** `count` of them, spread evenly over the files; the seed shifts which. */
@@ -81,8 +86,11 @@ function chosen(mutations, count) {
 }
 
 const copy = copyProject();
-process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
-process.on('SIGINT', () => process.exit(130));
+process.on('exit', () => {
+  endWorker();
+  rmSync(copy, { recursive: true, force: true });
+});
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 
 const all = room.sources.flatMap((path) => {
   const text = readFileSync(join(project, path), 'utf8');
@@ -98,12 +106,9 @@ const counts = { killed: 0, survived: 0, stopped: 0, flaky: 0 };
 const picked = chosen(all, most);
 for (const { path, text, from, to, line, before, after } of picked) {
   writeFileSync(join(copy, path), text.slice(0, from) + after + text.slice(to));
-  let { outcome, failed } = await runTests(copy, limit);
+  let { outcome, failed } = await runTests(copy, limit, { changed: path });
   // A test that fails by chance has noticed nothing.
-  if (
-    outcome === 'killed' &&
-    (await runTests(copy, limit, failed.length > 0 ? failed : room.tests)).outcome === 'survived'
-  )
+  if (outcome === 'killed' && (await runTests(copy, limit, { tests: failed })).outcome === 'survived')
     outcome = 'flaky';
   writeFileSync(join(copy, path), text);
   counts[outcome] += 1;
@@ -111,6 +116,7 @@ for (const { path, text, from, to, line, before, after } of picked) {
 }
 const found = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
 console.log(`${given}: ${picked.length} of ${all.length} mutants tried: ${found.join(', ')}`);
+process.exit(); // ends the worker
 
 function shown(code) {
   const line = code.replace(/\s+/g, ' ');
