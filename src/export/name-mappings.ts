@@ -9,6 +9,9 @@ export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse'
 /** Pairs of our column, or a computed column, and the library's name, in its order. Other columns are left out. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
 
+/** Columns that have the same name there. */
+const same = (...names: string[]): Renaming => names.map((name) => [name, name]);
+
 /** A column that only the library has. */
 type Made = Omit<Column, 'name'> & { of: (row: Row) => Value };
 
@@ -32,6 +35,7 @@ const kmh: Made = {
   of: ({ speed_ms }) => (typeof speed_ms === 'number' ? speed_ms * 3.6 : null),
 };
 const csvSource: Made = { type: 'text', meaning: 'kind of source', of: () => 'CSV' };
+const battery: Made = { type: 'number', meaning: 'charge of the battery, always empty', of: () => null };
 const utc = (meaning: string, part: (iso: string) => string): Made => ({
   type: 'text',
   meaning,
@@ -63,7 +67,7 @@ const isActivity: Made = {
 
 /** A table for programs that read points: the locations of one person that the analysis can use. */
 const usedFixes = (...columns: Renaming): Partial<Record<Kind, NamedTable>> => ({
-  fixes: { file: 'locations', columns: [['user_id', 'user_id'], ...columns], where: ({ used }) => used === true },
+  fixes: { file: 'locations', columns: [...columns, ['user_id', 'user_id']], where: ({ used }) => used === true },
 });
 
 /** A table with other names. `where`: the rows to keep; default: all. */
@@ -81,10 +85,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
       where: ({ used }) => used === true,
       columns: [
         [fixId, 'id'],
-        ['user_id', 'user_id'],
-        ['tracked_at', 'tracked_at'],
-        ['latitude', 'latitude'],
-        ['longitude', 'longitude'],
+        ...same('user_id', 'tracked_at', 'latitude', 'longitude'),
         ['altitude_m', 'elevation'],
         ['accuracy_m', 'accuracy'],
       ],
@@ -94,10 +95,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
       file: 'positionfixes',
       columns: [
         [pointId, 'id'],
-        ['user_id', 'user_id'],
-        ['tracked_at', 'tracked_at'],
-        ['latitude', 'latitude'],
-        ['longitude', 'longitude'],
+        ...same('user_id', 'tracked_at', 'latitude', 'longitude'),
         ['altitude_m', 'elevation'],
         [numbered('section_id', 'section to which the point belongs'), 'tripleg_id'],
       ],
@@ -106,9 +104,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
       file: 'staypoints',
       columns: [
         [numbered('place_id', 'id of the stay'), 'id'],
-        ['user_id', 'user_id'],
-        ['started_at', 'started_at'],
-        ['finished_at', 'finished_at'],
+        ...same('user_id', 'started_at', 'finished_at'),
         [isActivity, 'is_activity'],
         ['geometry', 'geom'],
         [numbered('location_id', 'location of the stay'), 'location_id'],
@@ -126,9 +122,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
       file: 'triplegs',
       columns: [
         [numbered('section_id', 'id of the section'), 'id'],
-        ['user_id', 'user_id'],
-        ['started_at', 'started_at'],
-        ['finished_at', 'finished_at'],
+        ...same('user_id', 'started_at', 'finished_at'),
         [numbered('trip_id', 'trip to which the section belongs'), 'trip_id'],
         ['mode', 'mode'],
         ['geometry', 'geom'],
@@ -138,9 +132,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
       file: 'trips',
       columns: [
         [numbered('trip_id', 'id of the trip'), 'id'],
-        ['user_id', 'user_id'],
-        ['started_at', 'started_at'],
-        ['finished_at', 'finished_at'],
+        ...same('user_id', 'started_at', 'finished_at'),
         [numbered('start_place_id', 'stay before the trip'), 'origin_staypoint_id'],
         [numbered('end_place_id', 'stay after the trip'), 'destination_staypoint_id'],
         [ends, 'geom'],
@@ -163,20 +155,20 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
   // The CSV imports of Dawarich and GeoPulse, and `unicsv` of GPSBabel
   dawarich: usedFixes(
     ['tracked_at', 'timestamp'],
-    ['latitude', 'latitude'],
-    ['longitude', 'longitude'],
+    ...same('latitude', 'longitude'),
     ['accuracy_m', 'accuracy'],
     ['altitude_m', 'altitude'],
     ['speed_ms', 'velocity'],
     ['bearing_deg', 'course'],
   ),
+  // GeoPulse reads columns by their place.
   geopulse: usedFixes(
     ['tracked_at', 'timestamp'],
-    ['latitude', 'latitude'],
-    ['longitude', 'longitude'],
+    ...same('latitude', 'longitude'),
     ['accuracy_m', 'accuracy'],
     [kmh, 'velocity'],
     ['altitude_m', 'altitude'],
+    [battery, 'battery'],
     ['source', 'device_id'],
     [csvSource, 'source_type'],
   ),
@@ -200,27 +192,18 @@ export const kindsNamed = (set: NameSet): Kind[] => Object.keys(sets[set]) as Ki
 /** The file name of a kind in a set of names. */
 export const fileNamed = (kind: Kind, set: NameSet): string => sets[set][kind]!.file;
 
-/** A table with the names of a set. */
-export interface Renamed {
-  file: string;
-  columns: Column[];
-  /** True for the rows to keep. */
-  where: (row: Row) => boolean;
-  row: (row: Row) => Row;
-}
-
-/** The columns of a kind with the names of `set`. */
-export function renamed(kind: Kind, columns: readonly Column[], set: NameSet): Renamed {
+/** A kind with the columns and names of `set`. `where`: true for the rows to keep. */
+export function renamed(kind: Kind, columns: readonly Column[], set: NameSet) {
   const { file, columns: pairs, where = () => true } = sets[set][kind]!;
   return {
     file,
     where,
-    columns: pairs.map(([ours, theirs]) => {
+    columns: pairs.map(([ours, theirs]): Column => {
       if (typeof ours === 'string') return { ...columns.find(({ name }) => name === ours)!, name: theirs };
       const { of: _, ...column } = ours;
       return { ...column, name: theirs };
     }),
-    row: (row) =>
+    row: (row: Row): Row =>
       Object.fromEntries(pairs.map(([ours, theirs]) => [theirs, typeof ours === 'string' ? row[ours] : ours.of(row)])),
   };
 }

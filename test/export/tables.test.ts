@@ -370,31 +370,131 @@ it('geometry and time have the forms that other programs read', () => {
   ]);
 });
 
-it.each(['dawarich', 'geopulse', 'gpsbabel'])(
-  'a person moves on to another program by --names %s: our import of the file gives the same locations',
-  async (names) => {
-    const [{ user_name: user } = {}] = await csv('csv/trips.csv');
-    const exported = ['export', '--user', user!, '--format', 'csv', '--names', names, '--out', out(names)];
-    expect(await run(exported, { env })).toMatchObject({ code: 0 });
-    const fixes = ['export', '--user', user!, '--format', 'csv', '--kind', 'fixes', '--out', out(`${names}-fixes`)];
-    expect(await run(fixes, { env })).toMatchObject({ code: 0 });
-    const there = { MOBILITY_STORE: out(`${names}-store`), MOBILITY_LOG_DIR: out('logs') };
-    const columns = names === 'gpsbabel' ? ['--zone', 'UTC', '--columns', 'date=utc_d,time=utc_t'] : [];
-    const files = [out(`${names}/locations.csv`), '--user', 'ada', '--create', ...columns];
-    const imported = await run(['import', ...files], { env: there });
-    expect(imported, imported.stderr).toMatchObject({ code: 0 });
-    const again = ['export', '--user', 'ada', '--format', 'csv', '--kind', 'fixes', '--out', out(`${names}-again`)];
-    expect(await run(again, { env: there })).toMatchObject({ code: 0 });
-    const keyed = async (name: string) =>
-      (await csv(`${name}/fixes.csv`))
-        .filter(({ used }) => used === 'true')
-        .map((row) => [row.tracked_at, row.latitude, row.longitude, Number(row.speed_ms).toFixed(2)].join(' '))
-        .sort();
-    const before = await keyed(`${names}-fixes`);
-    expect(before.length).toBeGreaterThan(100);
-    expect(await keyed(`${names}-again`)).toEqual(before);
+/** Time, latitude, longitude, speed in m/s: how a fix is compared, sorted by time. */
+type Moved = readonly (readonly [at: number, lat: number, lon: number, speed: number])[];
+const sorted = (fixes: readonly (readonly (string | number)[])[]): Moved =>
+  fixes
+    .map(([at, lat, lon, speed]) => [Number(at), Number(lat), Number(lon), Number(Number(speed).toFixed(2))] as const)
+    .sort((a, b) => a[0] - b[0]);
+const secondsOf = (time: string): number => Date.parse(time) / 1000;
+
+/** How the importer of each program reads a file, after its source text: Dawarich by names, GeoPulse by places. */
+const readers: Record<string, (text: string) => Moved> = {
+  dawarich: (text) =>
+    sorted(
+      parse<Record<string, string>>(text, { columns: true }).map((row) => {
+        const named = (...names: string[]) => row[names.find((name) => name in row)!]!;
+        return [
+          secondsOf(named('timestamp', 'time', 'date', 'datetime')),
+          named('lat', 'latitude'),
+          named('lon', 'lng', 'long', 'longitude'),
+          named('speed', 'velocity', 'vel'),
+        ];
+      }),
+    ),
+  geopulse: (text) => {
+    const [header, ...lines] = text.trimEnd().split(/\r?\n/);
+    expect(header).toMatch(/^timestamp,latitude,longitude,accuracy,velocity,altitude,battery,device_id,source_type/);
+    return sorted(
+      lines.map((line) => {
+        const [at, lat, lon, accuracy, kmh, , battery, , source] = line.split(',');
+        expect([Number(accuracy) > 0, battery, source]).toEqual([true, '', 'CSV']);
+        return [secondsOf(at!), lat!, lon!, Number(kmh) / 3.6];
+      }),
+    );
   },
-);
+};
+
+const iso = (at: number): string => new Date(at * 1000).toISOString();
+const gpxOf = (creator: string, fixes: Moved, point: (fix: Moved[number]) => string): string =>
+  `<?xml version="1.0" encoding="UTF-8"?><gpx xmlns="http://www.topografix.com/GPX/1/1" version="1.1" creator="${creator}"><trk><trkseg>${fixes.map((fix) => `<trkpt lat="${fix[1]}" lon="${fix[2]}">${point(fix)}</trkpt>`).join('')}</trkseg></trk></gpx>`;
+const featuresOf = (fixes: Moved, properties: (fix: Moved[number]) => object): string => {
+  const features = fixes.map((fix) => ({
+    type: 'Feature',
+    geometry: { type: 'Point', coordinates: [fix[2], fix[1]] },
+    properties: properties(fix),
+  }));
+  return JSON.stringify({ type: 'FeatureCollection', features });
+};
+
+/** The files that each program exports, after its source text. GeoPulse keeps km/h, but its GPX has m/s. */
+const writers: Record<string, (fixes: Moved) => string> = {
+  'dawarich.json': (fixes) =>
+    featuresOf(fixes, ([at, lat, lon, speed]) => ({
+      timestamp: at,
+      latitude: String(lat),
+      longitude: String(lon),
+      velocity: String(speed),
+      battery: 80,
+      tracker_id: 'phone',
+      accuracy: 9,
+      course: null,
+    })),
+  'dawarich.gpx': (fixes) =>
+    gpxOf(
+      'Dawarich',
+      fixes,
+      ([at, , , speed]) => `<ele>0.0</ele>${speed > 0 ? `<speed>${speed}</speed>` : ''}<time>${iso(at)}</time>`,
+    ),
+  'geopulse.csv': (fixes) =>
+    ['timestamp,latitude,longitude,accuracy,velocity,altitude,battery,device_id,source_type']
+      .concat(fixes.map(([at, lat, lon, speed]) => `${iso(at)},${lat},${lon},9.0,${speed * 3.6},,80.0,phone,OWNTRACKS`))
+      .join('\n'),
+  'geopulse.geojson': (fixes) =>
+    featuresOf(fixes, ([at, , , speed]) => ({
+      timestamp: iso(at),
+      velocity: speed * 3.6,
+      accuracy: 9,
+      battery: 80,
+      deviceId: 'phone',
+      sourceType: 'OVERLAND',
+    })),
+  'geopulse.gpx': (fixes) =>
+    gpxOf('GeoPulse', fixes, ([at, , , speed]) => `<time>${iso(at)}</time><speed>${speed}</speed>`),
+};
+
+/** The locations that the analysis can use, after the import of a file into a new store. */
+async function imported(file: string, ...flags: string[]): Promise<Moved> {
+  const there = { MOBILITY_STORE: await mkdtemp(out('store-')), MOBILITY_LOG_DIR: out('logs') };
+  const done = await run(['import', file, '--user', 'ada', '--create', ...flags], { env: there });
+  expect(done, done.stderr).toMatchObject({ code: 0 });
+  const name = basename(there.MOBILITY_STORE);
+  const exported = ['export', '--user', 'ada', '--format', 'csv', '--kind', 'fixes', '--out', out(`of-${name}`)];
+  expect(await run(exported, { env: there })).toMatchObject({ code: 0 });
+  return usedFixes(`of-${name}`);
+}
+
+const usedFixes = async (name: string): Promise<Moved> =>
+  sorted(
+    (await csv(`${name}/fixes.csv`))
+      .filter(({ used }) => used === 'true')
+      .map(({ tracked_at, latitude, longitude, speed_ms }) => [
+        secondsOf(tracked_at!),
+        latitude!,
+        longitude!,
+        speed_ms!,
+      ]),
+  );
+
+it('a ride has the same points, times and speeds in Dawarich, GeoPulse and GPSBabel, there and back', async () => {
+  const [{ user_name: user } = {}] = await csv('csv/trips.csv');
+  const exported = ['export', '--user', user!, '--format', 'csv'];
+  expect(await run([...exported, '--kind', 'fixes', '--out', out('own')], { env })).toMatchObject({ code: 0 });
+  const before = await usedFixes('own');
+  expect(before.length).toBeGreaterThan(100);
+  expect(before.some(([, , , speed]) => speed > 5)).toBe(true);
+  for (const names of ['dawarich', 'geopulse', 'gpsbabel']) {
+    expect(await run([...exported, '--names', names, '--out', out(names)], { env })).toMatchObject({ code: 0 });
+    const file = out(`${names}/locations.csv`);
+    expect(readers[names]?.(await readFile(file, 'utf8')) ?? before, names).toEqual(before);
+    const columns = names === 'gpsbabel' ? ['--zone', 'UTC', '--columns', 'date=utc_d,time=utc_t'] : [];
+    expect(await imported(file, ...columns), names).toEqual(before);
+  }
+  for (const [name, write] of Object.entries(writers)) {
+    await writeFile(out(name), write(before));
+    expect(await imported(out(name)), name).toEqual(before);
+  }
+});
 
 it('people, stops, fixes and the codebook describe the same study', async () => {
   const flags = ['people', 'stops', 'fixes', 'trips', 'days', 'locations'].flatMap((kind) => ['--kind', kind]);
