@@ -7,7 +7,7 @@ import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
 import { type Disclosed, disclose } from './disclose.ts';
-import { add, addTrip, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
+import { add, addTrip, compareCells, type Dimension, type Figures, type PersonTally, weekdayOf } from './tally.ts';
 
 /** One month by one dimension. */
 export interface MonthReport extends Disclosed {
@@ -30,8 +30,8 @@ export interface MonthFigures {
   /** By UUID, without people who have no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
   everybody: ReadonlyMap<string, Figures>;
-  /** Observed s of each person, by UUID, without people who were not observed. */
-  observed: ReadonlyMap<string, number>;
+  /** Observed s by UUID, then by weekday and together as `all`, without people who were not observed. */
+  observed: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
 /** The figures of one person in a month. */
@@ -39,7 +39,8 @@ export interface PersonMonth {
   tally: PersonTally;
   /** All trips, each once even if it counts to several modes; null: there are none. */
   all: Figures | null;
-  observed_s: number;
+  /** Observed s by weekday, and together as `all`. */
+  observed: ReadonlyMap<string, number>;
 }
 
 /** Reads the month of one person. */
@@ -61,8 +62,10 @@ export async function readPersonMonth(
     addTrip(tally, { trip: labels.stated(trip) }, by);
     add(sums, 'all', { trips: 1, metres: trip.distance, seconds: trip.duration });
   }
-  const observed_s = days.reduce((sum, { moving_s, staying_s }) => sum + moving_s + staying_s, 0);
-  return { tally, all: sums.get('all') ?? null, observed_s };
+  const observed = new Map<string, number>();
+  for (const { day, moving_s, staying_s } of days)
+    for (const cell of ['all', weekdayOf(day)]) observed.set(cell, (observed.get(cell) ?? 0) + moving_s + staying_s);
+  return { tally, all: sums.get('all') ?? null, observed };
 }
 
 /** Reads the figures of all people in a month, or of the members of a study. */
@@ -81,11 +84,11 @@ export async function readMonth(store: Store, month: string, by: Dimension, stud
 export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<string, PersonMonth>): MonthFigures {
   const tallies = new Map<string, PersonTally>();
   const everybody = new Map<string, Figures>();
-  const observed = new Map<string, number>();
-  for (const [userId, { tally, all, observed_s }] of months) {
+  const observed = new Map<string, ReadonlyMap<string, number>>();
+  for (const [userId, { tally, all, observed: own }] of months) {
     if (tally.size > 0) tallies.set(userId, tally);
     if (all !== null) everybody.set(userId, all);
-    if (observed_s > 0) observed.set(userId, observed_s);
+    if (own.get('all')) observed.set(userId, own);
   }
   return { month, by, tallies, everybody, observed };
 }
@@ -97,8 +100,12 @@ export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<s
 export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
   month,
   by,
-  ...disclose(tallies, { by, least, occasion: month, ...whole }),
+  ...disclose(tallies, { by, least, occasion: month, ...whole, observed: wholeDays(whole) }),
 });
+
+/** Observed s of each person. */
+const wholeDays = ({ observed }: Pick<MonthFigures, 'observed'>): Map<string, number> =>
+  new Map([...observed].map(([userId, own]) => [userId, own.get('all')!]));
 
 /** Exact figures of a cell. They can reveal what single people did. */
 export interface ExactCell extends Figures {
@@ -111,7 +118,8 @@ export interface ExactCell extends Figures {
 }
 
 /** The exact figures of a month: its cells, then all of them together as `all`. */
-export function exactCells({ by, tallies, everybody, observed }: MonthFigures): ExactCell[] {
+export function exactCells({ by, tallies, everybody, ...whole }: MonthFigures): ExactCell[] {
+  const observed = wholeDays(whole);
   const sums = new Map<string, Figures>();
   const people = new Map<string, number>();
   const count = (cell: string, figures: Figures): void => {

@@ -7,8 +7,8 @@ import { add, compareCells, type Dimension, type Figures, type PersonTally } fro
 /** What one person weighs and did in a period. */
 export interface WeightedPerson {
   weight: number;
-  /** Days of which the person was observed, of 24 h. */
-  days: number;
+  /** Days of 24 h of which the person was observed: by weekday, and together as `all`. */
+  days: Map<string, number>;
   /** Figures by cell, and of all trips as `all`. */
   tally: PersonTally;
 }
@@ -39,6 +39,8 @@ export function rateCells(people: readonly WeightedPerson[], by: Dimension): Rat
   const next = randomNumbers(seed);
   const samples = Array.from({ length: draws }, () => people.map(() => people[Math.floor(next() * people.length)]!));
   return cells.map((cell) => {
+    // Trips on Mondays are divided by Mondays; a day has every mode and hour.
+    const divisor = by === 'weekday' ? cell : 'all';
     const interval = (rate: (sample: readonly WeightedPerson[]) => number | null): RateInterval => {
       const estimate = rate(people);
       if (estimate === null) return null;
@@ -49,8 +51,8 @@ export function rateCells(people: readonly WeightedPerson[], by: Dimension): Rat
     return {
       cell,
       people: people.filter(({ tally }) => tally.has(cell)).length,
-      trips_per_day: interval((sample) => ratio(sum(sample, cell, 'trips'), days(sample))),
-      km_per_day: interval((sample) => ratio(sum(sample, cell, 'metres') / 1000, days(sample))),
+      trips_per_day: interval((sample) => ratio(sum(sample, cell, 'trips'), days(sample, divisor))),
+      km_per_day: interval((sample) => ratio(sum(sample, cell, 'metres') / 1000, days(sample, divisor))),
       share_of_km: interval((sample) => ratio(sum(sample, cell, 'metres'), sum(sample, 'all', 'metres'))),
     };
   });
@@ -60,12 +62,13 @@ export function rateCells(people: readonly WeightedPerson[], by: Dimension): Rat
 export function personFigures(months: readonly MonthFigures[]): Map<string, Omit<WeightedPerson, 'weight'>> {
   const people = new Map<string, Omit<WeightedPerson, 'weight'>>();
   const of = (userId: string) => {
-    const person = people.get(userId) ?? { days: 0, tally: new Map() };
+    const person = people.get(userId) ?? { days: new Map(), tally: new Map() };
     people.set(userId, person);
     return person;
   };
   for (const { tallies, everybody, observed } of months) {
-    for (const [userId, seconds] of observed) of(userId).days += seconds / 86_400;
+    for (const [userId, own] of observed)
+      for (const [cell, seconds] of own) of(userId).days.set(cell, (of(userId).days.get(cell) ?? 0) + seconds / 86_400);
     for (const [userId, tally] of tallies) for (const [cell, figures] of tally) add(of(userId).tally, cell, figures);
     for (const [userId, figures] of everybody) add(of(userId).tally, 'all', figures);
   }
@@ -74,8 +77,8 @@ export function personFigures(months: readonly MonthFigures[]): Map<string, Omit
 
 const sum = (sample: readonly WeightedPerson[], cell: string, name: keyof Figures): number =>
   sample.reduce((total, { weight, tally }) => total + weight * (tally.get(cell)?.[name] ?? 0), 0);
-const days = (sample: readonly WeightedPerson[]): number =>
-  sample.reduce((total, { weight, days: own }) => total + weight * own, 0);
+const days = (sample: readonly WeightedPerson[], cell: string): number =>
+  sample.reduce((total, { weight, days: own }) => total + weight * (own.get(cell) ?? 0), 0);
 const ratio = (part: number, whole: number): number | null => (whole > 0 ? part / whole : null);
 
 /** Numbers from 0 to 1 that look random (mulberry32). */

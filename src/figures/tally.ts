@@ -21,6 +21,9 @@ export type PersonTally = Map<string, Figures>;
 
 const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 
+/** The cell of a local day by weekday. */
+export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTCDay() + 6) % 7]!;
+
 /** Degrees; cells of the grid are about 1.1 km high. */
 const gridStep = 0.01;
 

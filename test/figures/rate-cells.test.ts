@@ -9,7 +9,14 @@ import { freshProgram } from '../cli/kit.ts';
 const person = (trips: number, weight = 1, cell = 'walking'): WeightedPerson => {
   const tally: PersonTally = new Map();
   for (const name of [cell, 'all']) add(tally, name, { trips, metres: trips * 1000, seconds: 600 });
-  return { weight, days: 1, tally };
+  return {
+    weight,
+    days: new Map([
+      ['all', 1],
+      ['Monday', 0.5],
+    ]),
+    tally,
+  };
 };
 
 it('rates are weighted means, and the intervals are those of a mean of independent people', () => {
@@ -25,7 +32,7 @@ it('rates are weighted means, and the intervals are those of a mean of independe
 });
 
 it('people without trips count in the denominator, and shares sum to one', () => {
-  const idle: WeightedPerson = { weight: 1, days: 3, tally: new Map() };
+  const idle: WeightedPerson = { weight: 1, days: new Map([['all', 3]]), tally: new Map() };
   const cells = rateCells([person(4), person(4, 1, 'bus'), idle], 'mode');
   expect(cells.map(({ cell, people }) => [cell, people])).toEqual([
     ['bus', 1],
@@ -34,6 +41,10 @@ it('people without trips count in the denominator, and shares sum to one', () =>
   ]);
   expect(cells.at(-1)!.trips_per_day![0]).toBeCloseTo(8 / 5, 10);
   expect(cells[0]!.share_of_km![0] + cells[1]!.share_of_km![0]).toBeCloseTo(1, 10);
+});
+
+it('trips on a weekday are divided by the observed days of that weekday', () => {
+  expect(rateCells([person(4, 1, 'Monday')], 'weekday').map(({ trips_per_day }) => trips_per_day![0])).toEqual([8, 4]);
 });
 
 it('nobody observed has no rate, and the same figures have the same intervals', () => {
