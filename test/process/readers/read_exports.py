@@ -1,6 +1,8 @@
 # Opens a folder of exports with programs that nobody here wrote, and prints what each of them saw as JSON:
 # `python read_exports.py FOLDER`. The folder holds csv, parquet, geojson, gpx, jsonl, trackintel and scikit-mobility.
 import json
+import shutil
+import subprocess
 import sys
 import time
 import warnings
@@ -68,15 +70,80 @@ def geopandas():
         'same_lines': bool((parquet.geometry.geom_equals_exact(csv.geometry, 1e-9)).all()),
         'started_at': str(files['trips'].started_at.dtype),
         'lines': {kind: len(lines[kind]) for kind in files},
-        'sums': {
-            kind: {
-                column: [float(table[column].sum()) for table in [pandas.read_csv(folder / f'csv/{kind}.csv'), files[kind], lines[kind]]]
-                for column in pandas.read_csv(folder / f'csv/{kind}.csv').select_dtypes('number').dropna(axis=1, how='all').columns
-            }
-            for kind in files
-        },
         'geo': json.loads(pyarrow.parquet.read_schema(folder / 'parquet/sections.parquet').metadata[b'geo'])['columns']['geometry'],
     }
+
+
+@reader
+def sums():
+    """The sum of each numeric column, by table and column, of each program in each format that it reads."""
+    import duckdb
+    import geopandas
+    import pandas
+
+    def features(table):
+        return json.loads((folder / f'geojson/{table}.geojson').read_text())['features']
+
+    def lines(table):
+        frame = pandas.read_json(folder / f'jsonl/{table}.jsonl', lines=True)
+        return pandas.json_normalize(list(frame.properties)) if 'geometry' in frame else frame
+
+    def query(table, format, names):
+        file = f"'{folder}/{format}/{table}.{format}'"
+        base = duckdb.connect()
+        columns = [name for name, *_ in base.execute(f'describe select * from {file}').fetchall()]
+        place = 'properties.' if 'properties' in columns else ''
+        return base.execute(f"select {', '.join(f'sum({place}{name})' for name in names)} from {file}").fetchone()
+
+    frames = {
+        'pandas csv': lambda table: pandas.read_csv(folder / f'csv/{table}.csv'),
+        'pandas parquet': lambda table: pandas.read_parquet(folder / f'parquet/{table}.parquet'),
+        'pandas jsonl': lambda table: lines(table),
+        'pandas geojson': lambda table: pandas.json_normalize([one['properties'] for one in features(table)]),
+        'geopandas csv': lambda table: geopandas.read_file(folder / f'csv/{table}.csv', AUTODETECT_TYPE='YES'),
+        'geopandas parquet': lambda table: geopandas.read_parquet(folder / f'parquet/{table}.parquet'),
+        'geopandas jsonl': lambda table: geopandas.read_file(f'GeoJSONSeq:{folder}/jsonl/{table}.jsonl'),
+        'geopandas geojson': lambda table: geopandas.read_file(folder / f'geojson/{table}.geojson'),
+    }
+    def gdal(table, format, names):
+        options = ['-oo', 'AUTODETECT_TYPE=YES'] if format == 'csv' else []
+        sums = ', '.join(f'sum({name}) as {name}' for name in names)
+        file = folder / format / f'{table}.{format}'
+        return run('ogr2ogr', '-f', 'GeoJSON', '/vsistdout/', file, *options, '-sql', f'select {sums} from {table}')
+
+    def run(*words):
+        return subprocess.run([str(word) for word in words], capture_output=True, check=True, text=True).stdout
+
+    found = {}
+    for resource in json.loads((folder / 'csv/datapackage.json').read_text())['resources']:
+        table, fields = resource['name'], resource['schema']['fields']
+        if not resource['rows']:
+            continue
+        filled = pandas.read_csv(folder / f'csv/{table}.csv', low_memory=False).dropna(axis=1, how='all').columns
+        names = [one['name'] for one in fields if one['type'] in ['number', 'integer'] and one['name'] in filled]
+        if not names:
+            continue
+        has_geometry = (folder / f'geojson/{table}.geojson').exists()
+
+        def keep(way, sums):
+            found.setdefault(way, {})[table] = dict(zip(names, map(float, sums)))
+
+        for way, read in frames.items():
+            # Without a geometry there is no GeoJSON, and of the other formats geopandas and GDAL read CSV.
+            if has_geometry or way == 'geopandas csv' or way in ['pandas csv', 'pandas parquet', 'pandas jsonl']:
+                frame = read(table)
+                keep(way, [frame[name].sum() for name in names])
+        for format in ['csv', 'parquet', 'jsonl', 'geojson'] if has_geometry else ['csv', 'parquet', 'jsonl']:
+            keep(f'duckdb {format}', query(table, format, names))
+        if shutil.which('ogr2ogr'):
+            for format in ['csv', 'jsonl', 'geojson'] if has_geometry else ['csv']:
+                [feature] = json.loads(gdal(table, format, names))['features']
+                keep(f'gdal {format}', [feature['properties'][name] for name in names])
+        if shutil.which('Rscript'):
+            for line in run('Rscript', Path(__file__).with_name('read_exports.R'), folder, table, *names).splitlines():
+                format, *sums = line.split()
+                keep(f'sf {format}', sums)
+    return found
 
 
 @reader

@@ -1,13 +1,13 @@
 // Exports are opened by programs that nobody here wrote: they see the rows, types and places that this one wrote.
 // Needs `npm run test:readers`; without it the tests are skipped.
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { chmod, copyFile, readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { tables } from '../../../src/export/columns.ts';
-import { freshProgram, type Program } from '../../cli/kit.ts';
+import { type Kind, tables } from '../../../src/export/columns.ts';
+import { freshProgram, type Program, tempFolder } from '../../cli/kit.ts';
 import { isHere } from '../../support/needs.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -15,6 +15,13 @@ const installed = isHere(
   'programs that read exports: `npm run test:readers`',
   existsSync(file('../../../.readers/installed.txt')),
 );
+
+const gis = 'GDAL, R with sf, and PostGIS: `npm run test:gis`';
+const can = (program: string, ...args: string[]): boolean => spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+const hasGis = isHere(gis, can('ogr2ogr', '--version') && can('Rscript', '-e', 'library(sf)'));
+const postgresVersions = '/usr/lib/postgresql';
+const [newest] = existsSync(postgresVersions) ? readdirSync(postgresVersions).sort().reverse() : [];
+const hasPostgis = isHere(gis, existsSync(`/usr/share/postgresql/${newest}/extension/postgis.control`));
 
 /** What each program saw, as read_exports.py tells it. */
 interface Seen {
@@ -37,9 +44,10 @@ interface Seen {
     same_lines: boolean;
     started_at: string;
     lines: Record<string, number>;
-    sums: Record<string, Record<string, number[]>>;
     geo: { bbox: number[]; geometry_types: string[] };
   };
+  /** By program and format, table and column. */
+  sums: Record<string, Record<string, Record<string, number>>>;
   trackintel: {
     classes: string[];
     rows: number[];
@@ -107,7 +115,19 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     const out = (name: string) => ['--out', `${program.folder}/${name}`];
     const all = Object.keys(tables).flatMap((kind) => ['--kind', kind]); // entries too, which nobody gets unasked
     for (const format of ['parquet', 'jsonl']) await run('export', '--all', '--format', format, ...all, ...out(format));
-    for (const format of ['geojson', 'gpx']) await run('export', '--all', '--format', format, ...out(format));
+    const onMaps = Object.keys(tables).filter((kind) => tables[kind as Kind].some(({ type }) => type === 'geometry'));
+    await run(
+      'export',
+      '--all',
+      '--format',
+      'geojson',
+      ...onMaps.flatMap((kind) => ['--kind', kind]),
+      ...out('geojson'),
+    );
+    await run('export', '--all', '--format', 'gpx', ...out('gpx'));
+    await run('export', '--all', '--format', 'csv', ...out('recipes'));
+    for (const kind of ['trips', 'sections'])
+      await copyFile(`${program.folder}/geojson/${kind}.geojson`, `${program.folder}/recipes/${kind}.geojson`);
     const other = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users[0]!
       .user_email;
     await run('export', '--user', other, '--format', 'jsonl', ...out('unlabelled'));
@@ -140,10 +160,7 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   });
 
   it('geopandas reads GeoParquet, GeoJSON and WKT as the same lines in degrees, and JSON lines as features', () => {
-    const { crs, rows, shapes, bounds, same_lines, started_at, lines, sums, geo } = of('geopandas');
-    for (const ofKind of Object.values(sums))
-      for (const [column, [csv, ...others]] of Object.entries(ofKind))
-        for (const other of others) expect(other, column).toBeCloseTo(csv!, 6);
+    const { crs, rows, shapes, bounds, same_lines, started_at, lines, geo } = of('geopandas');
     expect(crs).toBe('OGC:CRS84');
     for (const kind of ['trips', 'sections', 'places', 'points'])
       expect([rows[kind], lines[kind]]).toEqual([wrote[kind], wrote[kind]]);
@@ -159,6 +176,65 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(bounds.csv).toEqual(bounds.parquet);
     expect(same_lines).toBe(true);
     expect(started_at).toMatch(/UTC/);
+  });
+
+  it('every program finds the same sum of every numeric column in every format that it reads', () => {
+    const { seconds: _, ...sums } = of('sums');
+    const csv = sums['pandas csv']!;
+    expect(Object.keys(csv).sort()).toEqual(
+      ['days', 'fixes', 'locations', 'people', 'places', 'points', 'sections', 'stops', 'trips'].sort(),
+    );
+    expect(csv.points!.speed_ms).toBeGreaterThan(0);
+    const all = ['csv', 'jsonl', 'geojson', 'parquet'];
+    const ways = ['pandas', 'geopandas', 'duckdb'].flatMap((one) => all.map((format) => `${one} ${format}`));
+    const ofGis = ['gdal', 'sf'].flatMap((one) => all.slice(0, 3).map((format) => `${one} ${format}`));
+    expect(Object.keys(sums).sort()).toEqual([...ways, ...(hasGis ? ofGis : [])].sort());
+    for (const [way, tables] of Object.entries(sums)) {
+      expect(Object.keys(tables).length, way).toBeGreaterThanOrEqual(7); // those with a geometry
+      for (const [table, columns] of Object.entries(tables)) {
+        expect(Object.keys(columns), `${way} ${table}`).toEqual(Object.keys(csv[table]!));
+        for (const [column, sum] of Object.entries(columns))
+          expect(sum / (csv[table]![column]! || 1), `${way} ${table}.${column}`).toBeCloseTo(
+            csv[table]![column] ? 1 : 0,
+            12,
+          );
+      }
+    }
+  });
+
+  it.skipIf(!hasGis || !hasPostgis)('the recipes of docs/exports.md load PostGIS, a GeoPackage and R', async () => {
+    const docs = await readFile(file('../../../docs/exports.md'), 'utf8');
+    const recipes = /PostGIS, GeoPackage for QGIS, and R:\n\n```sh\n([^`]+)```/.exec(docs)![1]!;
+    // A server of PostgreSQL refuses to run as root.
+    const user = process.getuid!() === 0 ? ['runuser', '-u', 'postgres', '--'] : [];
+    const data = await tempFolder();
+    await chmod(data, 0o777);
+    const script = `set -e
+      PATH=${postgresVersions}/${newest}/bin:$PATH
+      export PGHOST=${data} PGUSER=study
+      ${user.join(' ')} initdb -D ${data}/db -U study -A trust >${data}/log
+      ${user.join(' ')} pg_ctl -D ${data}/db -o '-k ${data} -h ""' -l ${data}/log.pg -w start >>${data}/log
+      trap '${user.join(' ')} pg_ctl -D ${data}/db -m fast stop >>${data}/log' EXIT
+      createdb study
+      psql -qd study -c 'create extension postgis'
+      ${recipes}
+      psql -qAtd study -c 'select count(*), round(sum(distance_m)), bool_and(st_isvalid(geom)) from trips'
+      psql -qAtd study -c 'select count(*), round(sum(distance_m)) from days'
+      for table in trips sections; do
+        ogr2ogr -f CSV /vsistdout/ study.gpkg -sql "select count(*) || '|' || round(sum(distance_m)) from $table"
+      done`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: `${program.folder}/recipes` });
+    const { trips, days, sections } = of('sums')['pandas csv']!;
+    const metres = (sums: Record<string, number>) => Math.round(sums.distance_m!);
+    expect(stdout).toContain(`\n${wrote.trips}|${metres(trips!)}|t\n${wrote.days}|${metres(days!)}\n`);
+    expect(stdout).toContain(`\n${wrote.trips}|${metres(trips!)}.0\n`);
+    expect(stdout).toContain(`\n${wrote.sections}|${metres(sections!)}.0\n`);
+    const ofR = [...stdout.matchAll(/^\d+ +(\w+) +([\d.]+)$/gm)].map(([, mode, sum]) => [
+      mode,
+      Math.round(Number(sum)),
+    ]);
+    const expected = Object.entries(of('pandas').modes).map(([mode, sum]) => [mode, Math.round(sum)]);
+    expect(ofR.sort()).toEqual(expected.sort());
   });
 
   it('trackintel reads its four tables without further code, finds tours and computes the modal split', () => {
@@ -259,9 +335,38 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       expect(new Set(rows.map((row) => row.trim()[0]))).toEqual(new Set(['6', '7'])); // Saturday and Sunday
     });
 
+    it.skipIf(!hasGis)('weekdays.R rates trips by weekday and draws the kilometres of the export', async () => {
+      const picture = `${program.folder}/weekdays.svg`;
+      const script = file('../../../examples/notebooks/weekdays.R');
+      const { stdout } = await promisify(execFile)('Rscript', [
+        script,
+        ...['recipes', 'geojson'].map((one) => `${program.folder}/${one}`),
+        picture,
+      ]);
+      const report = await program.run(['report', '--from', '2024-03', '--by', 'weekday', '--exact', '--json']);
+      const { cells } = report.json<{ cells: { trips_per_day: number[] }[] }>();
+      const rates = [...stdout.split('mode')[0]!.matchAll(/^ +([67]) +(\d\S+) +(\d\S+) +(\d\S+)$/gm)].map(
+        ([, ...row]) => row.map(Number),
+      );
+      expect(rates.map(([day]) => day)).toEqual([6, 7]);
+      for (const [at, [, rate, low, high]] of rates.entries()) {
+        expect(rate).toBeCloseTo(cells[at]!.trips_per_day[0]!, 2);
+        expect(low).toBeLessThanOrEqual(rate!);
+        expect(high).toBeGreaterThanOrEqual(rate!);
+      }
+      const shares = [...stdout.matchAll(/^(\w+) +(0\.\d+) +\S+ +\S+$/gm)].map(([, mode, share]) => [
+        mode,
+        Number(share),
+      ]);
+      const metres = Object.entries(of('pandas').modes);
+      const all = metres.reduce((sum, [, own]) => sum + own, 0);
+      expect(shares.sort()).toEqual(metres.map(([mode, own]) => [mode, expect.closeTo(own / all, 3)]).sort());
+      expect((await readFile(picture, 'utf8')).match(/<path/g)!.length).toBeGreaterThan(10);
+    });
+
     it('none is left out', async () => {
       const here = await readdir(file('../../../examples/notebooks'));
-      expect(here.sort()).toEqual(['README.md', ...Object.keys(exports)].sort());
+      expect(here.sort()).toEqual(['README.md', 'weekdays.R', ...Object.keys(exports)].sort());
     });
   });
 });
