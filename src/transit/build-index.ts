@@ -24,7 +24,7 @@ export interface FeedNotes {
   /** Number of patterns without a shape, and of patterns without times. */
   no_shape: number;
   no_times: number;
-  /** Number of stops without a position. */
+  /** Number of stops without a position, and of stops whose id comes again: the last row counts. */
   stops_left_out: number;
   /** Number of trips with fewer than two known stops, and of routes of unused kinds (lifts, taxis). */
   trips_left_out: number;
@@ -70,12 +70,6 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
 
 const unusable = (expected: string, found: string, remedy = 'correct the table, or add another feed'): MobilityError =>
   new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}: ${remedy}`);
-
-/** Sets the value of an id that must be unique in its table. */
-function setOnce<T>(map: Map<string, T>, id: string, value: T, column: string): void {
-  if (map.has(id)) throw unusable(`each ${column} once`, `${JSON.stringify(id.slice(0, maxName))} twice`);
-  map.set(id, value);
-}
 
 /** The rows of a long table. Throws if it has more than `maxRows`. */
 async function* manyRows(tables: GtfsTables, table: string): AsyncGenerator<GtfsRow> {
@@ -135,7 +129,7 @@ async function readRoutes(
       string,
       string,
     ];
-    setOnce(routes, route_id, { id, agency, short_name, long_name, kind }, 'route_id in routes.txt');
+    routes.set(route_id, { id, agency, short_name, long_name, kind });
   }
   if (routes.size === 0) throw unusable('routes of trains, buses or ferries in routes.txt', 'none');
   return { routes, left };
@@ -146,6 +140,7 @@ type Stop = { name: string } & LatLon;
 /** Stops by id. A platform gets the name of its station, and the station's position if it has none of its own. */
 async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>; left: number }> {
   const found = new Map<string, { name: string; parent: string; at: LatLon | null }>();
+  let count = 0;
   for await (const { stop_id = '', stop_name = '', stop_lat = '', stop_lon = '', parent_station = '' } of tables.rows(
     'stops',
   )) {
@@ -155,7 +150,8 @@ async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>
       throw unusable('stops on earth in stops.txt', JSON.stringify([stop_id, stop_lat, stop_lon]));
     }
     const stop = { name: nameOf(stop_name), parent: parent_station, at: isGiven ? { latitude, longitude } : null };
-    setOnce(found, stop_id, stop, 'stop_id in stops.txt');
+    found.set(stop_id, stop);
+    count += 1;
   }
   const stops = new Map<string, Stop>();
   for (const [id, { name, parent, at }] of found) {
@@ -164,7 +160,7 @@ async function readStops(tables: GtfsTables): Promise<{ stops: Map<string, Stop>
     if (place) stops.set(id, { name: station?.name || name, ...place });
   }
   if (stops.size === 0) throw unusable('stops with coordinates in stops.txt', 'none');
-  return { stops, left: found.size - stops.size };
+  return { stops, left: count - stops.size };
 }
 
 interface Services {
@@ -246,7 +242,7 @@ async function readTrips(
     if (route === undefined) continue;
     const { week, days } = services.byId.get(service_id) ?? { week: 0b1111111, days: services.days };
     const trip = { route, shapeId: shape_id, week, days: Math.max(0, days), windows: [], calls: [] };
-    setOnce(byId, trip_id, trip, 'trip_id in trips.txt');
+    byId.set(trip_id, trip);
   }
   if (byId.size === 0) throw unusable('trips in trips.txt', 'none');
   return { byId, stops: [] };

@@ -7,7 +7,7 @@ import { previewRebuild } from '../../src/upkeep/rebuild-user.ts';
 import { chainOf, memoryLog, pipeline, put } from '../support/diary.ts';
 import { android, pushedMotions, pushedMove, pushedTransition } from '../support/pushes.ts';
 import { newStore, newUser } from '../support/store.ts';
-import { type GtfsTexts, indexOf } from '../transit/town.ts';
+import { type GtfsTexts, indexOf, townFeed } from '../transit/town.ts';
 
 /** Rests, rides east for 4 km at 5 m/s beside the bus line, and rests. */
 const ride = [
@@ -80,3 +80,38 @@ function moved(entry: (typeof ride)[number], degrees: number): (typeof ride)[num
   const data = entry.data as Record<string, number>;
   return data.latitude === undefined ? entry : { ...entry, data: { ...data, latitude: data.latitude - degrees } };
 }
+
+it('a feed whose stops are across the border of a cell, or that has the agency of a near one, concerns a person', async () => {
+  const store = await newStore();
+  const user = await newUser(store);
+  await put(
+    store,
+    user,
+    ride.map((entry) => moved(entry, 0.0045)), // the line is 500 m north of the ride, and of latitude 52.5
+  );
+  await round(store);
+  await addFeed(store, 'a');
+  expect(await round(store)).toMatchObject({ done: 1 });
+  const stops = townFeed().stops!.replaceAll(',52.', ',12.');
+  await addFeed(store, 'b', { stops, feed_info: 'feed_start_date,feed_end_date\n20231001,20231231\n' });
+  expect(await round(store)).toMatchObject({ done: 1 });
+});
+
+it('the days depend on the feeds, not on when they and the data came', async () => {
+  const [first, last, whole] = [ride.slice(0, 200), ride.slice(200), ride];
+  const city = { agency: townFeed().agency!.replace('Town', 'City') };
+  const found = new Set<string>();
+  for (const order of ['a,c,whole', 'whole,c,a', 'first,a,last,c', 'c,first,b,last,-b,a', 'a,whole,c,-c,c']) {
+    const store = await newStore();
+    const user = await newUser(store);
+    for (const step of order.split(',')) {
+      if (step.startsWith('-')) await store.feeds.remove(step.slice(1));
+      else if (step.length === 1) await addFeed(store, step, step === 'c' ? city : {});
+      else await put(store, user, { first, last, whole }[step]!);
+      await round(store);
+    }
+    found.add(JSON.stringify(await sections(store, user)).replaceAll(/"id":"[^"]*"/g, ''));
+  }
+  expect(found.size).toBe(1);
+  expect([...found][0]).toContain('"alternatives":["1"]');
+});

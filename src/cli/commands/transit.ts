@@ -163,7 +163,7 @@ function feedText({ id, name, agencies, first_day, last_day, routes, patterns, s
   const left = [
     [notes.no_shape, 'patterns without a shape: stops alone say where they go'],
     [notes.no_times, 'patterns without times'],
-    [notes.stops_left_out, 'stops without a position'],
+    [notes.stops_left_out, 'stops without a position or with an id that comes again'],
     [notes.trips_left_out, 'trips without two stops'],
     [notes.routes_left_out, 'routes of other kinds'],
     [notes.patterns_left_out, 'rare patterns left out'],
