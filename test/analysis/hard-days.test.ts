@@ -27,6 +27,7 @@ interface Part {
 const walk = (seconds: number): Part => ({ seconds, speed: 1.35, word: 'walking' });
 const back = (seconds: number): Part => ({ seconds, speed: -1.35, word: 'walking' });
 const drive = (seconds: number, speed = 14): Part => ({ seconds, speed, word: 'automotive' });
+const ride = (seconds: number, speed: number): Part => ({ seconds, speed, word: 'cycling' });
 const driveNorth = (seconds: number, speed = 14): Part => ({ ...drive(seconds, speed), north: true });
 const rest = (seconds: number): Part => ({ seconds, speed: 0, word: 'still' });
 const asleep = (seconds: number): Part => ({ seconds, speed: 0, word: null, silent: true });
@@ -378,6 +379,28 @@ describe('of a program that sends while its user rests, at any step', () => {
 });
 
 describe('the confidence of a mode', () => {
+  const drives = Array.from({ length: 15 }, () => [drive(40, 12), driveNorth(40, 12)]).flat();
+  const rides = [walk(600), ...drives, walk(600)];
+  it.each([
+    ['0.8 for a car between short walks', 'CAR', 0.8, [walk(60), ...drives, walk(60)], true],
+    ['0.4 for a car between walks of four minutes', 'CAR', 0.4, [walk(240), ...drives, walk(240)], true],
+    ['0.65 for a slow bicycle, which may be a run', 'BICYCLING', 0.65, [ride(1500, 3.2)], true],
+    [
+      '0.8 for a train without motion readings',
+      'TRAIN',
+      0.8,
+      [walk(300), rest(400), drive(2400, 33), walk(300)],
+      false,
+    ],
+    ['0.6 for a bus that nobody waited for', 'BUS', 0.6, rides, true],
+  ] as const)('is at most %s', async (_, mode, most, parts, readings) => {
+    const { trips } = await lived(pushedDay([rest(900), ...parts, ...home], { readings }));
+    const found = trips.flatMap(({ sections }) => sections).filter((one) => one.sensed_mode.endsWith(mode));
+    const highest = Math.max(...found.map((one) => one.mode_confidence!));
+    expect(highest, trips.flatMap(modes).join()).toBeLessThanOrEqual(most);
+    expect(highest).toBeGreaterThan(most - 0.1);
+  });
+
   it('is a probability, and the probabilities of all modes sum to one', async () => {
     const { trips } = await lived(pushedDay([walk(600), rest(480), drive(1200, 9), walk(300), ...home]));
     for (const { sensed_mode, mode_confidence, mode_probabilities } of trips.flatMap((trip) => trip.sections)) {

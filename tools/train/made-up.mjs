@@ -19,10 +19,21 @@ const car = (seconds, speed = 12, more = {}) => ({
 });
 const bus = (seconds, speed = 9) => ({ mode: 'BUS', seconds, speed, corner: 900, halt: [450, 22] });
 const rail = (seconds, speed, corner, halt, more = {}) => ({ mode: 'TRAIN', seconds, speed, corner, halt, ...more });
-const tram = (seconds) => rail(seconds, 8, 1400, [500, 22], { bend: 0.6 });
+const tram = (seconds, more = {}) => rail(seconds, 8, 1400, [500, 22], { bend: 0.6, ...more });
 const metro = (seconds) => rail(seconds, 12, 2500, [900, 30], { bend: 0.4, tunnel: 0.85 });
 const train = (seconds) => rail(seconds, 26, 9000, [8000, 60], { bend: 0.3 });
-const ferry = { mode: 'FERRY', seconds: 1500, speed: 6, corner: 4000, halt: [90_000, 0], bend: 0.4 };
+const ferry = (seconds = 1500, speed = 6) => ({
+  mode: 'FERRY',
+  seconds,
+  speed,
+  corner: 4000,
+  halt: [90_000, 0],
+  bend: 0.4,
+});
+/** A jam in which a car stands half of the time. */
+const stopAndGo = { corner: 900, halt: [70, 22] };
+/** A car that follows a bus line from stop to stop: the corners and traffic lights of the line, without its stops. */
+const alongLine = { corner: 900, halt: [700, 18] };
 
 /** Legs of the days by kind: seconds and m/s are drawn around these. */
 export const kinds = {
@@ -67,7 +78,21 @@ export const kinds = {
   train: [walk(600), wait(480), train(1800), walk(500)],
   'train with bicycle': [bike(600), walk(60), wait(420), train(1500), bike(500)],
   'fast train': [walk(600), wait(600), rail(3600, 60, 30_000, [90_000, 120], { bend: 0.2 }), walk(500)],
-  ferry: [walk(400), wait(600), ferry, walk(300)],
+  ferry: [walk(400), wait(600), ferry(), walk(300)],
+  'fast ferry': [walk(400), wait(500), ferry(1800, 12), walk(300)],
+  'river ferry': [walk(300), wait(200), ferry(500, 3.6), walk(400)],
+  'ferry, no wait': [walk(400), ferry(1200, 8), walk(300)],
+  'tram, no wait': [walk(250), tram(900), walk(250)],
+  'tram on its own track': [walk(300), wait(240), tram(1000, { bend: 0.3, corner: 2200, speed: 10 }), walk(200)],
+  'tram through an old town': [walk(250), wait(180), tram(900, { bend: 1.2, corner: 600, speed: 6 }), walk(200)],
+  'bus, no wait': [walk(240), bus(900), walk(200)],
+  'slow run': [walk(1800, 2.3)],
+  'fast run': [walk(2000, 3.6)],
+  'run with pauses': [walk(600, 3), wait(90), walk(700, 3), wait(100), back(walk(900, 2.8))],
+  'car that stands half of the time': [walk(60), car(2400, 4.5, stopAndGo), walk(60)],
+  'car in a jam, no walk': [car(900, 11), car(1500, 4, stopAndGo), car(600, 11)],
+  'car along a bus line': [walk(100), car(1000, 11, alongLine), walk(120)],
+  'car along a bus line in a jam': [walk(120), car(1400, 6, { ...alongLine, halt: [260, 25] }), walk(150)],
 };
 
 /** How phones sample: s or m between locations, with motion readings or not; `awake`: also in rest. */

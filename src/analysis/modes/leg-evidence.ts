@@ -185,7 +185,7 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
 }
 
 /** Feature of the wait. It fades from `stayed` s to `stay` s, because a longer rest is rather a stay than a wait. */
-function waitFeature(waited: number): number {
+export function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);
   return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
@@ -210,9 +210,11 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   }
   const next = legs[i + 1];
   const after = next?.state === cellStates.walk ? next.end - next.start : 0;
-  const walks = [log(1 + walked / 60, 1, 20), log(1 + after / 60, 1, 20)];
-  return { boarded: walked > 0 ? 1 : 0, waited, walks };
+  return { boarded: walked > 0 ? 1 : 0, waited, walks: [walkFeature(walked), walkFeature(after)] };
 }
+
+/** Feature of seconds of walking. */
+export const walkFeature = (seconds: number): number => log(1 + seconds / 60, 1, 20);
 
 /** For `turnPerKm`, by hand: m along the path between two corners, and the least km that it divides by. */
 const chord = 60;

@@ -2,19 +2,20 @@
 //
 //   leg of the group      |---- bus .6, car .3, train .1 ----|
 //   section                  |------------------------------|        takes the probabilities of that leg
-//   without readings      p ** 0.45 to 0.9, divided by the sum       locations alone: less confidence
+//   without readings      p ** 0.45 to 0.75, divided by the sum      locations alone: less confidence
 //   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
-//   speed alone           a limit for its probability                no feed: a car, bus or train is at most .85
+//   speed alone           a limit for its probability                no feed: a car or bus is at most .8
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
 
 import type { TransitLine } from '../../model/trip.ts';
+import type { TransitEvidence } from '../../transit/match-ride.ts';
 import { candidateLimits } from '../clean/candidates.ts';
 import type { Track } from '../clean/track.ts';
 import { trackLimits } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
-import { legFeatures, legLimits, modes } from './leg-evidence.ts';
+import { type LegEvidence, legFeatures, legLimits, modes, waitFeature, walkFeature } from './leg-evidence.ts';
 import { nameLine } from './line-name.ts';
 
 /** Index of the first mode by vehicle. */
@@ -23,17 +24,26 @@ const vehicle = modes.indexOf('CAR');
 const coveredFeature = legFeatures.indexOf('covered');
 
 /**
- * Exponent of the probabilities if there are no motion readings and locations are never close together in the leg;
- * twice that if they always are. Calibrated on recorded days without their readings, see docs/quality.md.
+ * Exponent of the probabilities if there are no motion readings and locations are never close together in the leg; and
+ * what is added if they always are. Calibrated on recorded days without their readings and on simulated days.
  */
-const sharpnessUnread = 0.45;
+const sharpnessUnread = { none: 0.45, all: 0.3 };
 
 /**
- * The highest probabilities of a mode that only speed and turning support (by hand, on simulated days and on logged
- * rides of another country). `slow` replaces `vehicle` if the 95 % quantile of the speed is below `train` or `bicycle`,
- * m/s: ferries and trams are as slow as such trains, and runners are as slow as such bicycles.
+ * The highest probabilities of modes that no feed confirms, and what a leg must have for the higher ones. By hand, on
+ * simulated days and on logged rides of another country: there, most cars with walks at both ends were trains.
  */
-const confidenceLimits = { vehicle: 0.85, slow: 0.65, train: 15, bicycle: 4.2 };
+const confidenceLimits = {
+  vehicle: 0.8,
+  train: 0.85,
+  unread: 0.8,
+  /** Below these m/s of the 95 % quantile of the speed; ferries and runners are as slow as such trains and bicycles. */
+  slow: { most: 0.65, train: 19, bicycle: 4.6 },
+  /** A car after and before so many s on foot: few people park so far away. */
+  walked: { most: 0.4, seconds: 180 },
+  /** A bus after so few s of waiting. */
+  noWait: { most: 0.6, seconds: 105 },
+};
 
 /** Probabilities by state for a section that overlaps no leg, in the order of `modes` (by hand: little confidence). */
 const modesByState = [
@@ -73,35 +83,51 @@ export function sectionMode(
     return isConfirmedAt(track, section.start) && isConfirmedAt(track, section.end) ? byAir : unknownMode;
   const own = i >= 0 && shared[i]! > 0 ? probabilities.single[i]! : modesByState[section.state]!;
   const covered = legs[i]?.features[coveredFeature] ?? 0;
-  const sharpness = motions.length > 0 ? 1 : sharpnessUnread * (1 + covered);
+  const sharpness = motions.length > 0 ? 1 : sharpnessUnread.none + sharpnessUnread.all * covered;
   const sharpened = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
   const sum = sharpened.reduce((a, b) => a + b, 0);
   const line = shared[i]! > 0 ? transit[i] : undefined;
   if (sum === 0) return nameLine(toMode([0, 0, 0, 0, 1]), line);
   const found = sharpened.map((p) => p / sum);
-  return nameLine(toMode(line === undefined || line.lines.length === 0 ? limited(found, fastest) : found), line);
+  const isPossible = legLimits.limits.map((limit) => average <= limit);
+  return nameLine(toMode(limited(found, isPossible, mostProbable(found, legs[i], line, motions.length > 0))), line);
 }
 
-/** The same probabilities with the most probable one limited; the others share the rest. */
-function limited(probabilities: readonly number[], fastest: number): number[] {
-  const best = probabilities.indexOf(Math.max(...probabilities));
-  const name = modes[best]!;
-  if (name === 'WALKING') return [...probabilities];
-  const isSlow =
-    fastest < (name === 'TRAIN' ? confidenceLimits.train : name === 'BICYCLING' ? confidenceLimits.bicycle : 0);
-  const most = isSlow ? confidenceLimits.slow : name === 'BICYCLING' ? 1 : confidenceLimits.vehicle;
-  if (probabilities[best]! <= most) return [...probabilities];
-  const others = 1 - probabilities[best]!;
-  const vehicles = modes.length - vehicle;
-  return probabilities.map((p, m) => {
-    if (m === best) return most;
-    // If no other mode was probable, the other vehicles share the rest.
-    return others > 0.001
-      ? (p * (1 - most)) / others
-      : m >= vehicle
-        ? (1 - most) / (vehicles - (best >= vehicle ? 1 : 0))
-        : 0;
-  });
+/** The highest probability that the most probable mode may have. */
+function mostProbable(
+  found: readonly number[],
+  leg: LegEvidence | undefined,
+  line: TransitEvidence | undefined,
+  isRead: boolean,
+): number {
+  const name = modes[found.indexOf(Math.max(...found))]!;
+  if (line !== undefined && ((name === 'BUS' && line.bus > 0) || (name === 'TRAIN' && line.train > 0))) return 1;
+  const feature = (one: (typeof legFeatures)[number]): number => leg?.features[legFeatures.indexOf(one)] ?? 0;
+  const fastest = leg?.fastest ?? 0;
+  const most = isRead ? 1 : confidenceLimits.unread;
+  if (name === 'WALKING') return most;
+  if (name === 'BICYCLING') return fastest < confidenceLimits.slow.bicycle ? confidenceLimits.slow.most : most;
+  if (name === 'TRAIN')
+    return Math.min(most, fastest < confidenceLimits.slow.train ? confidenceLimits.slow.most : confidenceLimits.train);
+  if (name === 'BUS')
+    return feature('ln wait') < waitFeature(confidenceLimits.noWait.seconds)
+      ? confidenceLimits.noWait.most
+      : confidenceLimits.vehicle;
+  const walks = Math.min(feature('ln walk before'), feature('ln walk after'));
+  return walks >= walkFeature(confidenceLimits.walked.seconds)
+    ? confidenceLimits.walked.most
+    : confidenceLimits.vehicle;
+}
+
+/** Mixes probabilities with equal ones, so that the highest is at most `most`. A vehicle remains one. */
+function limited(probabilities: readonly number[], isPossible: readonly boolean[], most: number): number[] {
+  const p = Math.max(...probabilities);
+  const isVehicle = probabilities.indexOf(p) >= vehicle;
+  const mixed = modes.map((_, m) => isPossible[m] && (m >= vehicle || !isVehicle));
+  const equal = 1 / mixed.filter(Boolean).length;
+  if (p <= most || equal >= most) return [...probabilities];
+  const share = (p - most) / (p - equal);
+  return probabilities.map((one, m) => (1 - share) * one + (mixed[m] ? share * equal : 0));
 }
 
 /** The most probable mode; of equally probable ones the first. */
