@@ -11,7 +11,7 @@ import { simulateDay } from '../../../src/simulate/simulate-day.ts';
 import { everyError } from '../../../src/store/paging.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { type Answered, answered, config, type Kit, openKit } from '../../server/kit.ts';
-import { chainOf, pipeline } from '../../support/diary.ts';
+import { chainOf, pipeline, timeseriesOf } from '../../support/diary.ts';
 import { waitingOf } from '../../support/store.ts';
 
 let kit: Kit;
@@ -399,6 +399,26 @@ describe("OsmAnd's protocol", () => {
     const text = JSON.stringify(await waiting());
     expect(text).toMatch(/background\/location/);
     expect(text).not.toMatch(/c0-ff-ee|secret/);
+  });
+
+  it('keeps positions that the receiver calls not valid, and makes no trip of them', async () => {
+    const ride = Array.from({ length: 120 }, (_, i) => ({ ts: here.ts + 30 * i, east: 0.0025 * Math.min(i, 60) }));
+    for (const [i, { ts, east }] of ride.entries()) {
+      const isValid = i < 20 || i > 45;
+      const at = `timestamp=${ts}&lat=${isValid ? 38.571 : 38.611}&lon=${-7.909 + east}&hdop=1&valid=${isValid}`;
+      expect((await kit.request(`/traccar?id=${token}&${at}`, { method: 'POST' })).status).toBe(200);
+    }
+    await pipeline(kit.store, uuid);
+    const stored = (await timeseriesOf(kit.store, uuid)).filter(
+      ({ metadata }) => metadata.key === 'background/location',
+    );
+    expect(stored.filter(({ data }) => (data.reported as JsonObject).valid === 'false')).toHaveLength(26);
+    const trips = (await chainOf(kit.store, uuid)).flatMap(({ trip }) => trip ?? []);
+    const latitudes = trips.flatMap(({ sections }) =>
+      sections.flatMap(({ coordinates }) => coordinates.map(([, y]) => y)),
+    );
+    expect(latitudes.length).toBeGreaterThan(10);
+    expect(Math.max(...latitudes)).toBeLessThan(38.58);
   });
 });
 
