@@ -1,7 +1,7 @@
 // Makes a case of a day that may be given to others. It has the entries that the day follows from, moved to another
 // place and to other weeks, with only the fields that the analysis reads.
 import { createHash } from 'node:crypto';
-import { eventFields, locationFields, motionFields } from '../analysis/clean/observations.ts';
+import { eventFields, locationFields, motionFields, toPing, whyUnusable } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
@@ -93,7 +93,7 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
     const metadata = { key, write_ts: write_ts + moved, platform: platform!.toLowerCase(), time_zone };
     return {
       metadata: { ...metadata, ...(origin !== undefined && { origin: { program } }) },
-      data: { ...entry.data, ts: ts + moved, ...(at !== null && rotate(at)) },
+      data: { ...entry.data, ts: ts + moved, ...(at !== null && rotate(at)), ...pingOf(entry, moved) },
     };
   };
   const phone_to_server = {
@@ -131,11 +131,18 @@ function reduceEntry(entry: Entry): Entry | null {
   if (fields === undefined) return null;
   try {
     const { metadata, data } = convert(entry);
+    if (whyUnusable({ metadata, data }, sourceOf(entry)) === 'not_valid') return null;
     const kept = fields.filter((name) => typeof data[name] === 'number' || words.has(data[name]));
-    return { metadata, data: Object.fromEntries(kept.map((name) => [name, data[name]!])) };
+    return { metadata, data: { ...Object.fromEntries(kept.map((name) => [name, data[name]!])), ...pingOf(entry, 0) } };
   } catch {
     return null;
   }
+}
+
+/** What makes a location a ping of OwnTracks, moved by so many s. Empty for other locations. */
+function pingOf(entry: Entry, moved: number): JsonObject {
+  const ping = toPing(entry);
+  return ping === null ? {} : { reported: { t: 'p', created_at: ping.created + moved } };
 }
 
 function positionIn({ latitude, longitude }: JsonObject): LatLon | null {

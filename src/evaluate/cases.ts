@@ -10,9 +10,11 @@ import {
   type Location,
   type Motion,
   type PhoneEvent,
+  restOfPings,
   toEvent,
   toLocation,
   toMotion,
+  toPing,
 } from '../analysis/clean/observations.ts';
 import { convert } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
@@ -109,12 +111,16 @@ export function observationsOf(pushed: readonly Entry[]): Pick<RecordedCase, 'lo
   const of = (...wanted: string[]): Entry[] => entries.filter(({ metadata }) => wanted.includes(metadata.key));
   const filtered = of(keys.filteredLocation);
   const located = filtered.length > 0 ? filtered : of(keys.location);
+  const locations = cleanLocations(
+    located.flatMap((entry) => toLocation(entry, sourceOf(entry)) ?? []),
+    zoneAt,
+  );
+  const motions = cleanMotions(of(...motionKeys).flatMap((entry) => toMotion(entry) ?? []));
+  const pings = located.flatMap((entry) => toPing(entry) ?? []);
+  const rests = restOfPings(pings, { locations, motions, loadedUntil: Number.POSITIVE_INFINITY });
   return {
-    locations: cleanLocations(
-      located.flatMap((entry) => toLocation(entry, sourceOf(entry)) ?? []),
-      zoneAt,
-    ),
-    motions: cleanMotions(of(...motionKeys).flatMap((entry) => toMotion(entry) ?? [])),
+    locations,
+    motions: cleanMotions([...motions, ...rests]),
     events: cleanEvents(of(keys.transition).flatMap((entry) => toEvent(entry) ?? [])),
   };
 }

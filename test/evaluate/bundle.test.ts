@@ -5,8 +5,10 @@ import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { bundleOf, differencesOf } from '../../src/evaluate/bundle.ts';
+import { observationsOf } from '../../src/evaluate/cases.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { distance, type LatLon } from '../../src/model/geo/distance.ts';
+import type { JsonObject } from '../../src/model/json.ts';
 import { dayRange, localDateTime, zoneOffset } from '../../src/model/time.ts';
 import type { Trip } from '../../src/model/trip.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
@@ -105,6 +107,21 @@ it('nothing of the person passes: far away, other dates, known fields and words 
     }),
     { numRuns: 20 },
   );
+});
+
+it('leaves out locations that the receiver calls not valid, and keeps the time when OwnTracks sent a ping', () => {
+  const at = (i: number, reported: JsonObject): Entry => ({
+    metadata: { key: 'background/location', platform: 'other', write_ts: 1_711_900_000 + i, time_zone: zone },
+    data: { ts: 1_711_900_000 + i, ...home, accuracy: 5, reported },
+  });
+  const created_at = 1_711_900_900;
+  const entries = [at(0, { valid: 'true' }), at(1, { valid: 'false' }), at(2, { t: 'p', created_at, ssid: 'mine' })];
+  const random = (): number => 0.4;
+  const { put, moved } = bundleOf({ entries, day, range: dayRange(day, zone), trips: [], now: 1_720_000_000, random });
+  const kept = [...put.phone_to_server];
+  expect(kept.map(({ data }) => Number(data.ts) - moved - 1_711_900_000)).toEqual([0, 2]);
+  expect(kept.map(({ data }) => data.reported)).toEqual([undefined, { t: 'p', created_at: created_at + moved }]);
+  expect(observationsOf(kept).motions).toEqual([{ ts: created_at + moved, type: 3, confidence: 100 }]);
 });
 
 it('equal locations stay equal and others differ, however near; a small reach leaves latitude and north nearly alone', () => {
