@@ -83,7 +83,7 @@ it('no mutated file of a recording, of entries or of an archive ends the import 
   await program.run(['users', 'add', 'ada']);
   const documents = smallDatabase().collections.Stage_timeseries!;
   const seeds = new Map<string, Buffer>();
-  for (const name of await readdir(recordings)) seeds.set(name, await readFile(join(recordings, name)));
+  for (const name of (await readdir(recordings)).sort()) seeds.set(name, await readFile(join(recordings, name)));
   seeds.set('entries.bson', Buffer.concat(documents.map((one) => BSON.serialize(one))));
   seeds.set('entries.jsonl', Buffer.from(documents.map((one) => BSON.EJSON.stringify(one)).join('\n')));
   const names = [...seeds.keys()];
