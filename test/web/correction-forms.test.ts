@@ -6,8 +6,8 @@ import type { CorrectionStanding } from '../../src/model/correction.ts';
 import type { Trip } from '../../src/model/trip.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import { statedList, statedOn } from '../../src/web/me-corrections.ts';
-import { type Choices, flagAnswers, tripForms } from '../../src/web/me-forms.ts';
-import type { ShownDay } from '../../src/web/pages/day-items.ts';
+import { type Choices, flagAnswers, gapForms, stayForms, tripForms } from '../../src/web/me-forms.ts';
+import { type DayItem, dayItems, type ShownDay, type ShownPlace } from '../../src/web/pages/day-items.ts';
 import { type MarkupValue, markup } from '../../src/web/pages/markup.ts';
 import { shownDays } from '../../src/web/pages/shown-days.ts';
 import { textsFor } from '../../src/web/pages/texts/texts.ts';
@@ -32,6 +32,14 @@ function forms(value: MarkupValue): Record<string, string>[] {
     ),
   );
 }
+
+/** The answers that forms offer; `*` marks what is chosen. */
+const answers = (value: MarkupValue): string[] =>
+  [
+    ...markup`${value}`.text.matchAll(
+      /<(?:option|input type="radio" name="\w+") value="([^"]*)"( checked| selected)?/g,
+    ),
+  ].map(([, answer, mark]) => (mark === undefined ? '' : '*') + answer);
 
 const tripAt = (ts: number, lengths: number[] = [600]): Trip =>
   madeTrip(
@@ -63,6 +71,10 @@ describe('the forms of a trip', () => {
       { day, kind: 'split', trip_ts: middle, correct: trip.id, clock: '10:11' },
     ]);
     expect(forms(tripForms(call, trip, null, shown, choices)).map(({ kind }) => kind)).not.toContain('join');
+    const asked = (query: object) => tripForms({ ...call, query } as PersonCall, trip, null, shown, choices);
+    expect(forms(asked({ clock: '10:05' })).at(-1)).toMatchObject({ clock: '10:05' });
+    const opened = [{}, { clock: '10:05' }].map((query) => asked(query).text.split('<details open>').length - 1);
+    expect(opened).toEqual([1, 2]);
   });
 
   it('propose to split a trip in the middle of its longest stop', () => {
@@ -70,6 +82,94 @@ describe('the forms of a trip', () => {
     const stops = [stop(from + 600, 60), stop(from + 3600, 1200), stop(from + 5400, 90)];
     const trip = { ...tripAt(from, [7200]), stops };
     expect(forms(tripForms(call, trip, null, shown, choices)).at(-1)).toMatchObject({ clock: '11:10' });
+  });
+});
+
+it('the forms of a trip mark the present answers, and list an answer that the study does not have', () => {
+  const modeOf = (label: string) => ({ walk: 'walking', drove: 'car', fell: null })[label] ?? null;
+  const listed = (...values: string[]) => values.map((value) => ({ value, words: value }));
+  const choices = { modes: listed('walk', 'drove', 'fell'), purposes: listed('job'), modeOf } as unknown as Choices;
+  const cases: [lengths: number[], given: object, expected: string][] = [
+    [[600], {}, 'walk *drove fell  job'],
+    [[600], { mode_confirm: 'walk', purpose_confirm: 'job' }, '*walk drove fell  *job'],
+    [[600], { mode_confirm: 'ski', purpose_confirm: 'fun' }, '*ski walk drove fell  *fun job'],
+    // A correction cannot state a fall.
+    [[600, 60, 600], { mode_confirm: 'walk' }, 'walk *drove walk *drove  job'],
+  ];
+  for (const [lengths, user_input, expected] of cases) {
+    const shown = { observed: { day }, labels: { ofTrip: () => ({ user_input }) } } as unknown as ShownDay;
+    const found = tripForms(call, tripAt(midnight + 36_000, lengths), null, shown, choices);
+    expect(answers(found).join(' ')).toBe(expected);
+    const fields = new Set([...found.text.matchAll(/type="radio" name="(\w+)"/g)].map(([, name]) => name));
+    expect([...fields]).toEqual(lengths.length === 1 ? ['mode'] : ['mode_0', 'mode_1']);
+    expect(found.text.includes('<span>ski</span>')).toBe(expected.includes('ski'));
+  }
+});
+
+describe('the forms of a stay and of a gap', () => {
+  const place = (more: object = {}) => ({ name: 'A', mark: 'A', isNamed: false, look: 'place', ...more }) as ShownPlace;
+  const [from, to] = [midnight + 3600, midnight + 7201];
+  const item = (more: object) => ({ from, to, ...more });
+  const stayAt = (more: object = {}) => item({ kind: 'stay', since: null, place: place(more) }) as Stretch<'stay'>;
+  const gapAt = (more: object = {}) =>
+    item({ kind: 'gap', reason: 'phone off', place: place(), ...more }) as Stretch<'gap'>;
+  type Stretch<Kind> = Extract<DayItem, { kind: Kind }>;
+  const dayOf = (placeAt: ShownDay['placeAt'], ...trips: Trip[]) => {
+    const observed = { day, from: midnight, to: midnight + 86_400 };
+    const spans = [0, 30_000, 50_000].map((ts) => ({ kind: 'staying', from: midnight + ts, to: midnight + ts + 9000 }));
+    const around = { before: null, after: tripAt(midnight + 90_000), now };
+    return { observed: { ...observed, spans }, trips, ...around, placeAt } as unknown as ShownDay;
+  };
+  const shown = dayOf(() => place());
+
+  it('name the place in the middle of the stay, and ask once a day whether a guess is home', () => {
+    const name = { day, kind: 'place_name', ts: String(midnight + 5401) };
+    expect(forms(stayForms(call, stayAt(), shown))).toEqual([name]);
+    const given = (more: object) => markup`${stayForms(call, stayAt(more), shown)}`.text.includes('"off" value="A"');
+    expect([given({}), given({ isNamed: true })]).toEqual([false, true]);
+    const guessed = dayOf(() => place({ isGuess: true }));
+    const stays = dayItems(guessed).filter((one) => one.kind === 'stay');
+    const asked = stays.map((one) => forms(stayForms(call, one, guessed)).map(({ name }) => name));
+    expect(asked).toEqual([['home', undefined], [undefined], [undefined]]);
+  });
+
+  it('of a gap state a stay between two times at one place, and nothing where the phone cannot have recorded', () => {
+    const stay = { day, kind: 'at_place', start_ts: String(from), end_ts: String(to) };
+    const cases: [object, object[]][] = [
+      [{}, [stay]],
+      [{ place: null }, []],
+      [{ reason: 'nothing received' }, []],
+      [{ reason: 'before joining' }, []],
+    ];
+    for (const [more, expected] of cases) expect(forms(gapForms(call, gapAt(more), shown))).toEqual(expected);
+    const links = (more: object) => markup`${gapForms(call, gapAt(more), shown)}`.text.match(/correct=/g)?.length ?? 0;
+    expect(cases.map(([more]) => links(more))).toEqual([1, 1, 0, 0]);
+  });
+
+  it('of a trip propose the whole time, or what was sent before', () => {
+    const correct = `at-${from}`;
+    const bounds = { day, kind: 'add', start_ts: String(from), end_ts: String(to), correct };
+    const zoned = dayOf(() => place(), tripAt(midnight + 60));
+    for (const [query, times, mode, km] of [
+      [{ correct }, { from: '01:00', to: '02:00' }, [], ''],
+      [
+        { correct, from: '01:10', to: '01:20', mode: 'bus', km: '2,5' },
+        { from: '01:10', to: '01:20' },
+        ['*bus'],
+        '2,5',
+      ],
+    ] as const) {
+      const html = [
+        stayForms({ ...call, query } as PersonCall, stayAt(), zoned),
+        gapForms({ ...call, query } as PersonCall, gapAt(), zoned),
+      ];
+      for (const one of html) {
+        expect(forms(one)).toEqual([{ ...bounds, ...times }]);
+        expect(answers(one).filter((answer) => answer.startsWith('*'))).toEqual(mode);
+        expect(answers(one)).not.toContain('');
+        expect(/name="km" [^>]* value="([^"]*)"/.exec(markup`${one}`.text)?.[1]).toBe(km);
+      }
+    }
   });
 });
 
@@ -92,6 +192,12 @@ describe('the answers to a flag', () => {
       drop,
     ]);
     expect(forms(flagAnswers(call, flagged({ id: trip.id }), shown))).toEqual([ofSection(2), drop]);
+    expect(answers(flagAnswers(call, flagged({ id: trip.id }), shown)).filter((one) => !/^[a-z]/.test(one))).toEqual([
+      '*car',
+    ]);
+    const strange = { ...trip, sections: [{ ...trip.sections[0]!, sensed_mode: 'PredictedModeTypes.HOVERCRAFT' }] };
+    const ofOther = flagAnswers(call, flagged({ id: trip.id }), { ...shown, trips: [strange] });
+    expect(answers(ofOther).filter((one) => !/^[a-z]/.test(one))).toEqual(['']);
   });
 
   it('ignore the flagged time of the day where it names no trip, or a place', () => {

@@ -68,6 +68,7 @@ async function runTests(copy, limitSeconds, { changed, tests = room.tests } = {}
     return { outcome: 'stopped', failed: [], seconds: limitSeconds };
   } finally {
     clearTimeout(timer);
+    limit.abort(); // ends both waits
   }
 }
 
