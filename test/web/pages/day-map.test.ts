@@ -1,8 +1,11 @@
-// The tiles behind a map lie where the map's own places are.
+// The drawings of a day: the tiles behind a map lie where its places are, and each part lies where it was computed by hand.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Position } from '../../../src/model/trip.ts';
+import type { Position, Trip } from '../../../src/model/trip.ts';
+import { dayBar } from '../../../src/web/pages/day-bar.ts';
+import type { DayItem, ShownDay } from '../../../src/web/pages/day-items.ts';
 import { dayMap } from '../../../src/web/pages/day-map.ts';
+import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { runs } from '../../support/lives.ts';
 
 const words = { title: 'Map', north: 'N', length: (metres: number) => `${metres} m` };
@@ -53,4 +56,108 @@ it('without a base map nothing is fetched, and a file without small zooms draws 
   expect(dayMap([], places, words)).not.toContain('href');
   const base = { minZoom: 14, maxZoom: 16, attribution: '', href: () => 'x' };
   expect(dayMap([], places, words, base)).not.toContain('href');
+});
+
+const sectionOf = (mode: string, from: number, to: number, coordinates: Position[]) =>
+  ({ sensed_mode: `PredictedModeTypes.${mode}`, start_ts: from, end_ts: to, coordinates }) as Trip['sections'][number];
+const tripOf = (sections: Trip['sections'], enter_loc: Position): Trip =>
+  ({ id: 'a<b', start_ts: 0, end_ts: 0, sections, stops: [{ enter_loc }] }) as unknown as Trip;
+
+it('a map on the equator has 0.01 degrees on 332 units: lines, places, rings and the scale fit', () => {
+  const places = [0, 0.01].map((east, i) => ({ position: [east, 0] as Position, mark: 'AB'[i]! }));
+  const [west, east] = [
+    sectionOf('WALKING', 0, 1, [
+      [0, 0],
+      [0.0001, 0],
+      [0.00012, 0],
+      [0.005, 0],
+    ]),
+    sectionOf('CAR', 1, 2, [
+      [0.005, 0],
+      [0.01, 0],
+    ]),
+  ];
+  const others: Position[][] = [
+    [
+      [0, 0.0005],
+      [0.0001, 0.0005],
+      [0.01, 0.0005],
+    ],
+    [
+      [1, 1],
+      [1.1, 1],
+    ],
+  ];
+  const svg = dayMap([tripOf([west, east], [0.005, 0])], places, words, null, { others, isLinked: true });
+  const [car, walk] = ['M200 95L366 95', 'M34 95L37.3 95L200 95'];
+  expect(svg).toContain(`d="${car}"`);
+  expect(svg).toContain(`d="${walk}"`);
+  expect(svg.indexOf(car)).toBeLessThan(svg.indexOf(walk));
+  for (const part of [
+    'viewBox="0 0 400 190"',
+    'id="way-a&#60;b"',
+    'class="stop" cx="200" cy="95"',
+    'class="spot" cx="34" cy="95"',
+    '<text class="pn" x="34" y="117" text-anchor="middle">A</text>',
+    '<text class="pn" x="366" y="117" text-anchor="middle">B</text>',
+    'class="others" d="M34 78.4L366 78.4"',
+    // 3.349 m a unit
+    'd="M0-4v5h59.7v-5"/><text class="rt" x="66.7" y="3">200 m',
+    'translate(378 150)',
+    'class="ring" cx="34" cy="95" r="149.3"',
+    'class="ring" cx="34" cy="95" r="298.6"',
+    // The way passes east of the first ring, so its label is at 20 degrees.
+    '<text class="t2 rt" x="174.3" y="47.9" text-anchor="middle">500 m',
+    '<text class="t2 rt" x="332.6" y="99" text-anchor="middle">1000 m',
+  ])
+    expect(svg).toContain(part);
+  expect(svg.match(/class="ring"/g)).toHaveLength(2);
+});
+
+/** `class x width` of each part. */
+const rectsOf = (svg: string): string[] =>
+  [...svg.matchAll(/<rect (?:class|fill)="([^"]+)".*? x="([^"]+)".*? width="([^"]+)"/g)].map((one) =>
+    one.slice(1).join(' '),
+  );
+
+it('the bar of a day has its parts, hours and words at their times', () => {
+  const t = textsFor(['en']);
+  const start = Date.UTC(2024, 9, 26, 22) / 1000; // 25 hours in Berlin: at 3 the clock shows 2 again
+  const at = (hours: number): number => start + hours * 3600;
+  const observed = { from: at(0), to: at(25) };
+  const trip = tripOf([sectionOf('CAR', at(-1), at(1), []), sectionOf('WALKING', at(1), at(2.5), [])], [0, 0]);
+  const zoned = { ...trip, start_zone: 'Europe/Berlin', end_zone: 'Europe/Berlin' };
+  const day = { observed, trips: [zoned], before: null, after: null, completeUntil: at(5) } as unknown as ShownDay;
+  const place = { name: 'Home', mark: 'H', look: 'home' };
+  const items = [
+    { kind: 'trip', from: at(0), to: at(2.5), trip },
+    { kind: 'stay', from: at(2.5), to: at(5), place },
+    { kind: 'gap', from: at(5), to: at(6), reason: 'phone off' },
+    { kind: 'stay', from: at(6), to: at(7.5), place },
+    { kind: 'gap', from: at(7.5), to: at(25), reason: 'before joining' },
+  ] as unknown as DayItem[];
+  const svg = dayBar(day, items, t).text;
+  expect(rectsOf(svg).map((one) => one.replace('on ', ''))).toEqual([
+    'band home 10% 10.00%',
+    'hole 20% 4.00%',
+    'band home 24% 6.00%',
+    'car 0% 4.00%',
+    'walking 4% 6.00%',
+    'url(#draft) 20% 80.00%',
+  ]);
+  const texts = [...svg.matchAll(/<text x="([^"]+)" y="22" text-anchor="middle">(.*?)<\/text>/g)];
+  expect(texts.map(([, x, name]) => `${x} ${name}`)).toEqual([
+    '15.00% Home',
+    '27.00% H',
+    `65.00% ${t.me.inBar.outside['before joining']}`,
+  ]);
+  const ticks = [...svg.matchAll(/class="tick" x1="([^"]+)".*?y2="(\d+)"/g)].map(([, x, y]) => `${x} ${y}`);
+  expect(ticks.join(', ')).toBe('0% 40, 16% 37, 28% 40, 40% 37, 52% 40, 64% 37, 76% 40, 88% 37, 100% 40');
+  const numbers = [...svg.matchAll(/class="t2" x="([^"]+)" y="52" text-anchor="(\w+)">(\d+)/g)].map((one) =>
+    one.slice(1).join(' '),
+  );
+  expect(numbers.join(', ')).toBe('0% start 0, 28% middle 6, 52% middle 12, 76% middle 18, 100% end 24');
+  expect(svg).toContain(`00:00 ${t.me.inBar.trip(t.me.mode('CAR'))}, 02:30 Home, 04:00 ${t.me.inBar.not}, 05:00 Home`);
+  const row = dayBar(day, items, t, true).text;
+  expect([row.includes('Home'), row.includes('tick'), rectsOf(row)]).toEqual([false, false, rectsOf(svg)]);
 });
