@@ -140,19 +140,21 @@ const isHidden = (name: string): boolean => /(^|\/)(\.|__MACOSX\/)/.test(name);
 const isOther = (name: string): boolean => /\.(jpe?g|png|gif|heic|webp|mp[34]|mov|avi|html|pdf)$/i.test(name);
 
 /** Searches the files of an archive. An archive in it is searched too, but none inside that. */
-async function lookIntoZip(path: string, place: ZipPlace, look: Look): Promise<void> {
-  const { files, rejected } = await zipEntries(place).catch((error: unknown) => {
-    if (!(error instanceof SourceBroken)) throw error;
-    return { files: [], rejected: [error.message] }; // the other sources are still read
-  });
-  for (const reason of rejected) look.found.parts.push(brokenPart(path, new SourceBroken(reason)));
-  for (const entry of files) {
-    if (isHidden(entry.fileName)) continue;
-    const again = () => zippedFile(path, entry, place);
-    const file = await again();
-    if (typeof place === 'string' && isZip(file.head) && /\.(zip|kmz)$/i.test(file.name))
-      await lookIntoZip(file.path, await look.spool.keep(file.bytes()), look);
-    else await lookAt(file, again, look);
+async function lookIntoZip(path: string, archive: ZipPlace | Promise<ZipPlace>, look: Look): Promise<void> {
+  try {
+    const place = await archive;
+    const { files, rejected } = await zipEntries(place);
+    for (const reason of rejected) look.found.parts.push(brokenPart(path, new SourceBroken(reason)));
+    for (const entry of files) {
+      if (isHidden(entry.fileName)) continue;
+      const again = () => zippedFile(path, entry, place);
+      const file = await again();
+      if (typeof place === 'string' && isZip(file.head) && /\.(zip|kmz)$/i.test(file.name))
+        await lookIntoZip(file.path, look.spool.keep(file.bytes()), look);
+      else await lookAt(file, again, look);
+    }
+  } catch (error) {
+    reportBroken(path, error, look);
   }
 }
 
@@ -171,9 +173,14 @@ async function lookIntoTar(archive: SourceFile, look: Look): Promise<void> {
       else await lookAt(file, again, look);
     }
   } catch (error) {
-    if (!(error instanceof SourceBroken)) throw error;
-    look.found.parts.push(brokenPart(archive.path, error));
+    reportBroken(archive.path, error, look);
   }
+}
+
+/** Lets the import report a broken archive. The other sources are still read. */
+function reportBroken(path: string, error: unknown, { found }: Look): void {
+  if (!(error instanceof SourceBroken)) throw error;
+  found.parts.push(brokenPart(path, error));
 }
 
 const brokenPart = (name: string, error: SourceBroken): Part => ({

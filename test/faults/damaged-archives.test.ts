@@ -8,7 +8,7 @@ import { seededRandom } from '../../src/simulate/random.ts';
 import { freshProgram } from '../cli/kit.ts';
 
 const recordings = new URL('../fixtures/recordings/', import.meta.url).pathname;
-const archives = ['takeout.zip', 'streamed.kmz', 'large-form.zip'];
+const archives = ['takeout.zip', 'streamed.kmz', 'large-form.zip', 'garmin-account.zip'];
 const good = join(recordings, 'garmin.gpx');
 
 /** The bytes with some changed, cut off, doubled or set to zero. */
