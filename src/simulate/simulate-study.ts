@@ -1,7 +1,7 @@
 // Simulates the people of a study for trying it out. Most use it as intended; four have one problem each.
 //
 //   20 people, 30 days, ● pushed in the evening, ○ pushed without locations
-//   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label trips and name places
+//   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label trips and name places; 1 switches tracking off once
 //   17        ●●●●●●●●●●●●●●●●●●●●●●●●○○○○○○   without locations
 //   18        ●●●●●●●●●●●●●●●●●●●●●●●●          refused: the token was revoked
 //   19        ●●●●●●●●●●●●●●●●●●●●●●●●          silent
@@ -31,6 +31,8 @@ const problemDays = 6;
 const pushedAfter = 1200;
 /** s. A shorter stay is a wait during a trip. */
 const shortStay = 300;
+/** Hours in which the first person switches tracking off: on the third last day, if there are ten days or more. */
+const offHours = [11, 15] as const;
 
 /** A person of the study. */
 export interface Member {
@@ -71,7 +73,9 @@ export async function* simulateMember(
       continue;
     }
     const options = { day, seed, town };
-    const sensed = simulateDay({ ...options, platform });
+    const isOff = number === 1 && i > 6 && i === days - 3;
+    const whole = simulateDay({ ...options, platform });
+    const sensed = isOff ? withoutTracking(whole, planDay(options), platform) : whole;
     const kept = i < lastGood ? [...sensed, ...statements(planDay(options), member, i)] : sensed.filter(isNoLocation);
     const { inserted } = await putBatch(user.uuid, kept, { store, now: () => at });
     if (hash !== null) await store.tokens.touch(hash, at - (at % 3600));
@@ -80,6 +84,24 @@ export async function* simulateMember(
   if (problem !== 'refused' || hash === null) return;
   await store.tokens.revoke(user.uuid, hash, { ts: now - problemDays * 86_400, why: 'revoked' });
   await store.profiles.merge(user.uuid, { last_refusal_ts: now - 3600, last_refusal_why: 'revoked' });
+}
+
+const trackingWords = {
+  android: ['local.transition.stop_tracking', 'local.transition.start_tracking', 'local.transition.initialize'],
+  ios: ['T_FORCE_STOP_TRACKING', 'T_START_TRACKING', 'T_INITIALIZE'],
+} as const;
+
+/** The entries of a day on which the person switched tracking off for some hours. */
+function withoutTracking(sensed: readonly Entry[], plan: DayPlan, platform: Member['platform']): Entry[] {
+  const [from, to] = offHours.map((hour) => startOfDay(plan.day, plan.zone) + hour * 3600) as [number, number];
+  const kept = sensed.filter(({ metadata: { write_ts } }) => write_ts < from || write_ts > to);
+  const changes = trackingWords[platform].map((transition, i) => {
+    const ts = i === 0 ? from : to + i;
+    const data = { currState: 'local.state.tracking_stopped', transition, ts };
+    const entry = stated(keys.transition, data, plan, ts);
+    return { ...entry, metadata: { ...entry.metadata, platform } };
+  });
+  return [...kept, ...changes];
 }
 
 const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.location && key !== keys.filteredLocation;
