@@ -46,6 +46,10 @@ describe('mobility correct', () => {
     ['join', (trips: Untyped[]) => ['--at', clock((trips[0].end_ts + trips[1].start_ts) / 2)]],
     ['drop', (trips: Untyped[]) => ['--at', clock((trips[1].start_ts + trips[1].end_ts) / 2)]],
     ['add', () => ['--from', '03:00', '--to', '03:30', '--mode', 'train', '--distance', '21000']],
+    [
+      'at-place',
+      (trips: Untyped[]) => ['--from', clock(trips[1].start_ts - 600), '--to', clock(trips[2].end_ts + 600)],
+    ],
     ['at-home', (trips: Untyped[]) => ['--from', clock(trips[1].start_ts - 600), '--to', clock(trips[2].end_ts + 600)]],
     [
       'place-name',

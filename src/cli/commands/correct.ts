@@ -30,7 +30,19 @@ import { diaryText } from '../diary-text.ts';
 import { table } from '../output.ts';
 import { pipelineOptions } from '../pipeline-options.ts';
 
-const kinds = ['list', 'undo', 'set-aside', 'mode', 'split', 'join', 'drop', 'add', 'at-home', 'place-name'] as const;
+const kinds = [
+  'list',
+  'undo',
+  'set-aside',
+  'mode',
+  'split',
+  'join',
+  'drop',
+  'add',
+  'at-home',
+  'at-place',
+  'place-name',
+] as const;
 
 export function command(context: CommandContext) {
   return flags().action(context.run((what, options) => correct(context, what, options)));
@@ -163,7 +175,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const end_ts = to === undefined ? Math.min(clockTs(day, '24:00', zone), now) : passed(to);
   const stretch = { start_ts: passed(from ?? '00:00'), end_ts };
   const fields = {
-    ...(['set-aside', 'add', 'at-home'].includes(what) ? stretch : { ts: passed(at ?? need('--at')) }),
+    ...(['set-aside', 'add', 'at-home', 'at-place'].includes(what) ? stretch : { ts: passed(at ?? need('--at')) }),
     ...(['mode', 'add'].includes(what) && { mode: mode ?? need('--mode') }),
     ...(what === 'place-name' && { name: name?.trim() || need('--name') }),
     ...(distance !== undefined && { distance }),
