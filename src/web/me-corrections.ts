@@ -60,7 +60,7 @@ export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding
     return [...new Set(Object.values(inputs.label_ids ?? {}))].map((id) => {
       const own = Object.entries(inputs.user_input).filter(([name]) => inputs.label_ids?.[name] === id);
       const texts = labelTexts({ ...inputs, user_input: Object.fromEntries(own), additions: [] }, t, shown.labelWords);
-      return { id, words: t.me.stated.label(t.clock(trip.start_ts, trip.start_zone), texts.join(', ')) };
+      return { id, words: t.me.stated.label(t.clock(trip.start_ts, trip.start_zone), texts.join(' · ')) };
     });
   });
   return [...corrections, ...labels];
@@ -201,7 +201,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
     entries.push(...undone);
   }
   const isLater = stated.some(({ kind, write_ts }) => kind === 'set_aside' && form.of === String(write_ts));
-  return putAndShow(call, day, entries, `${dayPath(day)}?done=${isLater ? 'later' : 'stated'}`);
+  return putAndShow(call, day, entries, `${dayPath(day)}?done=${isLater ? 'later' : 'undone'}`);
 }
 
 /** Saves the answers about a trip: the modes of its rides and its purpose. Stores only what changed. */

@@ -11,7 +11,7 @@ import type { UserRecord } from '../model/user.ts';
 import { everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { previewBanner, readStatement, savedBanner, statedList, statedOn } from './me-corrections.ts';
-import { dayPath, flagAnswers, gapForms, readChoices, stayForms, tripForms, tripLink } from './me-forms.ts';
+import { dayPath, flagAnswers, gapForms, readChoices, stayForms, tripForms, tripLink, tripWhy } from './me-forms.ts';
 import { type ShownDay, settledUntil } from './pages/day-items.ts';
 import { answerList, barPatterns, type DayActions, dayView } from './pages/day-view.ts';
 import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
@@ -163,11 +163,21 @@ async function readAnswers(
   return [...found.values()].flat();
 }
 
+/** Links to the files of one day. */
+function dayDownload(day: string, t: Texts): MarkupValue {
+  const links = Object.entries(t.mine.formats).map(([format, words]) => {
+    const query = new URLSearchParams({ from: day, to: day, format });
+    return markup`<a class="btn" href="${`/me/data/download?${query}`}">${words}</a>`;
+  });
+  return markup`<section><p class="small soft">${t.me.downloadDay}</p><div class="acts">${links}</div></section>`;
+}
+
 /** The messages about a sent form, by `done` in the address. */
 const doneTexts = ({ me }: Texts): Record<string, string> => ({
   saved: me.saved,
   stated: me.statedNow,
   later: me.statedLater,
+  undone: me.undone,
 });
 const failedTexts = ({ me }: Texts): Record<string, string> => ({
   outside: me.outside,
@@ -195,8 +205,12 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const before = (trip: Trip): Trip | null => shown.trips[shown.trips.indexOf(trip) - 1] ?? null;
   const actions: DayActions = {
     base: baseMapOf(call, '/me'),
-    ofTrip: (trip) =>
-      trip.id === query.correct ? tripForms(call, trip, before(trip), shown, choices) : tripLink(day, trip, t),
+    ofTrip: (trip) => [
+      trip.id === query.correct
+        ? tripForms(call, trip, before(trip), shown, choices)
+        : tripLink(day, trip, 'correct', t),
+      trip.id === query.why ? tripWhy(trip, t) : tripLink(day, trip, 'why', t),
+    ],
     ofStay: (stay) => stayForms(call, stay, shown),
     ofGap: (gap) => gapForms(call, gap, shown),
     ofFlag: (flag) => flagAnswers(call, flag, shown),
@@ -208,7 +222,7 @@ async function showDay(call: PersonCall): Promise<WebAnswer> {
   const message = ownValue(doneTexts(t), query.done);
   const done = failed === undefined ? savedBanner(call, stated, message, day) : banner(`${t.error} ${failed}`, 'bad');
   const body = markup`${barPatterns(shown.trips)}${done}${heading}${strip}${first === null && banner(t.me.empty)}
-${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { from, to }), t)}${statedList(call, stated, day)}`;
+${dayView(shown, t, actions)}${answerList(await readAnswers(store, user.uuid, { from, to }), t)}${statedList(call, stated, day)}${first !== null && dayDownload(day, t)}`;
   return mePage(call, t.day(day), 'days', body);
 }
 

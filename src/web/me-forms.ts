@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import { type DayItem, dayItems, isOutside, itemId, type ShownDay, zoneOfDay } from './pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
+import { tripReasons } from './pages/trip-reasons.ts';
 import { formButton, formOf, type PersonCall } from './web.ts';
 
 const CHECKED = new Markup(' checked');
@@ -49,13 +50,17 @@ const previewPath = '/me/preview';
 const formsLink = (day: string, item: string, words: MarkupValue): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?correct=${item}#${item}"><span>${words}</span></a>`;
 
-/** The link to the forms of a trip. */
-export const tripLink = (day: string, trip: Trip, t: Texts): Markup =>
-  markup`<a class="fold" href="${dayPath(day)}?correct=${trip.id}#trip-${trip.id}"><span>${correctWords(trip, t)}</span></a>`;
+/** A link to the forms of a trip, or to its reasons. */
+export const tripLink = (day: string, trip: Trip, what: 'correct' | 'why', t: Texts): Markup =>
+  markup`<a class="fold" href="${dayPath(day)}?${what}=${trip.id}#trip-${trip.id}"><span>${tripWords(trip, what, t)}</span></a>`;
 
-/** The text of the link to the forms of a trip. It names the trip for screen readers. */
-const correctWords = ({ start_ts, start_zone }: Trip, t: Texts): Markup =>
-  markup`${t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span>`;
+/** The text of such a link. It names the trip for screen readers. */
+const tripWords = ({ start_ts, start_zone }: Trip, what: 'correct' | 'why', t: Texts): Markup =>
+  markup`${what === 'why' ? t.me.why.title : t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span>`;
+
+/** The reasons for a trip. */
+export const tripWhy = (trip: Trip, t: Texts): Markup =>
+  markup`<details open><summary><span>${tripWords(trip, 'why', t)}</span></summary><ul class="small why">${tripReasons(trip, t).map((one) => markup`<li>${one}</li>`)}</ul></details>`;
 
 // ---------------------------------------------------------------- trips
 
@@ -70,7 +75,8 @@ function modeQuestion(
 ): Markup {
   const present = plainMode(sensed_mode);
   const same = modes.filter(({ value }) => modeOf(value) === present);
-  const known = given ?? (same.length === 1 ? same[0]!.value : '');
+  const chosen = same.length === 1 ? same[0] : same.find(({ words }) => words === t.me.section(sensed_mode));
+  const known = given ?? chosen?.value ?? '';
   const isListed = modes.some(({ value }) => value === known);
   const words = given === undefined ? t.me.section(sensed_mode) : (ownValue(t.labelModes, given) ?? given);
   const options = [...(isListed ? [] : [{ value: known, words }]), ...modes];
@@ -120,7 +126,7 @@ export function tripForms(
   const join =
     before !== null && previewButton(call, t.me.join, { day, kind: 'join', ts: middle(before.end_ts, trip.start_ts) });
   const isOpen = query.clock !== undefined && new Markup(' open');
-  return markup`<details open><summary><span>${correctWords(trip, t)}</span></summary>
+  return markup`<details open><summary><span>${tripWords(trip, 'correct', t)}</span></summary>
 ${formOf(call, '/me/label', { day, trip: trip.id }, form)}<details${isOpen}><summary><span>${t.me.more}</span></summary>
 <div class="acts">${previewButton(call, t.me.drop, { day, kind: 'drop', ts })}${join}</div>
 ${formOf(call, previewPath, { day, kind: 'split', trip_ts: ts, correct: trip.id }, split)}</details></details>`;
@@ -193,7 +199,7 @@ export function gapForms(call: PersonCall, gap: Extract<DayItem, { kind: 'gap' }
   if (isOutside(gap) || gap.reason === 'nothing received') return null;
   if (query.correct === itemId(gap)) return addForm(call, gap, shown);
   const time = { day, kind: 'at_place', start_ts: gap.from, end_ts: gap.to };
-  return markup`<div class="acts">${gap.place && previewButton(call, t.me.wasAt(gap.place.name), time)}</div>
+  return markup`<div class="acts">${gap.here && previewButton(call, t.me.wasAt(gap.here.name), time)}</div>
 ${formsLink(day, itemId(gap), t.me.madeTrip)}`;
 }
 

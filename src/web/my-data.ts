@@ -41,6 +41,7 @@ const kindOf: Readonly<Record<string, keyof Texts['mine']['kind']>> = {
 async function show(call: PersonCall): Promise<WebAnswer> {
   const { t, store, user, query, now, session } = call;
   const words = t.mine;
+  const status = await readStatus(store, user, { now });
   const [counts, series, profile, tokens, latest] = await Promise.all([
     store.counts(user.uuid),
     store.timeseries.summary(user.uuid),
@@ -79,14 +80,16 @@ async function show(call: PersonCall): Promise<WebAnswer> {
     lost: words.isLost,
   };
   const isWrong = query.done === 'word';
-  const done = isWrong ? banner(words.eraseWrong(words.eraseWord), 'bad') : banner(ownValue(messages, query.done));
+  const done = isWrong
+    ? banner(`${t.error} ${words.eraseWrong(words.eraseWord)}`, 'bad')
+    : banner(ownValue(messages, query.done));
   const counted = [...kinds]
     .sort(([, a], [, b]) => b - a)
     .map(([name, count]) => markup`${t.number(count)} ${name}<br>`);
   const facts: [string, MarkupValue | undefined][] = [
     [words.account, shownName(user.user_email)],
     [words.study, user.study],
-    [words.joined, user.joined_ts && date(user.joined_ts)],
+    [words.joined, date(status.chain.joined.ts ?? status.chain.registered.ts ?? now)],
     [words.records, records],
     [words.kinds, counted.length > 0 ? counted : undefined],
     [words.aside, counts.errors || undefined],
@@ -94,7 +97,7 @@ async function show(call: PersonCall): Promise<WebAnswer> {
   ];
   const body = markup`${done}<h1>${words.title}</h1><p class="lead">${words.lead}</p>
 <section><h2>${words.stored}</h2>${factList(facts.filter(([, value]) => value !== undefined))}</section>
-<section><h2>${words.phone}</h2><p>${phoneText(await readStatus(store, user, { now }), call)}</p>${devices(call, tokens)}</section>
+<section><h2>${words.phone}</h2><p>${phoneText(status, call)}</p>${devices(call, tokens)}</section>
 <section id="download"><h2>${words.download}</h2><p>${words.downloadText}</p>${downloadForm(call)}<p><a href="/me/data/records.jsonl">${words.downloadRecords}</a></p></section>
 ${await importSection(call)}
 <section><h2>${words.browsers}</h2><ul>${browsers}</ul>${(sessions.length > 1 || links.length > 0) && formButton(call, '/me/sign-out-others', words.signOutOthers)}</section>
@@ -118,8 +121,9 @@ function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue 
     .map(({ kind, created_ts, used_ts, hash }) => {
       const name = kind === 'made' || kind === 'imported' ? words.program : (appOfToken(kind)?.name ?? 'e-mission');
       const last = used_ts === undefined ? words.noContact : words.lastContact(t.lately(used_ts, now, zone));
-      const lost = formButton(call, '/me/lost', words.lost, { token: tokenId(hash) });
-      return markup`<li class="stated"><span>${words.device(name, t.date(created_ts, zone))} ${last}</span>${lost}</li>`;
+      const block = markup`<p>${words.lostText}</p><button class="danger">${words.lostDo}</button>`;
+      const lost = formOf(call, '/me/lost', { token: tokenId(hash) }, block);
+      return markup`<li class="stated"><span>${words.device(name, t.date(created_ts, zone))} ${last}</span><details><summary><span>${words.lost}<span class="vh">: ${name}</span></span></summary>${lost}</details></li>`;
     });
   return items.length > 0 && markup`<h3>${words.devices}</h3><ul>${items}</ul>`;
 }
@@ -128,14 +132,13 @@ function devices(call: PersonCall, tokens: readonly TokenRecord[]): MarkupValue 
 const downloads = { csv: 'trips', gpx: 'points', geojson: 'trips' } as const;
 type Download = keyof typeof downloads;
 
-function downloadForm({ t, query }: PersonCall): MarkupValue {
+function downloadForm({ t }: PersonCall): MarkupValue {
   const words = t.mine;
-  const day = isShownDay(query.day ?? '') ? query.day : '';
   const formats = Object.keys(downloads).map(
     (name) => markup`<option value="${name}">${words.formats[name as Download]}</option>`,
   );
   const date = (name: string, label: string): MarkupValue =>
-    markup`<label><span>${label}</span><input type="date" name="${name}" value="${day}"></label>`;
+    markup`<label><span>${label}</span><input type="date" name="${name}"></label>`;
   return markup`<form action="/me/data/download">${date('from', words.from)}${date('to', words.to)}<label><span>${words.format}</span><select name="format">${formats}</select></label><button class="go">${words.downloadDo}</button></form>`;
 }
 

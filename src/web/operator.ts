@@ -77,10 +77,10 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
   const wrong = found.filter(({ ok }) => !ok);
   const cards = wrong.map(
     ({ name, text, next }) =>
-      markup`<section class="note bad"><h2>${name}</h2><p lang="en">${text}</p>${next !== undefined && markup`<p lang="en"><code>${next}</code></p>`}</section>`,
+      markup`<section class="note bad" lang="en"><h2>${name}</h2><p>${text}</p>${next !== undefined && markup`<p><code>${next}</code></p>`}</section>`,
   );
   const isFine = works && wrong.length === 0;
-  const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
+  const body = markup`<h1>${words.title} <span class="asof">${t.moment(now, zone)}, ${t.zoneName(now, zone)}</span></h1>
 <p class="lead"><b>${isFine ? words.works : works ? words.needsYou(wrong.length) : words.broken}</b> ${needed === 0 ? words.noReminder : t.study.needReminder(needed)}</p>
 ${cards}${left.length > 0 && markup`<ul>${left}</ul>`}${factList(facts)}
 ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turnedAway.length > mostNamed && markup`<p>${words.others(turnedAway.length - mostNamed)}</p>`}<p class="small soft">${words.doctor}</p>`}<p class="soft small">${words.more}</p>`;

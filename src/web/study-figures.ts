@@ -29,9 +29,10 @@ async function figures(call: StudyCall): Promise<WebAnswer> {
   const today = localDay(now, 'UTC');
   const thisMonth = today.slice(0, 7);
   const settled = [1, 2].reduce((month) => (isSettled(month, today) ? month : monthBeside(month, -1)), thisMonth);
-  const month = params.month ?? settled;
-  if (!isShownDay(`${month}-01`)) return faultPage(404, t);
   const people = await readPeople(store, study, now);
+  const first = localDay(Math.min(now, ...people.map(({ figures }) => figures.registered_ts)), 'UTC').slice(0, 7);
+  const month = params.month ?? (first > settled ? first : settled);
+  if (!isShownDay(`${month}-01`)) return faultPage(404, t);
   const months = new Map<string, PersonMonth>();
   const labels = idOf('labels', JSON.stringify(study.config)); // figures depend on the modes of labels
   const slices = startSlices();

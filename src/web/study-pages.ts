@@ -75,12 +75,12 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const { find = '', group = '' } = query;
   const listed = all.filter((one) => (group === '' || one.user.subgroup === group) && matches(one, find));
   const numbers = filters.map((one) => {
-    const count = listed.filter((person) => isShown(person, one, now)).length;
+    const count = listed.filter((person) => isShown(person, one)).length;
     const current = one === filter && new Markup(' aria-current="true"');
     return markup`<li><a href="${here}?${String(new URLSearchParams({ show: one, group, find }))}"${current}><b>${t.number(count)}</b><span>${words.numbers[one].name}</span><i>${words.numbers[one].text}</i></a></li>`;
   });
   const chosen = sorted(
-    listed.filter((person) => isShown(person, filter, now)),
+    listed.filter((person) => isShown(person, filter)),
     query.sort,
   );
   const rows: Markup[] = [];
@@ -97,7 +97,7 @@ async function people(call: StudyCall): Promise<WebAnswer> {
   const needed = all.filter((person) => needsReminder(person, now)).length;
   const heads = columns.map((name) => head(name, { here, filter, group, find, sort: query.sort ?? 'silence' }, t));
   const page = `${here}?${new URLSearchParams({ show: filter, group, find, sort: query.sort ?? 'silence' })}&page=`;
-  const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${zone}</span></h1>
+  const body = markup`<h1>${words.people} <span class="asof">${t.moment(now, zone)}, ${t.zoneName(now, zone)}</span></h1>
 <ul class="nums">${numbers}</ul>
 <div class="above"><p><b>${words.needReminder(needed)}</b></p><a class="btn go" href="${here}/reminders.csv">${words.reminders}</a></div>
 ${searchForm(call, filter)}${chosen.length === 0 ? markup`<p class="note quiet">${words.noMatch}</p>` : markup`<div class="wide" role="region" aria-label="${words.people}" tabindex="0"><table role="table" class="folk"><thead role="rowgroup"><tr role="row">${heads}</tr></thead><tbody role="rowgroup">${rows}</tbody></table></div>`}

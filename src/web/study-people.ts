@@ -11,7 +11,7 @@ import type { StudyRecord } from '../model/study.ts';
 import { addDays, day, localDay } from '../model/time.ts';
 import { pseudonymOf, shownName, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import { recordedShare } from './pages/day-items.ts';
+import { recordedTime } from './pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
@@ -27,12 +27,10 @@ export interface StudyPerson extends PersonStatus {
 export const filters = ['joined', 'active', 'silent', 'never'] as const;
 export type Filter = (typeof filters)[number];
 
-/** True if the filter shows the person. `active`: the person's phone stored entries within a day. */
-export function isShown({ state, chain }: PersonStatus, filter: Filter, now: number): boolean {
-  if (filter === 'joined') return true;
-  if (filter === 'never') return state === 'never_began';
-  if (filter === 'active') return now - (chain.stored.ts ?? 0) < 86_400;
-  return isTrouble(state) && state !== 'never_began';
+/** True if the filter shows the person. Everybody who joined is in exactly one of the other filters. */
+export function isShown({ state }: PersonStatus, filter: Filter): boolean {
+  const own = state === 'in_order' ? 'active' : state === 'never_began' ? 'never' : 'silent';
+  return filter === 'joined' || filter === own;
 }
 
 /** True for a person who joined so recently that a phone may still be silent, and has not begun. */
@@ -133,6 +131,6 @@ export async function readFortnight(
   const first = observed.findIndex(({ to, moving_s, staying_s }) => to > since || moving_s + staying_s > 0);
   const range = { from: observed[0]!.from, to: now };
   const [spans, labels] = await Promise.all([correctedTrips(store).spans(uuid, range), readLabels(store, uuid, range)]);
-  const shares = observed.map((one, i) => (i < first || first < 0 ? null : recordedShare(one, now)));
+  const shares = observed.map((one, i) => (i < first || first < 0 ? null : recordedTime(one, now).share));
   return { shares, trips: spans.length, labelled: Math.min(spans.length, labels.labelledTrips) };
 }

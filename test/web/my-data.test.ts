@@ -1,5 +1,6 @@
-// My data over HTTP: downloads of a day or of everything, and phones that are lost.
+// My data and My days over HTTP: downloads, phones that are lost, reasons of trips, gaps.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { languages } from '../../src/web/pages/texts/texts.ts';
 import { openPages, type Pages } from './kit.ts';
 
 const now = 1_720_000_000;
@@ -7,11 +8,12 @@ const name = 'sim-demo-1@example.org';
 let pages: Pages;
 let user: string;
 beforeAll(async () => {
-  pages = await openPages({ users: 1, days: 3, now: () => now });
+  pages = await openPages({ users: 1, days: 12, now: () => now });
   user = (await pages.store.users.byEmail(name))!.uuid;
 });
 afterAll(() => pages?.close());
 
+const gapDay = '2024-06-30';
 const text = async (path: string): Promise<string> => (await pages.get(path, pages.person)).text();
 
 it('gives a day, some days or everything as CSV, GPX and GeoJSON', async () => {
@@ -47,4 +49,36 @@ it('a phone that is lost is refused, and the others and the browser stay', async
   expect(html).toContain('This phone can no longer send data');
   expect(html).not.toContain('OwnTracks, since');
   expect(html).toContain('Overland, since');
+});
+
+it.each(Object.values(languages))('explains a trip in whole sentences of $ownName', async (t) => {
+  const path = `/me/day/${gapDay}`;
+  const id = /\?why=(\w+)#/.exec(await text(path))![1]!;
+  const html = await text(`${path}?why=${id}&lang=${t.language}`);
+  const [, list] = /<ul class="small why">(.*?)<\/ul>/s.exec(html)!;
+  const reasons = list!.match(/<li>[^<]*\./g)!;
+  expect(reasons.length).toBeGreaterThan(3);
+  expect(reasons[1]).toBe(`<li>${t.me.why.end.movement}`);
+  for (const format of Object.keys(t.mine.formats))
+    expect(html).toContain(`/me/data/download?from=${gapDay}&#38;to=${gapDay}&#38;format=${format}`);
+});
+
+it('a gap becomes a stay at the place before it, and its undo says so and restores the gap', async () => {
+  const path = `/me/day/${gapDay}`;
+  const before = await text(path);
+  expect(before).toContain('Location was switched off on the phone.');
+  const gap = /<div class="row gap">.*?<\/form>/s.exec(before)![0];
+  const hidden = [...gap.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, key, value]) => [key, value]);
+  const fields = Object.fromEntries(hidden) as Record<string, string>;
+  expect(fields.kind).toBe('at_place');
+  const answer = await pages.send(path, '/me/correct', { ...fields, kind: 'at_place' }, pages.person);
+  const saved = answer.headers.get('location')!;
+  expect(await text(saved)).not.toContain('Location was switched off');
+  const undone = await pages.send(saved, '/me/correct', {}, pages.person);
+  expect(await text(undone.headers.get('location')!)).toMatch(/role="status">Undone\..*Location was switched off/s);
+});
+
+it('counts the share of a month from the first location on, and names when the person joined', async () => {
+  expect(await text('/me/month/2024-06')).toMatch(/Recorded: [^(]*\(9\d %\)/);
+  expect(await text('/me/data')).toMatch(/<dt>Joined<\/dt><dd>\d+ June 2024/);
 });

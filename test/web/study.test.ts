@@ -25,7 +25,10 @@ const text = async (path: string): Promise<string> => (await pages.get(path, pag
 const people = (html: string): string[] => [...html.matchAll(/rowheader"><a[^>]*>(sim-demo-\d)/g)].map((m) => m[1]!);
 
 it('finds people by name and by subgroup, and keeps both while it sorts and filters', async () => {
-  expect(people(await text('/study/sunny'))).toHaveLength(7);
+  const all = await text('/study/sunny');
+  expect(people(all)).toHaveLength(7);
+  const [joined, ...others] = [...all.matchAll(/show=\w+[^>]*><b>(\d+)/g)].map(([, count]) => Number(count));
+  expect([joined, others.reduce((sum, count) => sum + count)]).toEqual([7, 7]);
   expect(people(await text('/study/sunny?find=DEMO-3'))).toEqual(['sim-demo-3']);
   const west = await text('/study/sunny?group=west&sort=person');
   expect(people(west)).toEqual(['sim-demo-2', 'sim-demo-4', 'sim-demo-6']);
@@ -58,7 +61,8 @@ it('has a text to send to a person whose phone they can mend, with its last call
 });
 
 it('has the modal split of a month as a file, sorted by kilometres, with ranges', async () => {
-  const html = await text('/study/sunny/figures/2024-07');
+  const html = await text('/study/sunny/figures');
+  expect(html).toContain('July 2024 by mode');
   const km = [
     ...html.matchAll(/<tr><th scope="row">([\w ]+)<\/th>(?:<td class="n">[^<]*<\/td>){2}<td class="n">([\d.,]+)/g),
   ];

@@ -47,8 +47,8 @@ export type DayItem = { from: number; to: number } & (
   | { kind: 'trip'; trip: Trip }
   /** `since`: start of the stay if it began before the day, else null. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
-  /** `place`: where the person was before and after, if it is one place. `parts`: number of gaps shown as one. */
-  | { kind: 'gap'; reason: UnobservedReason; place: ShownPlace | null; parts: number }
+  /** `here` and `there`: where the person was before and after. `parts`: number of gaps shown as one. */
+  | { kind: 'gap'; reason: UnobservedReason; here: ShownPlace | null; there: ShownPlace | null; parts: number }
 );
 
 /** Reasons that concern the study or the future, not the phone. Pages show only the reason. */
@@ -94,10 +94,9 @@ export function dayItems({ observed, trips, before, after, placeAt, now }: Shown
       const cut = trips.find((trip) => trip.start_ts > from && trip.start_ts < to && trip.end_ts > to)?.start_ts ?? to;
       const isWithin = trips.some((trip) => trip.start_ts <= from && trip.end_ts >= to);
       const next = around.find((trip) => trip.start_ts >= cut - 1);
-      const [here, there] = [place(from), next === undefined ? null : placeAt(next.start_loc)];
-      const same = here?.name === there?.name ? here : null;
+      const there = next === undefined ? null : placeAt(next.start_loc);
       if (!isWithin && cut - from >= shortest)
-        items.push({ kind: 'gap', from, to: cut, reason: reason!, place: same, parts: 1 });
+        items.push({ kind: 'gap', from, to: cut, reason: reason!, here: place(from), there, parts: 1 });
     }
     const at = kind === 'staying' ? place(from) : null;
     if (at === null || to - from < (from === observed.from ? shortest : 1)) continue;
@@ -120,10 +119,7 @@ function joinGaps(items: readonly DayItem[]): DayItem[] {
     const before = joined.at(at);
     const isNear = before !== undefined && item.from - before.to < shortStay;
     if (item.kind !== 'gap' || before?.kind !== 'gap' || before.reason !== item.reason || !isNear) joined.push(item);
-    else {
-      const place = before.place?.name === item.place?.name ? item.place : null;
-      joined.splice(at, -at, { ...before, to: item.to, place, parts: before.parts + 1 });
-    }
+    else joined.splice(at, -at, { ...before, to: item.to, there: item.there, parts: before.parts + 1 });
   }
   return joined;
 }
@@ -157,12 +153,13 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 /** A place with at least this probability of being home is shown as home. */
 const leastHome = 0.8;
 
-/** The recorded share of the day, 0 to 1. Today counts up to now. */
-export const recordedShare = ({ moving_s, staying_s, unobserved_s, to }: ObservedDay, now: number): number => {
-  const ahead = Math.max(0, to - now);
-  const past = moving_s + staying_s + Math.max(0, unobserved_s - ahead);
-  return past <= 0 ? 0 : Math.min(1, (moving_s + staying_s) / past);
-};
+/** The recorded seconds of the day, those that could be recorded, and their share, 0 to 1. Today counts up to now. */
+export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
+  const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
+  const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);
+  const recorded = moving_s + staying_s;
+  return { recorded, past: recorded + unseen, share: recorded === 0 ? 0 : recorded / (recorded + unseen) };
+}
 
 /** The time up to which the day is final; the start of the day if no part is final. */
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>

@@ -12,7 +12,7 @@ import {
   isOutside,
   itemId,
   labelTexts,
-  recordedShare,
+  recordedTime,
   type ShownDay,
   settledUntil,
   zoneOfDay,
@@ -92,7 +92,7 @@ function summary(day: ShownDay, trips: readonly Trip[], items: readonly DayItem[
   const gaps = items.flatMap((item) => (item.kind === 'gap' ? [item] : []));
   const [most] = gaps.sort((a, b) => b.to - b.from - (a.to - a.from));
   const known = tripsSummary(trips, items, t);
-  if (most === undefined || recordedShare(day.observed, day.now) >= 0.5) return known;
+  if (most === undefined || recordedTime(day.observed, day.now).share >= 0.5) return known;
   const missing = markup`<b>${t.me.mostlyNot(t.me.reasons[most.reason])}</b>`;
   return trips.length === 0 ? missing : markup`${missing} ${known}`;
 }
@@ -111,12 +111,14 @@ function tripsSummary(trips: readonly Trip[], items: readonly DayItem[], t: Text
 function observedText(day: ShownDay, trips: readonly Trip[], t: Texts): string {
   const { observed, now } = day;
   if (observed.from > now) return t.me.future;
-  const past = Math.min(observed.to, now) - observed.from;
-  const seen = recordedShare(observed, now) * past;
+  const { recorded, past, share } = recordedTime(observed, now);
   const until = settledUntil(day);
+  const zones = new Set(
+    trips.flatMap((trip) => [t.zoneName(trip.start_ts, trip.start_zone), t.zoneName(trip.end_ts, trip.end_zone)]),
+  );
   return [
-    t.me.recorded(seen < 1 ? '0 min' : t.span(seen), t.span(past), t.share(seen / past)),
-    ...(trips.length > 0 ? [t.me.zone(trips.flatMap((trip) => [trip.start_zone, trip.end_zone]))] : []),
+    t.me.recorded(recorded < 1 ? '0 min' : t.span(recorded), t.span(past), t.share(share)),
+    ...(trips.length > 0 ? [t.me.zone([...zones])] : []),
     until >= observed.to
       ? t.me.final
       : t.me.draft(until > observed.from ? t.clock(until, zoneOfDay(day, until)) : null),
@@ -183,9 +185,9 @@ function stayItem(day: ShownDay, item: ItemOf<'stay'>, t: Texts, actions: DayAct
 }
 
 function gapItem(day: ShownDay, item: ItemOf<'gap'>, t: Texts, actions: DayActions): Markup {
-  const { from, to, reason, place, parts } = item;
-  const isBare = place === null || reason === 'nothing received' || isOutside(item);
-  const before = isBare ? '' : ` ${t.me.between(place.name)}`;
+  const { from, to, reason, here, there, parts } = item;
+  const isBare = here === null || there === null || reason === 'nothing received' || isOutside(item);
+  const before = isBare ? '' : ` ${t.me.between(here.name, there.name)}`;
   const long = parts === 1 ? t.span(to - from) : t.me.inParts(t.span(to - from), parts);
   const content = markup`<h3>${t.me.notRecorded}</h3><span class="d">${long}</span><p class="small">${t.me.reasons[reason]}${before}</p>${actions.ofGap?.(item)}`;
   return markup`<li id="${itemId(item)}">${row('gap', timeTag(from, zoneOfDay(day, from), t), '', content)}</li>`;
@@ -201,7 +203,7 @@ function tripItem(day: ShownDay, { trip }: ItemOf<'trip'>, t: Texts, actions: Da
   const notes = [
     start_ts < day.observed.from && t.me.beganOn(t.weekdayAndClock(start_ts, start_zone)),
     trip.draft === true && t.me.draftTrip,
-    labels.length > 0 && t.me.yourLabel(labels.join(', ')),
+    labels.length > 0 && t.me.yourLabel(labels.join(' · ')),
     estimated >= Math.max(100, distance / 5) && t.me.estimated(t.length(estimated)),
   ].filter((one) => one !== false);
   // A corrected trip has no questions.

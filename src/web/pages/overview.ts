@@ -3,7 +3,7 @@ import type { ObservedDay } from '../../diary/observed-time.ts';
 import { addDays, localDateTime, monthBeside, startOfDay } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
 import { dayBar } from './day-bar.ts';
-import { dayItems, isOutside, recordedShare, type ShownDay, settledUntil } from './day-items.ts';
+import { dayItems, isOutside, recordedTime, type ShownDay, settledUntil } from './day-items.ts';
 import { modeLegend } from './day-view.ts';
 import { Markup, type MarkupValue, markup } from './markup.ts';
 import type { Texts } from './texts/texts.ts';
@@ -66,7 +66,7 @@ export function weekStrip(days: readonly StripDay[], { day, today, href, now }: 
     const own = observed.day;
     const number = String(Number(own.slice(8)));
     if (own > today) return markup`<li><span><i>${t.weekday(own)}</i><b>${number}</b></span></li>`;
-    const share = recordedShare(observed, now);
+    const { share } = recordedTime(observed, now);
     const long = Math.round(share * 28);
     const meter = new Markup(
       `<svg width="28" height="6" viewBox="0 0 28 6"><path class="o0" d="M.5 .5h27v5h-27z"/><path class="o1" d="M0 0h${long}v6H0z"/>` +
@@ -83,7 +83,7 @@ export interface DayRow {
   day: string;
   metres: number;
   row: Markup;
-  /** The trips that began on the day, s that have passed and that were recorded, and the number of flags. */
+  /** The trips that began on the day, s that could be recorded and that were, and the number of flags. */
   trips: readonly Trip[];
   past: number;
   recorded: number;
@@ -95,12 +95,11 @@ export function dayRow(shown: ShownDay, href: string, t: Texts): DayRow {
   const { observed, began, flagged, now } = shown;
   const { day } = observed;
   const metres = began.reduce((sum, { distance }) => sum + distance, 0);
-  const past = Math.max(0, Math.min(observed.to, now) - observed.from);
   const isOut = dayItems(shown).every(isOutside);
-  const recorded = recordedShare(observed, now) * past;
-  const sums = { trips: began, past: isOut ? 0 : past, recorded, flags: flagged.length };
+  const { recorded, past, share: part } = recordedTime(observed, now);
+  const sums = { trips: began, past, recorded, flags: flagged.length };
   if (observed.from > now) return { day, metres, row: markup``, ...sums };
-  const share = t.share(recordedShare(observed, now));
+  const share = t.share(part);
   const isDraft = settledUntil(shown) < Math.min(observed.to, now) - 1;
   const words = [t.me.dayInWords(day, t.length(metres), share), t.trips(began.length)];
   if (flagged.length > 0) words.push(t.me.toCheck(flagged.length));

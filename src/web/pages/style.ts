@@ -98,7 +98,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .ln.other{background-image:linear-gradient(var(--c) 35%,transparent 35%);background-size:8px 12px;background-repeat:repeat-y}
 .gap .ln{background-image:linear-gradient(var(--edge) 50%,transparent 50%),linear-gradient(var(--edge) 50%,transparent 50%);background-size:1.5px 6px;background-repeat:repeat-y;background-position:calc(50% - 4px) 0,calc(50% + 4px) 0}
 .gap .c{border:1.5px dashed var(--edge);border-radius:8px;padding:.5rem .75rem .75rem;margin:.25rem 0}.gap .t{padding-top:.75rem}.gap p{margin-top:.25rem}
-.stated{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;border-bottom:1px solid var(--line);padding:.5rem 0;max-width:33rem}
+.why li{margin:.25rem 0}.stated{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;border-bottom:1px solid var(--line);padding:.5rem 0;max-width:33rem}
 .stay form{padding:.5rem 0}.trip .acts form{border:0;padding:0}.trip form{border-top:1px solid var(--line);padding:.75rem 0 .5rem}
 
 .asof{font-size:.875rem;font-weight:400;color:var(--soft);letter-spacing:0;margin-left:.5rem}

@@ -178,7 +178,8 @@ it('the bar of a day draws unrecorded time as a hole, but not the time before so
   const [observed] = observedDays({ links: [], observed: null, zone: 'UTC' }, '1970-01-01', '1970-01-01');
   const shown = { observed, trips: [], completeUntil: null, now: 1e9 } as unknown as ShownDay;
   const barOf = (reason: UnobservedReason) =>
-    dayBar(shown, [{ kind: 'gap', from: 21_600, to: 43_200, reason, place: null, parts: 1 }], textsFor()).text;
+    dayBar(shown, [{ kind: 'gap', from: 21_600, to: 43_200, reason, here: null, there: null, parts: 1 }], textsFor())
+      .text;
   expect(barOf('silent')).toContain('<rect class="hole" x="25%" width="25.00%"');
   expect(barOf('before joining')).not.toContain('class="hole"');
 });

@@ -42,7 +42,8 @@ it.each(others)('numbers, dates and plurals of %s follow its rules', (name) => {
   expect(t.span(11_040)).toBe('3 h 4 min');
   expect(t.date(noon, 'UTC')).toMatch(/17.+2026/);
   expect(t.date(noon, 'UTC')).not.toBe(languages.en!.date(noon, 'UTC'));
-  expect(t.me.zone(['Europe/Berlin', 'Europe/Berlin'])).toContain('Berlin');
+  expect(t.me.zone([t.zoneName(noon, 'Europe/Berlin')])).toMatch(/[Ee]urop/);
+  expect(t.day('2026-12-01')).toMatch(name === 'fr' ? /^mardi 1er décembre$/ : /\b1\b/);
 });
 
 it('the wishes of a browser are read with their weights', () => {
@@ -70,7 +71,7 @@ it('a join page has the language of the reader, of a link in its foot, or else o
   };
   const [german] = await join({ 'Accept-Language': 'de-DE' });
   expect(german).toContain('<html lang="de">');
-  expect(german).toContain('Wozu Sie Ja sagen');
+  expect(german).toContain('Dem stimmen Sie zu');
   expect(german).toContain('Eine Studie über Wege im Alltag.');
   const [french] = await join({ 'Accept-Language': 'fr' });
   expect(french).toContain('<html lang="fr">');

@@ -2,9 +2,9 @@
 
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
-import { localeFormats, townsOf } from './locale.ts';
+import { localeFormats } from './locale.ts';
 
-const { count, plural, list, texts } = localeFormats('de-DE', 'unter 1 min', 'Tg.');
+const { count, plural, list, texts } = localeFormats('de-DE', 'unter 1 min', 'Tage');
 
 const home = 'Zu Hause';
 
@@ -26,7 +26,13 @@ const modes: Record<ModeName, string> = {
   other: 'etwas anderes',
 };
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
-const towards = (place: string): string => (place === home ? 'nach Hause' : `bis ${place}`);
+const ways: Readonly<Record<string, string>> = {
+  [home]: 'nach Hause',
+  Arbeit: 'zur Arbeit',
+  Büro: 'ins Büro',
+  Schule: 'zur Schule',
+};
+const towards = (place: string): string => (Object.hasOwn(ways, place) ? ways[place] : undefined) ?? `bis ${place}`;
 
 /** The German words. */
 export const de: Texts = {
@@ -67,7 +73,7 @@ export const de: Texts = {
   // ---------------------------------------------------------------- the first page
   home: {
     title: 'Ein Wegetagebuch, das bei Ihrer Studie bleibt',
-    lead: 'Die Telefone der Teilnehmenden zeichnen auf, wo sie unterwegs sind. Dieser Server macht daraus ein Tagebuch der Wege.',
+    lead: 'Die Telefone der Teilnehmenden zeichnen deren Wege auf. Dieser Server macht daraus ein Tagebuch der Wege.',
     me: 'Ich nehme teil',
     meText: 'Sehen Sie Ihre Tage an, berichtigen Sie sie und erfahren Sie, was über Sie gespeichert ist.',
     meLink: 'Meine Tage',
@@ -106,20 +112,21 @@ export const de: Texts = {
   operator: {
     title: 'Dieser Server',
     works: 'Der Server läuft.',
-    needsYou: (things) => `Der Server läuft. ${count(things, { one: 'Punkt braucht', other: 'Punkte brauchen' })} Sie.`,
-    broken: 'Der Speicher antwortet nicht.',
+    needsYou: (things) =>
+      `Der Server läuft. ${count(things, { one: 'Punkt erfordert', other: 'Punkte erfordern' })} Ihre Aufmerksamkeit.`,
+    broken: 'Die Datenbank antwortet nicht.',
     noReminder: 'Niemand braucht eine Erinnerung.',
-    store: 'Speicher',
+    store: 'Datenbank',
     storeWorks: 'schreibt und liest',
     storeFails: 'antwortet nicht',
-    disk: 'Platte',
+    disk: 'Speicherplatz',
     diskText: (used, free) => `${used} belegt, ${free} frei`,
     backup: 'Letzte Sicherung',
     people: 'Personen',
     waiting: 'Wartende Datensätze',
     lag: 'Längste Zeit vom Telefon bis ins Tagebuch',
-    lastRun: 'Letzter Lauf',
-    failed: 'Personen, deren letzter Lauf gescheitert ist',
+    lastRun: 'Letzte Verarbeitung',
+    failed: 'Personen, deren letzte Verarbeitung fehlgeschlagen ist',
     setAside: 'Abgelehnt',
     setAsideText: (all, faults) => `${all}, davon ${faults} wegen eines Programmfehlers`,
     asked: (name, when) => `${name} hat am ${when} die Löschung aller Daten verlangt:`,
@@ -137,15 +144,15 @@ export const de: Texts = {
 
   // ---------------------------------------------------------------- joining
   join: {
-    title: (name) => `Nehmen Sie teil: ${name}`,
+    title: (name) => `Machen Sie mit: ${name}`,
     by: (who) => `Durchgeführt von ${who}.`,
     why: 'Warum',
     questions: 'Was die Studie wissen möchte',
-    agree: 'Wozu Sie Ja sagen',
+    agree: 'Dem stimmen Sie zu',
     points: [
-      'Ihr Telefon zeichnet den ganzen Tag auf, wo Sie sind und wie Sie sich bewegen, bis Sie es beenden.',
+      'Ihr Telefon zeichnet den ganzen Tag auf, wo Sie sind und wie Sie sich bewegen, bis Sie die Aufzeichnung beenden.',
       'Die Daten gehen an den Server dieser Studie und nirgendwohin sonst.',
-      'Sie können jederzeit und ohne Grund alles ansehen, mitnehmen, die Aufzeichnung beenden und alles löschen lassen.',
+      'Sie können jederzeit und ohne Angabe von Gründen alles ansehen, Ihre Daten mitnehmen, die Aufzeichnung beenden und alles löschen lassen.',
     ],
     underCode: 'Das Studienteam sieht Ihre Tage unter einem Kürzel, nicht unter Ihrem Namen.',
     underName: 'Das Studienteam sieht Ihre Tage und Ihren Namen.',
@@ -157,11 +164,11 @@ export const de: Texts = {
     stores: { ios: 'App Store', android: 'Google Play' },
     phones: { ios: 'iPhone', android: 'Android' },
     open: 'Hierher zurückkehren und öffnen',
-    openText: 'Dieser Knopf öffnet die App mit der Studie, an der Sie teilnehmen.',
+    openText: 'Diese Schaltfläche öffnet die App mit der Studie, an der Sie teilnehmen.',
     openDo: 'In der App öffnen',
     openNothing: 'Es passiert nichts? Dann ist die App noch nicht installiert.',
     scan: 'Scannen Sie diesen Code mit Ihrem Telefon',
-    scanText: 'Dort öffnet sich dieselbe Seite mit dem Knopf.',
+    scanText: 'Dort öffnet sich dieselbe Seite mit der Schaltfläche.',
     allow: 'Standort „immer“ erlauben',
     allowText: 'Sonst fehlen Wege, während der Bildschirm aus ist. Der Akku ist etwas schneller leer.',
     group: 'Zu welcher Gruppe gehören Sie?',
@@ -180,7 +187,7 @@ export const de: Texts = {
     code: 'Ihr eigener Code. Geben Sie ihn nicht weiter.',
     app: (app) => `App ${app} installieren`,
     appText: 'Kostenlos im App Store oder bei Google Play.',
-    scan: 'Kamera hierauf richten',
+    scan: 'Diesen Code mit der Kamera scannen',
     scanText: 'Öffnen Sie den angezeigten Link: Er richtet die App für Sie ein.',
     scanInApp: 'Scannen Sie diesen Code in den Einstellungen der App: Er richtet sie für Sie ein.',
     allow: 'Standort „immer“ erlauben',
@@ -191,7 +198,7 @@ export const de: Texts = {
     more: 'Was ist das für eine Studie?',
     data: 'Was geschieht mit meinen Daten?',
     dataText:
-      'Sie bleiben auf dem Server der Studie. Sie können alles ansehen, mitnehmen, die Aufzeichnung beenden und alles löschen lassen.',
+      'Sie bleiben auf dem Server der Studie. Sie können alles ansehen, Ihre Daten mitnehmen, die Aufzeichnung beenden und alles löschen lassen.',
     contact: 'Fragen?',
     sheet: (number, of) => `Blatt ${number} von ${of}`,
     person: 'Ein Blatt für eine Person.',
@@ -202,15 +209,15 @@ export const de: Texts = {
     people: 'Personen',
     flagged: 'Zu prüfende Tage',
     flaggedText: (days) =>
-      `Tage der letzten ${days} Tage, an denen etwas nicht stimmen könnte, obwohl nichts gescheitert ist. Die Person antwortet auf ihrer eigenen Seite; Sie können sie fragen.`,
+      `Tage der letzten ${days} Tage, an denen etwas nicht stimmen könnte, obwohl kein Fehler aufgetreten ist. Die Person antwortet auf ihrer eigenen Seite; Sie können sie fragen.`,
     noneFlagged: 'Nichts zu prüfen.',
     figures: 'Zahlen',
     export: 'Export',
     studies: 'Studien',
     numbers: {
       joined: { name: 'dabei', text: 'alle Personen der Studie' },
-      active: { name: 'aktiv', text: 'in den letzten 24 Stunden kam etwas an' },
-      silent: { name: 'ansehen', text: 'still, abgewiesen oder ohne Standorte' },
+      active: { name: 'aktiv', text: 'ihre Daten kommen an wie vorgesehen' },
+      silent: { name: 'nicht aktiv', text: 'still, beendet, abgewiesen oder ohne brauchbare Daten' },
       never: { name: 'nie begonnen', text: 'es kam noch nie etwas an' },
     },
     needReminder: (people) =>
@@ -234,7 +241,7 @@ export const de: Texts = {
       location: 'Letzter Standort',
       days: 'Letzte 14 Tage',
       trips: 'Wege',
-      labelled: 'Beschriftet',
+      labelled: 'Mit Angaben',
       joined: 'Dabei seit',
     },
     states: {
@@ -243,15 +250,14 @@ export const de: Texts = {
       without_locations: (days) => (days === null ? 'kein Standort' : `seit ${dative(days)} kein Standort`),
       never_began: (days) => (days === null ? 'nie begonnen' : `nie begonnen, seit ${dative(days)} dabei`),
       refused: (days) => (days === null ? 'abgewiesen' : `seit ${dative(days)} abgewiesen`),
-      unusable: (days: string | null) =>
-        days === null ? 'Nichts Brauchbares' : `seit ${dative(days)} nichts Brauchbares`,
+      unusable: (days) => (days === null ? 'nichts Brauchbares' : `seit ${dative(days)} nichts Brauchbares`),
       behind: (days) => (days === null ? 'im Rückstand' : `seit ${dative(days)} im Rückstand`),
       stopped: (days) => (days === null ? 'beendet' : `vor ${dative(days)} beendet`),
     },
     recordedOn: (some, all) => `an ${some} von ${dative(de.days(all))} aufgezeichnet`,
     asksErasure: 'verlangt die Löschung aller Daten',
     stripText:
-      'Letzte 14 Tage: eine Säule je Tag; ihre Höhe ist der aufgezeichnete Anteil des Tages, ein Strich am unteren Rand heißt: nichts aufgezeichnet. Wege und Beschriftungen sind aus diesen Tagen.',
+      'Letzte 14 Tage: eine Säule je Tag; ihre Höhe ist der aufgezeichnete Anteil des Tages, ein Strich am unteren Rand heißt: nichts aufgezeichnet. Wege und Angaben sind aus diesen Tagen.',
     noNames: 'In dieser Studie werden keine Namen gezeigt.',
     noted: 'Jeder Blick auf Personen, ihre Tage und Zahlen wird protokolliert.',
     back: 'Alle Personen',
@@ -318,14 +324,14 @@ export const de: Texts = {
     from: 'Erster Tag',
     to: 'Letzter Tag',
     places: 'Orte',
-    exact: 'genau',
+    exact: 'genaue',
     cells: (size) => `Zellen von ${size}, Wege um Aufenthalte verborgen`,
     names: 'Namen statt Pseudonymen',
     go: 'Herunterladen (ZIP)',
     protection:
       'Personen haben Pseudonyme, in jedem Download dieser Studie dieselben. Genaue Orte verraten trotzdem, wo jemand wohnt: Bewahren Sie die Datei so sicher auf wie die Daten hier.',
     large: (days, most) =>
-      `Das sind ${days} Personentage; ein Browser bekommt höchstens ${most} auf einmal. Wählen Sie weniger Tage oder bitten Sie den Betreiber um:`,
+      `Das sind ${days} Personentage; ein Browser bekommt höchstens ${most} auf einmal. Wählen Sie weniger Tage oder bitten Sie den Betreiber, diesen Befehl auszuführen:`,
     busy: 'Gerade wird ein anderer Export erstellt. Versuchen Sie es in einigen Minuten noch einmal.',
     range: 'Wählen Sie einen ersten Tag und einen letzten, der nicht davor liegt.',
   },
@@ -333,7 +339,7 @@ export const de: Texts = {
   // ---------------------------------------------------------------- imports
   imports: {
     title: 'Eigene Aufzeichnungen hinzufügen',
-    lead: 'Eine Datei, die Sie schon haben: Google Zeitachse, GPX, GeoJSON, CSV, KML oder ein ZIP solcher Dateien, bis 64 MB. Sie erscheint nach dem nächsten Lauf des Servers in Ihren Tagen.',
+    lead: 'Eine Datei, die Sie schon haben: Google Zeitachse, GPX, GeoJSON, CSV, KML oder ein ZIP solcher Dateien, bis 64 MB. Sie erscheint nach der nächsten Verarbeitung in Ihren Tagen.',
     file: 'Datei',
     go: 'Hinzufügen',
     done: 'Die Datei wurde gelesen.',
@@ -342,10 +348,10 @@ export const de: Texts = {
     range: (from, to) => `Vom ${from} bis zum ${to}.`,
     undo: 'Nicht berücksichtigen',
     use: 'Wieder berücksichtigen',
-    isIgnored: 'Wird nicht berücksichtigt.',
+    isIgnored: 'Wird nicht berücksichtigt; Ihre Tage ändern sich in einigen Minuten.',
     busy: 'Gerade wird eine andere Datei gelesen. Versuchen Sie es in einigen Minuten noch einmal.',
-    unknown: 'Diese Datei hat kein Format, das der Server kennt. Nichts wurde hinzugefügt.',
-    none: 'Wählen Sie zuerst eine Datei. Nichts wurde hinzugefügt.',
+    unknown: 'Diese Datei hat kein Format, das der Server kennt. Es wurde nichts hinzugefügt.',
+    none: 'Wählen Sie zuerst eine Datei. Es wurde nichts hinzugefügt.',
   },
 
   // ---------------------------------------------------------------- figures
@@ -394,7 +400,7 @@ export const de: Texts = {
     internal: 'Intern',
     lead: (length, hours, people) => `${length} in ${hours} Stunden: ${people}.`,
     notYet:
-      'Telefone können noch Daten dieses Monats schicken: Zahlen zum Veröffentlichen stehen eine Woche nach seinem Ende hier.',
+      'Telefone können noch Daten dieses Monats schicken: Die Zahlen zum Veröffentlichen erscheinen hier eine Woche nach seinem Ende.',
     notToPass: 'Geben Sie die internen Zahlen nicht weiter: Sie können verraten, was einzelne Personen getan haben.',
     nothing: 'In diesem Monat gab es keine Wege.',
   },
@@ -404,7 +410,6 @@ export const de: Texts = {
     days: 'Meine Tage',
     month: 'Monat',
     data: 'Meine Daten',
-    title: 'Meine Tage',
     week: 'Tage dieser Woche',
     dayInWords: (day, km, recorded) => `${de.day(day)}, ${km}, ${recorded} aufgezeichnet`,
     summary: (trips, length, span) => `${trips}, ${length}, ${span} unterwegs.`,
@@ -419,7 +424,7 @@ export const de: Texts = {
     draftMark: 'Entwurf',
     draftTrip: 'Entwurf: Spätere Daten können das noch ändern.',
     toCheck: (days) => count(days, { one: 'offene Frage', other: 'offene Fragen' }),
-    zone: (zones) => `Ortszeit: ${list(townsOf(zones))}.`,
+    zone: (zones) => `Zeitzone: ${list(zones)}.`,
     final: 'Dieser Tag steht fest.',
     draft: (until) =>
       `${until === null ? 'Entwurf' : `Steht bis ${until} Uhr fest, danach Entwurf`}. Nach dem nächsten Weg steht der Tag fest.`,
@@ -444,7 +449,6 @@ export const de: Texts = {
       büro: 'work',
       schule: 'work',
     },
-    here: (place) => (place === home ? 'Zu Hause' : `Hier: ${place}`),
     since: (when) => `Hier seit ${when}`,
     untilNow: 'Bis jetzt',
     untilEnd: 'Bis zum Ende des Tages',
@@ -457,7 +461,12 @@ export const de: Texts = {
     beganOn: (when) => `Begonnen: ${when}`,
     yourLabel: (words) => `Ihre Angabe: ${words}`,
     notRecorded: 'Nicht aufgezeichnet',
-    between: (place) => (place === home ? 'Davor und danach waren Sie zu Hause.' : `Davor und danach: ${place}.`),
+    between: (before, after) =>
+      before !== after
+        ? `Davor: ${before}. Danach: ${after}.`
+        : before === home
+          ? 'Davor und danach waren Sie zu Hause.'
+          : `Davor und danach: ${before}.`,
     reasons: {
       'tracking off': 'Der Standort war auf dem Telefon ausgeschaltet.',
       'no permission': 'Die App durfte den Standort nicht mehr sehen.',
@@ -471,7 +480,7 @@ export const de: Texts = {
       'after leaving': 'Das war nach dem Ende der Teilnahme.',
       'clock wrong': 'Die Uhr des Telefons ging falsch.',
       'not yet': 'Das kommt noch.',
-      'taken out': 'Diese Zeit zählt auf Ihren Wunsch nicht.',
+      'taken out': 'Diese Zeit ist auf Ihren Wunsch weggelassen.',
     },
     inBar: {
       not: 'nicht aufgezeichnet',
@@ -493,46 +502,43 @@ export const de: Texts = {
     saved: 'Gespeichert.',
     statedTitle: 'Ihre Berichtigungen an diesem Tag',
     stated: {
-      set_aside: (clock) => `${clock}: zählt nicht`,
+      set_aside: (clock) => `${clock}: weggelassen`,
       mode: (clock, name) => `${clock}: Verkehrsmittel: ${name}`,
       split: (clock) => `${clock}: zwei Wege`,
-      join: (clock) => `${clock}: ein Weg mit dem vorigen`,
+      join: (clock) => `${clock}: mit dem vorigen Weg verbunden`,
       drop: (clock) => `${clock}: Weg hat nicht stattgefunden`,
       add: (clock) => `${clock}: ein Weg, der nicht aufgezeichnet wurde`,
       at_home: (clock) => `${clock}: zu Hause`,
       place_name: (clock, name) => `${clock}: Name des Ortes: ${name}`,
-      at_place: (clock, name) => `${clock}: Sie waren hier: ${name}`,
+      at_place: (clock, name) => `${clock}: ${name === home ? 'zu Hause' : `Sie waren hier: ${name}`}`,
       label: (clock, words) => `${clock}: ${words}`,
       undo: (clock) => `${clock}: zurückgenommen`,
     },
-    statedNow: 'Gespeichert. Diese Seite zeigt es sofort, Ihr Telefon nach dem nächsten Lauf des Servers.',
-    statedLater: 'Gespeichert. Der Tag ändert sich beim nächsten Lauf des Servers, in einigen Minuten.',
+    statedNow: 'Gespeichert. Diese Seite zeigt es sofort, die App auf Ihrem Telefon etwas später.',
+    statedLater: 'Gespeichert. Der Server muss es noch übernehmen: Der Tag ändert sich in einigen Minuten.',
+    undone: 'Zurückgenommen. Diese Seite zeigt es sofort, die App auf Ihrem Telefon etwas später.',
     outside: 'Die Uhrzeit muss innerhalb des Weges liegen. Es wurde nichts geändert.',
     full: 'Es wurde nichts gespeichert: Mehr Berichtigungen sind nicht möglich. Nehmen Sie einige zurück, die Sie nicht mehr brauchen, oder fragen Sie das Studienteam.',
     tripGone:
       'Dieser Weg hat sich inzwischen geändert. Es wurde nichts gespeichert. Sehen Sie sich den Tag noch einmal an.',
     undo: 'Zurücknehmen',
-    changeTrip: 'Oder den Weg selbst ändern:',
     drop: 'Diesen Weg gab es nicht',
     join: 'Mit dem vorigen verbinden',
     split: 'In zwei teilen',
     splitAt: 'Wann endete der erste Teil?',
     howBetween: (from, to) => `Wie waren Sie von ${from} bis ${to} Uhr unterwegs?`,
-    takeOut: 'Diese Zeit nicht zählen',
+    takeOut: 'Diese Zeit weglassen',
     flags: {
       too_fast: ['So schnell kann das nicht gewesen sein.', 'War es dieses Verkehrsmittel?'],
       mostly_estimated: ['Größtenteils geschätzt: Nur wenige Standorte zeigen diesen Weg.', 'Waren Sie so unterwegs?'],
       one_location: ['Nur ein einziger Standort belegt das.', 'Stimmt es?'],
       sources_disagree: [
         'Zwei Telefone waren an verschiedenen Orten.',
-        'Falls Sie eines nicht bei sich hatten, zählen Sie diese Zeit nicht.',
+        'Falls Sie eines nicht bei sich hatten, lassen Sie diese Zeit weg.',
       ],
-      clock_moved: [
-        'Die Uhr des Telefons ging falsch.',
-        'Falls die Zeiten nicht stimmen, zählen Sie diese Zeit nicht.',
-      ],
+      clock_moved: ['Die Uhr des Telefons ging falsch.', 'Falls die Zeiten nicht stimmen, lassen Sie diese Zeit weg.'],
       jump_left_out: [
-        'Einige Standorte zählen nicht: So schnell kann man sich nicht bewegen.',
+        'Einige Standorte wurden weggelassen: So schnell kann man sich nicht bewegen.',
         'Hat dieser Weg stattgefunden?',
       ],
       correction_contradicted: [
@@ -541,12 +547,12 @@ export const de: Texts = {
       ],
       label_contradicts: ['Ihre Angabe nennt ein anderes Verkehrsmittel als das Tagebuch.', 'Welches stimmt?'],
     },
-    more: 'Mehr',
+    more: 'Mehr: Weg teilen, verbinden oder entfernen',
     cancel: 'Abbrechen',
     show: 'Vorschau',
     preview: (words) => `Vorschau: ${words}. Noch ist nichts gespeichert.`,
     rename: 'Ort umbenennen',
-    wasAt: (place) => `Ich war hier: ${place}`,
+    wasAt: (place) => (place === home ? 'Ich war zu Hause' : `Ich war hier: ${place}`),
     madeTrip: 'Ich war unterwegs',
     begins: 'Wann begann der Weg?',
     ends: 'Wann endete er?',
@@ -559,6 +565,52 @@ export const de: Texts = {
     inParts: (span, parts) => `${span} in ${parts} Teilen`,
     mostlyNot: (reason) => `Nicht aufgezeichnet: ${reason}`,
     onMap: 'Auf der Karte zeigen',
+    downloadDay: 'Diesen Tag herunterladen:',
+    why: {
+      title: 'Warum?',
+      corrected: 'Sie haben diesen Weg geändert. Das Folgende wurde davor aufgezeichnet.',
+      start: {
+        location: 'Der Weg beginnt, als Sie den Ort verließen; geschätzt aus der Entfernung zum ersten Standort.',
+        movement: 'Der Weg beginnt, als Ihr Telefon sich in Bewegung setzte.',
+        geofence: 'Der Weg beginnt, als Ihr Telefon Ihren Aufbruch bemerkte; das geschieht immer etwas verspätet.',
+        'walking readings': 'Der Weg beginnt mit Schritten, die Ihr Telefon vor dem ersten Standort bemerkte.',
+        readings: 'Nur der Bewegungssensor Ihres Telefons zeigt, wann der Weg begann.',
+        'trip before': 'Der Weg beginnt dort, wo der Weg oder Aufenthalt davor endet.',
+      },
+      end: {
+        location: 'Er endet am letzten Standort.',
+        movement: 'Er endet, als Ihr Telefon zur Ruhe kam.',
+        'trip after': 'Er endet, als der nächste Weg begann oder Ihr Telefon Ruhe meldete.',
+      },
+      endedBy: {
+        dwell: 'Danach blieb Ihr Telefon einige Minuten an einem Ort.',
+        gap: 'Danach schickte Ihr Telefon eine Zeit lang keine Standorte.',
+        restart: 'Danach wurde Ihr Telefon neu gestartet oder die Aufzeichnung beendet.',
+        phone: 'Danach meldete Ihr Telefon Ruhe.',
+        'no data': 'Vielleicht ist er noch nicht zu Ende: Das zeigen erst spätere Daten.',
+        length: 'Er wurde geteilt, weil er sehr viele Standorte hat.',
+      },
+      wait: (from, to, why = '') => `Der Halt von ${from} bis ${to} Uhr gehört zum Weg${why === '' ? '' : `: ${why}`}.`,
+      waits: {
+        'change of vehicle': 'Wahrscheinlich sind Sie umgestiegen',
+        'walk to a vehicle': 'Sie gingen zu Fuß dorthin und fuhren weiter',
+        'ride to a vehicle': 'Sie kamen mit dem Fahrrad und stiegen um',
+      },
+      parted: {
+        'too long': 'Der nächste Weg zählt für sich: So lange wartet kaum jemand auf eine Weiterfahrt.',
+        'no vehicle next':
+          'Der nächste Weg zählt für sich: Es ging zu Fuß oder mit dem Fahrrad weiter, darauf muss man nicht warten.',
+        restart:
+          'Der nächste Weg zählt für sich: Dazwischen wurde Ihr Telefon neu gestartet oder die Aufzeichnung beendet.',
+        'turned back': 'Der nächste Weg zählt für sich: Sie sind umgekehrt.',
+        parked: 'Der nächste Weg zählt für sich: Sie haben geparkt und sind später weitergefahren.',
+        stay: 'Der nächste Weg zählt für sich: Der Halt dazwischen war wahrscheinlich kein Warten.',
+      },
+      ignored: (locations) =>
+        `${count(locations, { one: 'Standort wurde', other: 'Standorte wurden' })} weggelassen: doppelt oder zu weit entfernt.`,
+      mode: (from, to, chances, speed) => `${from} bis ${to} Uhr: ${chances}. Im Mittel ${speed} km/h.`,
+      stated: (mode) => `${mode}, nach Ihrer Angabe`,
+    },
     othersOf: 'Grau: Ihre anderen Wege der letzten 30 Tage.',
     workKind: 'Arbeit',
     placeKind: 'andere Orte',
@@ -605,17 +657,19 @@ export const de: Texts = {
     program: 'Ein Programm',
     lastContact: (when) => `Letzter Kontakt: ${when}.`,
     noContact: 'Noch kein Kontakt.',
-    lost: 'Dieses Telefon ist verloren',
+    lost: 'Ich habe dieses Telefon verloren',
+    lostText: 'Es kann dann keine Daten mehr für Sie schicken; erst eine neue Einladung ändert das.',
+    lostDo: 'Dieses Telefon sperren',
     isLost:
       'Dieses Telefon kann keine Daten mehr für Sie schicken. Ihre anderen Telefone und Browser bleiben, wie sie sind.',
     phone: 'Ihr Telefon',
-    phoneFine: (when) => `Es schickt Daten, wie es soll. Letzter Kontakt: ${when}.`,
+    phoneFine: (when) => `Es schickt seine Daten wie vorgesehen. Letzter Kontakt: ${when}.`,
     phoneNever: 'Von ihm ist noch nichts angekommen.',
     phoneWords: {
       stopped:
         'Sie haben die Aufzeichnung beendet. Wenn Sie weitermachen möchten, bitten Sie das Studienteam um eine neue Einladung.',
       no_token:
-        'Es kann keine Daten schicken: Sein Code ist abgelaufen. Bitten Sie das Studienteam um eine neue Einladung.',
+        'Es kann keine Daten schicken: Sein Code ist abgelaufen oder wurde gesperrt. Bitten Sie das Studienteam um eine neue Einladung.',
       never_called:
         'Es hat sich noch nicht gemeldet. Öffnen Sie die App und wiederholen Sie die Schritte Ihrer Einladung.',
       refused: 'Sein Code gilt nicht mehr. Bitten Sie das Studienteam um eine neue Einladung.',

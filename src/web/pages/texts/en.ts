@@ -1,10 +1,12 @@
 // Every word of the pages in English. Another language is a file of the same shape, listed in `texts.ts`.
 
+import type { Candidate } from '../../../analysis/clean/candidates.ts';
+import type { BoundaryRule } from '../../../analysis/trips/trip-bounds.ts';
 import type { Flag } from '../../../diary/flags.ts';
 import type { UnobservedReason } from '../../../diary/observed-time.ts';
 import type { Dimension } from '../../../figures/tally.ts';
 import { type ModeName, plainMode } from '../../../model/modes.ts';
-import { localeFormats, townsOf } from './locale.ts';
+import { localeFormats } from './locale.ts';
 
 const { count, plural, list, texts } = localeFormats('en-GB', 'under 1 min', 'd');
 
@@ -224,8 +226,8 @@ export const en = {
     studies: 'Studies',
     numbers: {
       joined: { name: 'joined', text: 'all people of the study' },
-      active: { name: 'active', text: 'something arrived within 24 hours' },
-      silent: { name: 'need a look', text: 'silent, refused, or without locations' },
+      active: { name: 'active', text: 'their data arrives as it should' },
+      silent: { name: 'not active', text: 'silent, stopped, refused, or without usable data' },
       never: { name: 'never began', text: 'nothing ever arrived' },
     },
     needReminder: (people: number): string =>
@@ -347,7 +349,7 @@ export const en = {
   // ---------------------------------------------------------------- imports
   imports: {
     title: 'Add your own history',
-    lead: 'A file that you already have: Google Timeline, GPX, GeoJSON, CSV, KML or a ZIP of such files, up to 64 MB. It appears in your days after the next run of the server.',
+    lead: 'A file that you already have: Google Timeline, GPX, GeoJSON, CSV, KML or a ZIP of such files, up to 64 MB. It appears in your days after the server has processed it.',
     file: 'File',
     go: 'Add',
     done: 'The file was read.',
@@ -356,7 +358,7 @@ export const en = {
     range: (from: string, to: string): string => `From ${from} to ${to}.`,
     undo: 'Ignore what it brought',
     use: 'Use it again',
-    isIgnored: 'Ignored.',
+    isIgnored: 'Ignored; your days change within some minutes.',
     busy: 'Another file is being read. Try again in some minutes.',
     unknown: 'This file is in no format that the server knows. Nothing was added.',
     none: 'Choose a file first. Nothing was added.',
@@ -417,7 +419,6 @@ export const en = {
     days: 'My days',
     month: 'Month',
     data: 'My data',
-    title: 'My days',
     week: 'Days of this week',
     dayInWords: (day: string, km: string, recorded: string): string => `${en.day(day)}, ${km}, ${recorded} recorded`,
     summary: (trips: string, length: string, span: string): string => `${trips}, ${length}, ${span} on the way.`,
@@ -432,7 +433,7 @@ export const en = {
     draftMark: 'draft',
     draftTrip: 'Draft: later data may change it.',
     toCheck: (days: number): string => count(days, { one: 'thing to check', other: 'things to check' }),
-    zone: (zones: readonly string[]): string => `Times are local times of ${list(townsOf(zones))}.`,
+    zone: (zones: readonly string[]): string => `Time zone: ${list(zones)}.`,
     final: 'This day is final.',
     draft: (until: string | null): string =>
       `${until === null ? 'Draft' : `Final until ${until}, then a draft`}. It becomes final after the next trip.`,
@@ -451,7 +452,6 @@ export const en = {
     home: 'Home',
     /** Names of places that have a colour of their own. */
     looks: { home: 'home', work: 'work', office: 'work', school: 'work' } as Record<string, 'home' | 'work'>,
-    here: (place: string): string => `At ${place}`,
     since: (when: string): string => `Here since ${when}`,
     untilNow: 'Until now',
     untilEnd: 'Until the end of the day',
@@ -465,7 +465,10 @@ export const en = {
     beganOn: (when: string): string => `Began on ${when}`,
     yourLabel: (words: string): string => `Your label: ${words}`,
     notRecorded: 'Not recorded',
-    between: (place: string): string => `You were at ${place} before and after.`,
+    between: (before: string, after: string): string =>
+      before === after
+        ? `You were at ${before} before and after.`
+        : `You were at ${before} before, and at ${after} after.`,
     reasons: notRecorded,
     inBar: {
       not: 'not recorded',
@@ -503,13 +506,13 @@ export const en = {
       label: (clock: string, words: string): string => `${clock}: ${words}`,
       undo: (clock: string): string => `${clock}: undone`,
     },
-    statedNow: 'Saved. This page shows it now, and your phone after the next run of the server.',
-    statedLater: 'Saved. The day changes with the next run of the server, some minutes from now.',
+    statedNow: 'Saved. This page shows it now, the app on your phone a little later.',
+    statedLater: 'Saved. The server still has to apply this: the day changes within some minutes.',
+    undone: 'Undone. This page shows it now, the app on your phone a little later.',
     outside: 'The time must lie within the trip. Nothing was changed.',
     full: 'Nothing was saved: you have reached the maximum number of corrections. Undo some that you no longer need, or ask the people who run the study.',
     tripGone: 'This trip has changed in the meantime. Nothing was saved. Check the day as it is now.',
     undo: 'Undo',
-    changeTrip: 'Or change the trip itself:',
     drop: 'I did not make this trip',
     join: 'Join with the one before',
     split: 'Split it in two',
@@ -530,7 +533,7 @@ export const en = {
       ],
       label_contradicts: ['Your label names another mode than the diary.', 'Which one is right?'],
     } satisfies Record<Flag, readonly [fact: string, question: string]>,
-    more: 'More',
+    more: 'More: split, join or remove this trip',
     cancel: 'Cancel',
     show: 'Preview',
     preview: (words: string): string => `Preview: ${words}. Nothing is saved yet.`,
@@ -547,6 +550,53 @@ export const en = {
     inParts: (span: string, parts: number): string => `${span} in ${parts} parts`,
     mostlyNot: (reason: string): string => `Not recorded: ${reason.charAt(0).toLowerCase() + reason.slice(1)}`,
     onMap: 'Show on the map',
+    downloadDay: 'Download this day:',
+    /** The reasons for a trip, in its order, by the rules that are stored with it. */
+    why: {
+      title: 'Why?',
+      corrected: 'You changed this trip. What follows was recorded before that.',
+      start: {
+        location: 'It begins when you left the place, estimated from the distance to the first location.',
+        movement: 'It begins where your phone began to move.',
+        geofence: 'It begins when your phone noticed that you had left; phones notice this a little late.',
+        'walking readings': 'It begins with steps that your phone noticed before its first location.',
+        readings: 'Only the motion sensor of your phone shows when it began.',
+        'trip before': 'It begins where the trip or stay before it ends.',
+      } satisfies Record<Exclude<BoundaryRule, 'trip after'>, string> as Record<string, string>,
+      end: {
+        location: 'It ends at its last location.',
+        movement: 'It ends where your phone stopped moving.',
+        'trip after': 'It ends where the next trip begins or your phone reported rest.',
+      } satisfies Record<'location' | 'movement' | 'trip after', string> as Record<string, string>,
+      endedBy: {
+        dwell: 'Afterwards your phone stayed in one place for some minutes.',
+        gap: 'Afterwards your phone sent no locations for some time.',
+        restart: 'Afterwards your phone was restarted, or the recording stopped.',
+        phone: 'Afterwards your phone reported rest.',
+        'no data': 'It may not be over: later data will show that.',
+        length: 'It was cut because it has very many locations.',
+      } satisfies Record<Candidate['endedBy'], string> as Record<string, string>,
+      wait: (from: string, to: string, why = ''): string =>
+        `The stop from ${from} to ${to} belongs to the trip${why === '' ? '' : `: ${why}`}.`,
+      waits: {
+        'change of vehicle': 'you probably changed vehicles',
+        'walk to a vehicle': 'you walked there and continued in a vehicle',
+        'ride to a vehicle': 'you cycled there and continued in a vehicle',
+      } as Record<string, string>,
+      parted: {
+        'too long': 'The next trip is separate: people rarely wait that long for a vehicle.',
+        'no vehicle next': 'The next trip is separate: you continued on foot or by bicycle, which needs no wait.',
+        restart: 'The next trip is separate: your phone was restarted, or the recording stopped, in between.',
+        'turned back': 'The next trip is separate: you turned back.',
+        parked: 'The next trip is separate: you parked and drove on later.',
+        stay: 'The next trip is separate: the stop in between was probably not a wait.',
+      } as Record<string, string>,
+      ignored: (locations: number): string =>
+        `${count(locations, { one: 'location was', other: 'locations were' })} ignored: repeated, or too far off.`,
+      mode: (from: string, to: string, chances: string, speed: string): string =>
+        `${from} to ${to}: ${chances}. On average ${speed} km/h.`,
+      stated: (mode: string): string => `${mode}, as you stated`,
+    },
     othersOf: 'Grey: your other trips of the last 30 days.',
     workKind: 'work',
     placeKind: 'other places',
@@ -593,14 +643,17 @@ export const en = {
     program: 'A program',
     lastContact: (when: string): string => `Last contact: ${when}.`,
     noContact: 'No contact yet.',
-    lost: 'This phone is lost',
+    lost: 'I have lost this phone',
+    lostText: 'It can then send no more data for you, and only a new invitation changes that.',
+    lostDo: 'Block this phone',
     isLost: 'This phone can no longer send data for you. Your other phones and browsers stay as they are.',
     phone: 'Your phone',
     phoneFine: (when: string): string => `It sends data as it should. Last contact: ${when}.`,
     phoneNever: 'Nothing has arrived from it yet.',
     phoneWords: {
       stopped: 'You stopped the recording. Ask the people of the study for a new invitation if you want to continue.',
-      no_token: 'It cannot send data: its code has expired. Ask the people of the study for a new invitation.',
+      no_token:
+        'It cannot send data: its code has expired or was blocked. Ask the people of the study for a new invitation.',
       never_called: 'It has not contacted the server yet. Open the app and repeat the steps of your invitation.',
       refused: 'Its code is no longer valid. Ask the people of the study for a new invitation.',
       silent:

@@ -2,7 +2,7 @@
 
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
-import { localeFormats, townsOf } from './locale.ts';
+import { localeFormats } from './locale.ts';
 
 const { count, plural, list, texts } = localeFormats('es-ES', 'menos de 1 min', 'd');
 
@@ -26,7 +26,14 @@ const modes: Record<ModeName, string> = {
   other: 'otra cosa',
 };
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
-const towards = (place: string): string => (place === home ? 'a casa' : `a ${place}`);
+const ways: Readonly<Record<string, string>> = {
+  [home]: 'a casa',
+  Trabajo: 'al trabajo',
+  Oficina: 'a la oficina',
+  Escuela: 'a la escuela',
+  Colegio: 'al colegio',
+};
+const towards = (place: string): string => (Object.hasOwn(ways, place) ? ways[place]! : `a ${place}`);
 
 /** The Spanish words. */
 export const es: Texts = {
@@ -118,7 +125,7 @@ export const es: Texts = {
     backup: 'Última copia de seguridad',
     people: 'Personas',
     waiting: 'Registros pendientes',
-    lag: 'Mayor tiempo del teléfono al diario',
+    lag: 'Mayor demora del teléfono al diario',
     lastRun: 'Último proceso',
     failed: 'Personas cuyo último proceso falló',
     setAside: 'Rechazados',
@@ -209,8 +216,8 @@ export const es: Texts = {
     studies: 'Estudios',
     numbers: {
       joined: { name: 'inscritas', text: 'todas las personas del estudio' },
-      active: { name: 'activas', text: 'ha llegado algo en las últimas 24 horas' },
-      silent: { name: 'por atender', text: 'sin contacto, rechazadas o sin ubicaciones' },
+      active: { name: 'activas', text: 'sus datos llegan como deben' },
+      silent: { name: 'inactivas', text: 'sin contacto, detenidas, rechazadas o sin datos utilizables' },
       never: { name: 'sin empezar', text: 'nunca ha llegado nada' },
     },
     needReminder: (people) =>
@@ -238,16 +245,16 @@ export const es: Texts = {
       joined: 'Inscripción',
     },
     states: {
-      in_order: () => 'en orden',
+      in_order: () => 'OK',
       silent: (days) => (days === null ? 'sin contacto' : `sin contacto desde hace ${days}`),
       without_locations: (days) => (days === null ? 'sin ubicación' : `sin ubicación desde hace ${days}`),
       never_began: (days) => (days === null ? 'sin empezar' : `sin empezar, inscripción hace ${days}`),
-      refused: (days) => (days === null ? 'con rechazo' : `con rechazo desde hace ${days}`),
-      unusable: (days: string | null) => (days === null ? 'Nada utilizable' : `Nada utilizable desde hace ${days}`),
+      refused: (days) => (days === null ? 'teléfono rechazado' : `teléfono rechazado desde hace ${days}`),
+      unusable: (days) => (days === null ? 'nada utilizable' : `nada utilizable desde hace ${days}`),
       behind: (days) => (days === null ? 'con retraso' : `con retraso desde hace ${days}`),
-      stopped: (days) => (days === null ? 'detenido' : `detenido hace ${days}`),
+      stopped: (days) => (days === null ? 'registro detenido' : `registro detenido hace ${days}`),
     },
-    recordedOn: (some, all) => `registrado ${some} de ${es.days(all)}`,
+    recordedOn: (some, all) => `registrado en ${some} de ${es.days(all)}`,
     asksErasure: 'pidió que se borraran todos sus datos',
     stripText:
       'Últimos 14 días: una columna por día; su altura es la parte registrada del día, y una línea abajo indica que no se registró nada. Los viajes y las etiquetas son de estos días.',
@@ -324,7 +331,7 @@ export const es: Texts = {
     protection:
       'Las personas tienen seudónimos, los mismos en cada descarga de este estudio. Aun así, los lugares exactos revelan dónde vive una persona: guarde el archivo con el mismo cuidado que los datos de aquí.',
     large: (days, most) =>
-      `Son ${days} días-persona; un navegador puede recibir ${most} a la vez. Elija menos días o pida al operador:`,
+      `Son ${days} días-persona; un navegador puede recibir ${most} a la vez. Elija menos días o pida al operador que ejecute:`,
     busy: 'Se está haciendo otra exportación. Inténtelo de nuevo en unos minutos.',
     range: 'Elija un primer día y un último día que no sea anterior.',
   },
@@ -332,7 +339,7 @@ export const es: Texts = {
   // ---------------------------------------------------------------- imports
   imports: {
     title: 'Añadir su propio historial',
-    lead: 'Un archivo que ya tiene: Cronología de Google, GPX, GeoJSON, CSV, KML o un ZIP de tales archivos, hasta 64 MB. Aparece en sus días después del próximo proceso del servidor.',
+    lead: 'Un archivo que ya tiene: Cronología de Google, GPX, GeoJSON, CSV, KML o un ZIP de tales archivos, hasta 64 MB. Aparece en sus días después del próximo proceso.',
     file: 'Archivo',
     go: 'Añadir',
     done: 'El archivo se ha leído.',
@@ -340,7 +347,7 @@ export const es: Texts = {
     range: (from, to) => `Del ${from} al ${to}.`,
     undo: 'Ignorar lo que trajo',
     use: 'Usarlo de nuevo',
-    isIgnored: 'Ignorado.',
+    isIgnored: 'Ignorado; sus días cambiarán dentro de unos minutos.',
     busy: 'Se está leyendo otro archivo. Inténtelo de nuevo en unos minutos.',
     unknown: 'Este archivo no tiene ningún formato que el servidor conozca. No se ha añadido nada.',
     none: 'Elija primero un archivo. No se ha añadido nada.',
@@ -402,10 +409,9 @@ export const es: Texts = {
     days: 'Mis días',
     month: 'Mes',
     data: 'Mis datos',
-    title: 'Mis días',
     week: 'Días de esta semana',
     dayInWords: (day, km, recorded) => `${es.day(day)}, ${km}, ${recorded} registrado`,
-    summary: (trips, length, span) => `${trips}, ${length}, ${span} en camino.`,
+    summary: (trips, length, span) => `${trips}, ${length}, ${span} de desplazamiento.`,
     noTrips: 'Sin viajes.',
     atAllDay: (place) => (place === home ? 'En casa todo el día.' : `${place} todo el día.`),
     recorded: (seen, of, share) => `Registrado: ${seen} de ${of} (${share}).`,
@@ -417,7 +423,7 @@ export const es: Texts = {
     draftMark: 'provis.',
     draftTrip: 'Provisional: datos posteriores pueden cambiarlo.',
     toCheck: (days) => count(days, { one: 'cosa por revisar', other: 'cosas por revisar' }),
-    zone: (zones) => `Hora local de ${list(townsOf(zones))}.`,
+    zone: (zones) => `Zona horaria: ${list(zones)}.`,
     final: 'Este día es definitivo.',
     draft: (until) =>
       `${until === null ? 'Provisional' : `Definitivo hasta las ${until}; después, provisional`}. El día será definitivo después del próximo viaje.`,
@@ -442,7 +448,6 @@ export const es: Texts = {
       escuela: 'work',
       colegio: 'work',
     },
-    here: (place) => (place === home ? 'En casa' : `Aquí: ${place}`),
     since: (when) => `Aquí desde el ${when}`,
     untilNow: 'Hasta ahora',
     untilEnd: 'Hasta el final del día',
@@ -451,11 +456,16 @@ export const es: Texts = {
     byMode: (mode, place) => `${mode} ${towards(place)}`,
     line: (name, agency, stop) => `${name} (${agency}) desde ${stop}`,
     waited: 'Espera',
-    estimated: (length) => `${length} estimados`,
+    estimated: (length) => `de ellos, ${length} estimados`,
     beganOn: (when) => `Comenzó el ${when}`,
     yourLabel: (words) => `Su respuesta: ${words}`,
     notRecorded: 'No registrado',
-    between: (place) => (place === home ? 'Antes y después estaba en casa.' : `Antes y después: ${place}.`),
+    between: (before, after) =>
+      before !== after
+        ? `Antes: ${before}. Después: ${after}.`
+        : before === home
+          ? 'Antes y después estaba en casa.'
+          : `Antes y después: ${before}.`,
     reasons: {
       'tracking off': 'La ubicación estaba desactivada en el teléfono.',
       'no permission': 'La aplicación ya no tenía permiso para ver la ubicación.',
@@ -469,7 +479,7 @@ export const es: Texts = {
       'after leaving': 'Fue después de dejar el estudio.',
       'clock wrong': 'El reloj del teléfono no iba bien.',
       'not yet': 'Esto aún no ha llegado.',
-      'taken out': 'Este tiempo no cuenta porque usted lo pidió.',
+      'taken out': 'Este periodo se ignora a petición suya.',
     },
     inBar: {
       not: 'no registrado',
@@ -491,7 +501,7 @@ export const es: Texts = {
     saved: 'Guardado.',
     statedTitle: 'Sus correcciones de este día',
     stated: {
-      set_aside: (clock) => `${clock}: no cuenta`,
+      set_aside: (clock) => `${clock}: ignorado`,
       mode: (clock, name) => `${clock}: medio de transporte: ${name}`,
       split: (clock) => `${clock}: dos viajes`,
       join: (clock) => `${clock}: un solo viaje con el anterior`,
@@ -499,45 +509,45 @@ export const es: Texts = {
       add: (clock) => `${clock}: un viaje que no se registró`,
       at_home: (clock) => `${clock}: en casa`,
       place_name: (clock, name) => `${clock}: este lugar se llama ${name}`,
-      at_place: (clock, name) => `${clock}: estaba aquí: ${name}`,
+      at_place: (clock, name) => `${clock}: ${name === home ? 'en casa' : `estaba aquí: ${name}`}`,
       label: (clock, words) => `${clock}: ${words}`,
       undo: (clock) => `${clock}: deshecho`,
     },
-    statedNow: 'Guardado. Esta página lo muestra ya; su teléfono, después del próximo proceso del servidor.',
-    statedLater: 'Guardado. El día cambiará con el próximo proceso del servidor, dentro de unos minutos.',
+    statedNow: 'Guardado. Esta página lo muestra ya; la aplicación de su teléfono, un poco más tarde.',
+    statedLater: 'Guardado. El servidor aún debe aplicarlo: el día cambiará dentro de unos minutos.',
+    undone: 'Deshecho. Esta página lo muestra ya; la aplicación de su teléfono, un poco más tarde.',
     outside: 'La hora debe estar dentro del viaje. No se ha cambiado nada.',
     full: 'No se ha guardado nada: ha alcanzado el número máximo de correcciones. Deshaga las que ya no necesite o consulte al equipo del estudio.',
     tripGone: 'Este viaje ha cambiado entretanto. No se ha guardado nada. Revise el día tal como está ahora.',
     undo: 'Deshacer',
-    changeTrip: 'O cambie el viaje mismo:',
     drop: 'No hice este viaje',
     join: 'Unir con el anterior',
     split: 'Dividir en dos',
     splitAt: '¿Cuándo terminó la primera parte?',
-    howBetween: (from, to) => `¿Cómo viajó de ${from} a ${to}?`,
-    takeOut: 'No contar este tiempo',
+    howBetween: (from, to) => `¿Cómo viajó entre las ${from} y las ${to}?`,
+    takeOut: 'Ignorar este periodo',
     flags: {
       too_fast: ['Es más rápido de lo posible.', '¿Fue este el medio de transporte?'],
       mostly_estimated: ['Estimado en su mayor parte: pocas ubicaciones muestran este recorrido.', '¿Viajó así?'],
       one_location: ['Solo una ubicación lo muestra.', '¿Es correcto?'],
       sources_disagree: [
         'Dos teléfonos estaban en lugares distintos.',
-        'Si uno no iba con usted, no cuente este tiempo.',
+        'Si uno no iba con usted, ignore este periodo.',
       ],
-      clock_moved: ['El reloj del teléfono no iba bien.', 'Si las horas no son correctas, no cuente este tiempo.'],
-      jump_left_out: ['Algunas ubicaciones no cuentan: nadie puede moverse tan deprisa.', '¿Hizo este viaje?'],
+      clock_moved: ['El reloj del teléfono no iba bien.', 'Si las horas no son correctas, ignore este periodo.'],
+      jump_left_out: ['Algunas ubicaciones se ignoraron: nadie puede moverse tan deprisa.', '¿Hizo este viaje?'],
       correction_contradicted: [
         'Su corrección no encaja con los datos que llegaron después.',
         '¿Sigue siendo correcta? Si no, deshágala:',
       ],
       label_contradicts: ['Su respuesta indica otro medio que el diario.', '¿Cuál es el correcto?'],
     },
-    more: 'Más',
+    more: 'Más: dividir, unir o quitar este viaje',
     cancel: 'Cancelar',
     show: 'Vista previa',
     preview: (words) => `Vista previa: ${words}. Todavía no se ha guardado nada.`,
-    rename: 'Cambiar el nombre',
-    wasAt: (place) => `Estaba aquí: ${place}`,
+    rename: 'Cambiar el nombre del lugar',
+    wasAt: (place) => (place === home ? 'Estaba en casa' : `Estaba aquí: ${place}`),
     madeTrip: 'Hice un viaje',
     begins: '¿A qué hora empezó el viaje?',
     ends: '¿A qué hora terminó?',
@@ -550,6 +560,51 @@ export const es: Texts = {
     inParts: (span, parts) => `${span} en ${parts} partes`,
     mostlyNot: (reason) => `No registrado: ${reason.charAt(0).toLowerCase() + reason.slice(1)}`,
     onMap: 'Ver en el mapa',
+    downloadDay: 'Descargar este día:',
+    why: {
+      title: '¿Por qué?',
+      corrected: 'Usted cambió este viaje. Lo que sigue se registró antes.',
+      start: {
+        location: 'Empieza cuando salió del lugar, estimado por la distancia hasta la primera ubicación.',
+        movement: 'Empieza cuando su teléfono se puso en movimiento.',
+        geofence: 'Empieza cuando su teléfono notó que había salido, siempre con algo de retraso.',
+        'walking readings': 'Empieza con pasos que su teléfono notó antes de la primera ubicación.',
+        readings: 'Solo el sensor de movimiento de su teléfono muestra cuándo empezó.',
+        'trip before': 'Empieza donde termina el viaje o la estancia anterior.',
+      },
+      end: {
+        location: 'Termina en la última ubicación.',
+        movement: 'Termina cuando su teléfono dejó de moverse.',
+        'trip after': 'Termina donde empieza el viaje siguiente o cuando su teléfono indicó reposo.',
+      },
+      endedBy: {
+        dwell: 'Después, su teléfono permaneció unos minutos en el mismo lugar.',
+        gap: 'Después, su teléfono no envió ubicaciones durante un tiempo.',
+        restart: 'Después, su teléfono se reinició o se detuvo el registro.',
+        phone: 'Después, su teléfono indicó reposo.',
+        'no data': 'Quizá no haya terminado: lo mostrarán los próximos datos.',
+        length: 'Se cortó porque tiene muchísimas ubicaciones.',
+      },
+      wait: (from, to, why = '') =>
+        `La parada de ${from} a ${to} forma parte del viaje${why === '' ? '' : `: ${why}`}.`,
+      waits: {
+        'change of vehicle': 'probablemente cambió de vehículo',
+        'walk to a vehicle': 'llegó a pie y siguió en un vehículo',
+        'ride to a vehicle': 'llegó en bicicleta y siguió en un vehículo',
+      },
+      parted: {
+        'too long': 'El viaje siguiente es otro: rara vez se espera tanto un vehículo.',
+        'no vehicle next': 'El viaje siguiente es otro: siguió a pie o en bicicleta, y para eso no hace falta esperar.',
+        restart: 'El viaje siguiente es otro: entre ambos, su teléfono se reinició o se detuvo el registro.',
+        'turned back': 'El viaje siguiente es otro: usted dio la vuelta.',
+        parked: 'El viaje siguiente es otro: aparcó y siguió más tarde.',
+        stay: 'El viaje siguiente es otro: la parada entre ambos probablemente no fue una espera.',
+      },
+      ignored: (locations) =>
+        `${count(locations, { one: 'ubicación ignorada', other: 'ubicaciones ignoradas' })}: repetidas o demasiado lejanas.`,
+      mode: (from, to, chances, speed) => `De ${from} a ${to}: ${chances}. De media, ${speed} km/h.`,
+      stated: (mode) => `${mode}, según su respuesta`,
+    },
     othersOf: 'En gris: sus otros viajes de los últimos 30 días.',
     workKind: 'trabajo',
     placeKind: 'otros lugares',
@@ -597,13 +652,16 @@ export const es: Texts = {
     lastContact: (when) => `Último contacto: ${when}.`,
     noContact: 'Todavía sin contacto.',
     lost: 'He perdido este teléfono',
+    lostText: 'Ya no podrá enviar datos por usted; hará falta una nueva invitación.',
+    lostDo: 'Bloquear este teléfono',
     isLost: 'Este teléfono ya no puede enviar datos por usted. Sus otros teléfonos y navegadores siguen igual.',
     phone: 'Su teléfono',
     phoneFine: (when) => `Envía los datos como debe. Último contacto: ${when}.`,
     phoneNever: 'Aún no ha llegado nada de él.',
     phoneWords: {
       stopped: 'Usted detuvo el registro. Si quiere continuar, pida una nueva invitación al equipo del estudio.',
-      no_token: 'No puede enviar datos: su código ha caducado. Pida una nueva invitación al equipo del estudio.',
+      no_token:
+        'No puede enviar datos: su código ha caducado o se ha bloqueado. Pida una nueva invitación al equipo del estudio.',
       never_called: 'Aún no ha contactado con el servidor. Abra la aplicación y repita los pasos de su invitación.',
       refused: 'Su código ya no es válido. Pida una nueva invitación al equipo del estudio.',
       silent:
@@ -631,7 +689,7 @@ export const es: Texts = {
     stopDo: 'Detener el registro',
     stopped: 'Detenido. Este servidor ya no acepta datos de sus teléfonos.',
     isStopped: 'Detenido: este servidor no acepta datos de sus teléfonos.',
-    erase: 'Borrarlo todo',
+    erase: 'Pedir que se borre todo',
     eraseText:
       'Todos los registros, viajes y respuestas se borran definitivamente, y su nombre con ellos. Lo hace el operador de este servidor, normalmente en pocos días.',
     eraseWord: 'borrar',
@@ -639,7 +697,7 @@ export const es: Texts = {
     eraseWrong: (word) => `Escriba «${word}» para confirmar.`,
     eraseDo: 'Pedir el borrado',
     eraseAsked: (when) => `El ${when} pidió que se borraran todos sus datos.`,
-    eraseUndo: 'Conservar mis datos',
+    eraseUndo: 'Anular la petición y conservar mis datos',
     eraseKept: 'Sus datos se conservan.',
   },
 

@@ -2,7 +2,7 @@
 
 import { type ModeName, plainMode } from '../../../model/modes.ts';
 import type { Texts } from './en.ts';
-import { localeFormats, townsOf } from './locale.ts';
+import { localeFormats } from './locale.ts';
 
 const { count, plural, list, texts } = localeFormats('fr-FR', 'moins de 1 min', 'j');
 
@@ -26,7 +26,13 @@ const modes: Record<ModeName, string> = {
   other: 'autre chose',
 };
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
-const towards = (place: string): string => (place === home ? 'vers le domicile' : `vers ${place}`);
+const ways: Readonly<Record<string, string>> = {
+  [home]: 'vers le domicile',
+  Travail: 'vers le travail',
+  Bureau: 'vers le bureau',
+  École: 'vers l’école',
+};
+const towards = (place: string): string => (Object.hasOwn(ways, place) ? ways[place]! : `vers ${place}`);
 
 /** The French words. */
 export const fr: Texts = {
@@ -94,16 +100,16 @@ export const fr: Texts = {
     open: 'Ouvrir mes journées',
     gone: 'Ce lien n’est plus valable',
     goneText: 'Il a déjà servi ou il a expiré. Demandez-en un nouveau à l’équipe de l’étude.',
-    signedOut: 'Vous êtes déconnecté sur cet appareil.',
+    signedOut: 'Votre session est fermée sur cet appareil.',
     managers: 'Se connecter',
-    managersText: 'Pour les personnes qui dirigent une étude. L’exploitant de ce serveur crée les comptes.',
+    managersText: 'Pour les personnes qui dirigent une étude. L’administrateur de ce serveur crée les comptes.',
     name: 'Nom',
     password: 'Mot de passe',
     submit: 'Se connecter',
     wrong:
       'Le nom ou le mot de passe est incorrect, ou il y a eu trop de tentatives. Après cinq échecs depuis un même réseau, la connexion y est bloquée pendant 15 minutes.',
     chooseStudy: 'Vos études',
-    noStudy: 'Aucune étude n’est encore associée à votre compte. Adressez-vous à l’exploitant de ce serveur.',
+    noStudy: 'Aucune étude n’est encore associée à votre compte. Adressez-vous à l’administrateur de ce serveur.',
   },
 
   operator: {
@@ -112,7 +118,7 @@ export const fr: Texts = {
     needsYou: (things) =>
       `Le serveur fonctionne. ${count(things, { one: 'point demande', other: 'points demandent' })} votre attention.`,
     broken: 'La base de données ne répond pas.',
-    noReminder: 'Personne n’a besoin d’un rappel.',
+    noReminder: 'Personne n’a besoin de rappel.',
     store: 'Base de données',
     storeWorks: 'écrit et lit',
     storeFails: 'ne répond pas',
@@ -206,20 +212,20 @@ export const fr: Texts = {
     people: 'Personnes',
     flagged: 'Journées à vérifier',
     flaggedText: (days) =>
-      `Journées des ${days} derniers jours où quelque chose semble inexact alors que rien n’a échoué. La personne répond sur sa propre page ; vous pouvez le lui demander.`,
+      `Journées des ${days} derniers jours où quelque chose semble inexact sans qu’aucune erreur ne soit apparue. La personne répond sur sa propre page ; vous pouvez le lui demander.`,
     noneFlagged: 'Rien à vérifier.',
     figures: 'Chiffres',
     export: 'Export',
     studies: 'Études',
     numbers: {
       joined: { name: 'inscrites', text: 'toutes les personnes de l’étude' },
-      active: { name: 'actives', text: 'données reçues depuis moins de 24 heures' },
-      silent: { name: 'à suivre', text: 'silencieuses, refusées ou sans position' },
+      active: { name: 'actives', text: 'leurs données arrivent comme prévu' },
+      silent: { name: 'inactives', text: 'silencieuses, arrêtées, refusées ou sans données utilisables' },
       never: { name: 'jamais commencé', text: 'rien n’est jamais arrivé' },
     },
     needReminder: (people) =>
       people === 0
-        ? 'Personne n’a besoin d’un rappel.'
+        ? 'Personne n’a besoin de rappel.'
         : `${fr.people(people)} ${plural(people, { one: 'a', other: 'ont' })} besoin d’un rappel.`,
     reminders: 'Liste de rappels (CSV)',
     find: 'Personne, application ou sous-groupe',
@@ -244,12 +250,12 @@ export const fr: Texts = {
       joined: 'Inscription',
     },
     states: {
-      in_order: () => 'en ordre',
+      in_order: () => 'OK',
       silent: (days) => (days === null ? 'silence' : `silence depuis ${days}`),
       without_locations: (days) => (days === null ? 'aucune position' : `aucune position depuis ${days}`),
       never_began: (days) => (days === null ? 'jamais commencé' : `jamais commencé, inscription il y a ${days}`),
       refused: (days) => (days === null ? 'refus' : `refus depuis ${days}`),
-      unusable: (days: string | null) => (days === null ? 'Rien d’utilisable' : `Rien d’utilisable depuis ${days}`),
+      unusable: (days) => (days === null ? 'rien d’utilisable' : `rien d’utilisable depuis ${days}`),
       behind: (days) => (days === null ? 'en retard' : `en retard depuis ${days}`),
       stopped: (days) => (days === null ? 'arrêt' : `arrêt il y a ${days}`),
     },
@@ -299,11 +305,11 @@ export const fr: Texts = {
     },
     advice: {
       stopped: 'C’est son choix : il n’y a rien à faire.',
-      no_token: 'Demandez une nouvelle invitation à l’exploitant.',
-      never_called: 'Demandez une nouvelle invitation à l’exploitant.',
-      refused: 'Demandez une nouvelle invitation à l’exploitant.',
+      no_token: 'Demandez une nouvelle invitation à l’administrateur.',
+      never_called: 'Demandez une nouvelle invitation à l’administrateur.',
+      refused: 'Demandez une nouvelle invitation à l’administrateur.',
       silent: 'Demandez si le téléphone est allumé et l’application installée.',
-      limited: 'Prévenez l’exploitant.',
+      limited: 'Prévenez l’administrateur.',
       no_put: 'Demandez à la personne d’ouvrir l’application.',
       nothing_stored: 'Demandez à la personne d’ouvrir l’application.',
       clock_ahead: 'Demandez à la personne de régler l’heure automatiquement.',
@@ -318,7 +324,7 @@ export const fr: Texts = {
   // ---------------------------------------------------------------- export
   exports: {
     title: 'Télécharger les tableaux',
-    lead: 'Jours, déplacements, étapes, lieux et points de l’étude en fichiers CSV dans un fichier ZIP, avec une description de chaque colonne.',
+    lead: 'Journées, trajets, étapes, lieux et points de l’étude en fichiers CSV dans un fichier ZIP, avec une description de chaque colonne.',
     size: (people, days) => `${people}, ${days}.`,
     from: 'Premier jour',
     to: 'Dernier jour',
@@ -330,7 +336,7 @@ export const fr: Texts = {
     protection:
       'Les personnes ont des pseudonymes, les mêmes dans chaque téléchargement de cette étude. Les lieux exacts révèlent tout de même où une personne habite : gardez le fichier aussi protégé que les données ici.',
     large: (days, most) =>
-      `Cela fait ${days} jours-personnes ; un navigateur peut en recevoir ${most} à la fois. Choisissez moins de jours ou demandez à l’opérateur :`,
+      `Cela fait ${days} jours-personnes ; un navigateur peut en recevoir ${most} à la fois. Choisissez moins de jours ou demandez à l’administrateur de lancer :`,
     busy: 'Un autre export est en cours. Réessayez dans quelques minutes.',
     range: 'Choisissez un premier jour et un dernier jour qui ne le précède pas.',
   },
@@ -338,7 +344,7 @@ export const fr: Texts = {
   // ---------------------------------------------------------------- imports
   imports: {
     title: 'Ajouter votre propre historique',
-    lead: 'Un fichier que vous avez déjà : Google Trajets, GPX, GeoJSON, CSV, KML ou un ZIP de tels fichiers, jusqu’à 64 Mo. Il apparaît dans vos jours après le prochain traitement du serveur.',
+    lead: 'Un fichier que vous avez déjà : Google Trajets, GPX, GeoJSON, CSV, KML ou un ZIP de tels fichiers, jusqu’à 64 Mo. Il apparaît dans vos journées après le prochain traitement.',
     file: 'Fichier',
     go: 'Ajouter',
     done: 'Le fichier a été lu.',
@@ -347,7 +353,7 @@ export const fr: Texts = {
     range: (from, to) => `Du ${from} au ${to}.`,
     undo: 'Ignorer ce qu’il a apporté',
     use: 'L’utiliser à nouveau',
-    isIgnored: 'Ignoré.',
+    isIgnored: 'Ignoré ; vos journées changeront dans quelques minutes.',
     busy: 'Un autre fichier est en cours de lecture. Réessayez dans quelques minutes.',
     unknown: 'Ce fichier n’a aucun format connu du serveur. Rien n’a été ajouté.',
     none: 'Choisissez d’abord un fichier. Rien n’a été ajouté.',
@@ -406,10 +412,9 @@ export const fr: Texts = {
 
   // ---------------------------------------------------------------- my days
   me: {
-    days: 'Mes jours',
+    days: 'Mes journées',
     month: 'Mois',
-    data: 'Données',
-    title: 'Mes journées',
+    data: 'Mes données',
     week: 'Jours de cette semaine',
     dayInWords: (day, km, recorded) => `${fr.day(day)}, ${km}, ${recorded} enregistrés`,
     summary: (trips, length, span) => `${trips}, ${length}, ${span} en déplacement.`,
@@ -424,7 +429,7 @@ export const fr: Texts = {
     draftMark: 'provis.',
     draftTrip: 'Provisoire : des données ultérieures peuvent encore le modifier.',
     toCheck: (days) => count(days, { one: 'point à vérifier', other: 'points à vérifier' }),
-    zone: (zones) => `Heures locales : ${list(townsOf(zones))}.`,
+    zone: (zones) => `Fuseau horaire : ${list(zones)}.`,
     final: 'Cette journée est définitive.',
     draft: (until) =>
       `${until === null ? 'Provisoire' : `Définitif jusqu’à ${until}, ensuite provisoire`}. La journée devient définitive après le prochain trajet.`,
@@ -458,7 +463,6 @@ export const fr: Texts = {
       bureau: 'work',
       école: 'work',
     },
-    here: (place) => (place === home ? 'Au domicile' : `Ici : ${place}`),
     since: (when) => `Ici depuis ${when}`,
     untilNow: 'Jusqu’à maintenant',
     untilEnd: 'Jusqu’à la fin de la journée',
@@ -471,7 +475,12 @@ export const fr: Texts = {
     beganOn: (when) => `Début : ${when}`,
     yourLabel: (words) => `Votre réponse : ${words}`,
     notRecorded: 'Non enregistré',
-    between: (place) => (place === home ? 'Avant et après, vous étiez au domicile.' : `Avant et après : ${place}.`),
+    between: (before, after) =>
+      before !== after
+        ? `Avant : ${before}. Après : ${after}.`
+        : before === home
+          ? 'Avant et après, vous étiez au domicile.'
+          : `Avant et après : ${before}.`,
     reasons: {
       'tracking off': 'La localisation était désactivée sur le téléphone.',
       'no permission': 'L’application n’avait plus le droit de voir la position.',
@@ -494,12 +503,12 @@ export const fr: Texts = {
     },
     mode: (sensedMode) => modes[plainMode(sensedMode) as ModeName] ?? modes.other,
     section: (sensedMode) => capital(fr.me.mode(sensedMode)),
-    noStudy: 'Seuls vous et l’exploitant de ce serveur pouvez voir vos journées.',
+    noStudy: 'Seuls vous et l’administrateur de ce serveur pouvez voir vos journées.',
     underCode: 'L’équipe de l’étude voit vos journées et les noms que vous donnez aux lieux, sans votre nom.',
     underName: 'L’équipe de l’étude voit vos journées et les noms que vous donnez aux lieux, sous votre nom.',
     correct: 'Corriger',
     correctWhich: (clock) => ` : trajet de ${clock}`,
-    how: 'Comment vous êtes-vous déplacé ?',
+    how: 'Quel moyen de transport avez-vous utilisé ?',
     what: 'Quel était le motif de ce trajet ?',
     unsaid: 'sans réponse',
     save: 'Enregistrer',
@@ -515,29 +524,29 @@ export const fr: Texts = {
       add: (clock) => `${clock} : un trajet qui n’a pas été enregistré`,
       at_home: (clock) => `${clock} : au domicile`,
       place_name: (clock, name) => `${clock} : ce lieu s’appelle ${name}`,
-      at_place: (clock, name) => `${clock} : vous étiez ici : ${name}`,
+      at_place: (clock, name) => `${clock} : ${name === home ? 'au domicile' : `vous étiez ici : ${name}`}`,
       label: (clock, words) => `${clock} : ${words}`,
       undo: (clock) => `${clock} : annulé`,
     },
-    statedNow: 'Enregistré. Cette page le montre tout de suite, votre téléphone après le prochain traitement.',
-    statedLater: 'Enregistré. La journée changera au prochain traitement du serveur, dans quelques minutes.',
+    statedNow: 'Enregistré. Cette page le montre tout de suite, l’application de votre téléphone un peu plus tard.',
+    statedLater: 'Enregistré. Le serveur doit encore l’appliquer : la journée changera dans quelques minutes.',
+    undone: 'Annulé. Cette page le montre tout de suite, l’application de votre téléphone un peu plus tard.',
     outside: 'L’heure doit se trouver pendant le trajet. Rien n’a été modifié.',
     full: 'Rien n’a été enregistré : vous avez atteint le nombre maximal de corrections. Annulez celles dont vous n’avez plus besoin, ou adressez-vous à l’équipe de l’étude.',
     tripGone:
       'Ce trajet a changé entre-temps. Rien n’a été enregistré. Vérifiez la journée telle qu’elle est maintenant.',
     undo: 'Annuler',
-    changeTrip: 'Ou modifier le trajet lui-même :',
     drop: 'Je n’ai pas fait ce trajet',
     join: 'Réunir avec le précédent',
     split: 'Couper en deux',
     splitAt: 'À quelle heure la première partie s’est-elle terminée ?',
-    howBetween: (from, to) => `Comment vous êtes-vous déplacé de ${from} à ${to} ?`,
+    howBetween: (from, to) => `Quel moyen de transport avez-vous utilisé de ${from} à ${to} ?`,
     takeOut: 'Ignorer cette période',
     flags: {
       too_fast: ['C’est plus rapide que possible.', 'Était-ce bien ce mode de transport ?'],
       mostly_estimated: [
         'En grande partie estimé : peu de positions montrent ce trajet.',
-        'Vous êtes-vous déplacé ainsi ?',
+        'Est-ce bien le trajet que vous avez fait ?',
       ],
       one_location: ['Une seule position le montre.', 'Est-ce exact ?'],
       sources_disagree: [
@@ -555,12 +564,12 @@ export const fr: Texts = {
       ],
       label_contradicts: ['Votre réponse indique un autre mode que le carnet.', 'Lequel est exact ?'],
     },
-    more: 'Plus',
+    more: 'Plus : couper, réunir ou supprimer ce trajet',
     cancel: 'Annuler',
     show: 'Aperçu',
     preview: (words) => `Aperçu : ${words}. Rien n’est encore enregistré.`,
     rename: 'Renommer ce lieu',
-    wasAt: (place) => `J’étais ici : ${place}`,
+    wasAt: (place) => (place === home ? 'J’étais au domicile' : `J’étais ici : ${place}`),
     madeTrip: 'J’ai fait un trajet',
     begins: 'À quelle heure le trajet a-t-il commencé ?',
     ends: 'À quelle heure s’est-il terminé ?',
@@ -573,6 +582,52 @@ export const fr: Texts = {
     inParts: (span, parts) => `${span} en ${parts} parties`,
     mostlyNot: (reason) => `Non enregistré : ${reason.charAt(0).toLowerCase() + reason.slice(1)}`,
     onMap: 'Voir sur la carte',
+    downloadDay: 'Télécharger cette journée :',
+    why: {
+      title: 'Pourquoi ?',
+      corrected: 'Vous avez modifié ce trajet. Ce qui suit a été enregistré avant.',
+      start: {
+        location: 'Il commence à votre départ du lieu, estimé d’après la distance jusqu’à la première position.',
+        movement: 'Il commence quand votre téléphone s’est mis en mouvement.',
+        geofence: 'Il commence quand votre téléphone a remarqué votre départ, toujours avec un peu de retard.',
+        'walking readings': 'Il commence par des pas que votre téléphone a remarqués avant la première position.',
+        readings: 'Seul le capteur de mouvement de votre téléphone montre quand il a commencé.',
+        'trip before': 'Il commence là où le trajet ou l’arrêt précédent se termine.',
+      },
+      end: {
+        location: 'Il se termine à la dernière position.',
+        movement: 'Il se termine quand votre téléphone s’est immobilisé.',
+        'trip after': 'Il se termine quand le trajet suivant commence ou que votre téléphone a signalé un arrêt.',
+      },
+      endedBy: {
+        dwell: 'Ensuite, votre téléphone est resté quelques minutes au même endroit.',
+        gap: 'Ensuite, votre téléphone n’a envoyé aucune position pendant un certain temps.',
+        restart: 'Ensuite, votre téléphone a redémarré ou l’enregistrement s’est arrêté.',
+        phone: 'Ensuite, votre téléphone a signalé un arrêt.',
+        'no data': 'Il n’est peut-être pas terminé : les prochaines données le montreront.',
+        length: 'Il a été coupé parce qu’il compte un très grand nombre de positions.',
+      },
+      wait: (from, to, why = '') => `L’arrêt de ${from} à ${to} fait partie du trajet${why === '' ? '' : ` : ${why}`}.`,
+      waits: {
+        'change of vehicle': 'vous avez probablement changé de véhicule',
+        'walk to a vehicle': 'vous y êtes allé à pied avant de prendre un véhicule',
+        'ride to a vehicle': 'vous y êtes allé à vélo avant de prendre un véhicule',
+      },
+      parted: {
+        'too long': 'Le trajet suivant est distinct : on attend rarement un véhicule aussi longtemps.',
+        'no vehicle next':
+          'Le trajet suivant est distinct : il s’est poursuivi à pied ou à vélo, ce qui ne demande pas d’attente.',
+        restart:
+          'Le trajet suivant est distinct : entre les deux, votre téléphone a redémarré ou l’enregistrement s’est arrêté.',
+        'turned back': 'Le trajet suivant est distinct : vous avez fait demi-tour.',
+        parked: 'Le trajet suivant est distinct : la voiture a été garée, puis reprise plus tard.',
+        stay: 'Le trajet suivant est distinct : l’arrêt entre les deux n’était probablement pas une attente.',
+      },
+      ignored: (locations) =>
+        `${count(locations, { one: 'position ignorée', other: 'positions ignorées' })} : en double ou trop éloignées.`,
+      mode: (from, to, chances, speed) => `De ${from} à ${to} : ${chances}. En moyenne ${speed} km/h.`,
+      stated: (mode) => `${mode}, selon votre réponse`,
+    },
     othersOf: 'En gris : vos autres trajets des 30 derniers jours.',
     workKind: 'travail',
     placeKind: 'autres lieux',
@@ -601,18 +656,18 @@ export const fr: Texts = {
       battery: 'niveaux de batterie',
     },
     otherKind: 'réponses, réglages et autres',
-    browsers: 'Où vous êtes connecté',
+    browsers: 'Vos sessions ouvertes',
     browser: (since) => `Un navigateur, depuis le ${since}`,
     thisBrowser: 'Ce navigateur',
     signOutOthers: 'Déconnecter tous les autres',
     othersOut:
       'Tous les autres navigateurs sont déconnectés, et les liens qui n’ont pas encore été ouverts ne fonctionnent plus.',
-    download: 'Emporter mes données',
+    download: 'Récupérer mes données',
     downloadText: 'Un jour, quelques jours ou tout. Sans jour, vous recevez tout.',
     from: 'Premier jour',
     to: 'Dernier jour',
     format: 'Format',
-    formats: { csv: 'Déplacements, CSV', gpx: 'Traces, GPX', geojson: 'Déplacements sur une carte, GeoJSON' },
+    formats: { csv: 'Trajets, CSV', gpx: 'Traces, GPX', geojson: 'Trajets sur une carte, GeoJSON' },
     downloadDo: 'Télécharger',
     downloadRecords: 'Tous les enregistrements tels que votre téléphone les a envoyés (lignes JSON)',
     devices: 'Téléphones et applications qui envoient des données',
@@ -620,7 +675,9 @@ export const fr: Texts = {
     program: 'Un programme',
     lastContact: (when) => `Dernier contact : ${when}.`,
     noContact: 'Aucun contact pour le moment.',
-    lost: 'Ce téléphone est perdu',
+    lost: 'J’ai perdu ce téléphone',
+    lostText: 'Il ne pourra plus envoyer de données pour vous ; il faudra une nouvelle invitation.',
+    lostDo: 'Bloquer ce téléphone',
     isLost:
       'Ce téléphone ne peut plus envoyer de données pour vous. Vos autres téléphones et navigateurs restent inchangés.',
     phone: 'Votre téléphone',
@@ -630,7 +687,7 @@ export const fr: Texts = {
       stopped:
         'Vous avez arrêté l’enregistrement. Pour reprendre, demandez une nouvelle invitation à l’équipe de l’étude.',
       no_token:
-        'Il ne peut pas envoyer de données : son code a expiré. Demandez une nouvelle invitation à l’équipe de l’étude.',
+        'Il ne peut pas envoyer de données : son code a expiré ou a été bloqué. Demandez une nouvelle invitation à l’équipe de l’étude.',
       never_called:
         'Il n’a pas encore contacté le serveur. Ouvrez l’application et suivez de nouveau les étapes de votre invitation.',
       refused: 'Son code n’est plus valable. Demandez une nouvelle invitation à l’équipe de l’étude.',
@@ -663,13 +720,13 @@ export const fr: Texts = {
     isStopped: 'Arrêté : ce serveur n’accepte pas de données de vos téléphones.',
     erase: 'Tout faire effacer',
     eraseText:
-      'Tous les enregistrements, trajets et réponses sont supprimés définitivement, et votre nom avec eux. L’exploitant de ce serveur s’en charge, en général en quelques jours.',
+      'Tous les enregistrements, trajets et réponses sont supprimés définitivement, et votre nom avec eux. L’administrateur de ce serveur s’en charge, en général en quelques jours.',
     eraseWord: 'effacer',
     eraseType: (word) => `Saisissez « ${word} » pour le demander`,
     eraseWrong: (word) => `Veuillez saisir « ${word} » pour confirmer.`,
     eraseDo: 'Demander l’effacement',
     eraseAsked: (when) => `Vous avez demandé le ${when} l’effacement de toutes vos données.`,
-    eraseUndo: 'Finalement garder mes données',
+    eraseUndo: 'Annuler ma demande et garder mes données',
     eraseKept: 'Vos données sont conservées.',
   },
 

@@ -20,7 +20,8 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
     const key = `${zone} ${Object.keys(fields).join()} ${Object.values(fields).join()}`;
     const format = formats.get(key) ?? new Intl.DateTimeFormat(locale, { ...fields, timeZone: zone });
     formats.set(key, format);
-    return format.format(ts * 1000);
+    const text = format.format(ts * 1000);
+    return locale === 'fr-FR' ? text.replace(/(?<!\S)1(?= \p{L})/u, '1er') : text;
   };
   const dayDate = (day: string, fields: Intl.DateTimeFormatOptions): string => date(noon(day), 'UTC', fields);
   const kilometres = (metres: number): string => number(metres / 1000, metres < 99_950 ? 1 : 0);
@@ -51,6 +52,11 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
       /** 42 min, 3 h 4 min. */
       span,
       clock: clockText,
+      /** Central European Summer Time. */
+      zoneName: (ts: number, zone: string): string =>
+        new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'long' })
+          .formatToParts(ts * 1000)
+          .find(({ type }) => type === 'timeZoneName')!.value,
       share: (part: number): string => `${Math.round(part * 100)} %`,
       /** Tuesday 17 November. */
       day: (day: string): string => dayDate(day, { weekday: 'long', day: 'numeric', month: 'long' }),
@@ -71,8 +77,3 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
     },
   };
 }
-
-/** The towns that time zones are named after, each once: `Europe/Berlin` is `Berlin`. */
-export const townsOf = (zones: readonly string[]): string[] => [
-  ...new Set(zones.map((zone) => zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' '))),
-];
