@@ -8,14 +8,13 @@
 //   modes          WALKING    BUS .8, CAR .2        WALKING       decided together (modes/mode-crf.ts)
 
 import type { TransitEvidence } from '../transit/match-ride.ts';
-import type { TransitNetwork } from '../transit/network.ts';
 import type { CandidateGroup } from './clean/candidates.ts';
 import type { Observations } from './clean/observations.ts';
 import { Track } from './clean/track.ts';
 import type { Models } from './models.ts';
 import { collectEvidence, type LegEvidence } from './modes/leg-evidence.ts';
 import { forwardBackward, type ModeCrf, type ModeProbabilities } from './modes/mode-crf.ts';
-import { transitEvidence } from './modes/transit-evidence.ts';
+import type { TransitSource } from './modes/transit-evidence.ts';
 import { lookAround, type Stretch } from './segmenter.ts';
 import { within } from './sorted-times.ts';
 import { type Segment, sleepsIn, toSegments } from './states/segments.ts';
@@ -52,7 +51,7 @@ export function decodeGroup(
   group: CandidateGroup,
   { locations, motions, events, outliers }: CleanedStretch,
   models: Models,
-  network: TransitNetwork | null,
+  source: TransitSource | null,
 ): DecodedGroup {
   const { sampling, from, to } = group;
   const near = within(locations, from - lookAround, to + lookAround).filter((l) => l.sampling === sampling);
@@ -64,7 +63,7 @@ export function decodeGroup(
   const cells = decodeCells({ track, motions: readings, sampling, from: begin, to: end }, model);
   const segments = toSegments(cells, track, sleeps);
   const legs = collectEvidence({ segments, track, cells }, begin, end);
-  const transit = network === null ? [] : transitEvidence(legs, track, network);
+  const transit = source?.(legs, track) ?? [];
   const probabilities = forwardBackward(legs, crf, { transit });
   return {
     group,

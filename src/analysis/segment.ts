@@ -9,13 +9,13 @@
 import { distance } from '../model/geo/distance.ts';
 import type { Resume } from '../model/trip.ts';
 import { withFields } from '../model/with-fields.ts';
-import type { TransitNetwork } from '../transit/network.ts';
 import { type Candidate, type CandidateGroup, findCandidates, groupCandidates } from './clean/candidates.ts';
 import type { Location } from './clean/observations.ts';
 import { removeOutliers, withOutliers } from './clean/outliers.ts';
 import { type CleanedStretch, decodeGroup } from './decode-group.ts';
 import { type Models, shippedModels } from './models.ts';
 import type { LegEvidence } from './modes/leg-evidence.ts';
+import type { TransitSource } from './modes/transit-evidence.ts';
 import {
   lookAround,
   type Segmented,
@@ -31,20 +31,20 @@ import { describeStops, findJourneys, journeyLimits, type StopFigures } from './
 import { failedTrip, toSegmentedTrip, unseenBefore } from './trips/segmented-trip.ts';
 
 /** The segmenter with some models replaced. */
-export function segmenterWith(changed: Partial<Models>, network: TransitNetwork | null = null): Segmenter {
+export function segmenterWith(changed: Partial<Models>, transit: TransitSource | null = null): Segmenter {
   const models = { ...shippedModels, ...changed };
   const { full, sparse, crf, crfSparse } = models;
   const version = versionWith({ full: full.id, sparse: sparse.id, crf: crf.id, crfSparse: crfSparse.id });
-  return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, { models, network }) };
+  return { version, segment: (stretch, resume, stay) => segment(stretch, resume, stay, { models, transit }) };
 }
 
 /** The segmenter with the models of the package. */
 export const shippedSegmenter: Segmenter = segmenterWith({});
 
-/** Models and transit network that the segmenter uses. */
+/** Models and evidence of transit feeds that the segmenter uses. */
 interface Knowledge {
   models: Models;
-  network: TransitNetwork | null;
+  transit: TransitSource | null;
 }
 
 function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, knowledge: Knowledge): Segmented {
@@ -91,10 +91,10 @@ function segmentGroup(
   group: CandidateGroup,
   stretch: CleanedStretch,
   stay: Stay | null,
-  { models, network }: Knowledge,
+  { models, transit }: Knowledge,
 ): SegmentedTrip[] {
   try {
-    const decoded = decodeGroup(group, stretch, models, network);
+    const decoded = decodeGroup(group, stretch, models, transit);
     const trips: SegmentedTrip[] = [];
     const first = stretch.locations[group.candidates[0]!.startIndex]!;
     const from = stay && !unseenBefore(decoded, stay, first) ? stay.location : null;

@@ -12,6 +12,7 @@ import { iosMotions } from '../model/payloads.ts';
 import { sourceOf } from '../model/sources.ts';
 import { addDays, type TimeRange, zoneNamed, zoneOffset } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
+import { Aliases, type CarriedEvidence, withoutNames } from './carried-transit.ts';
 import type { Truth } from './cases.ts';
 import { PackedEntries } from './packed-entries.ts';
 import { rotation } from './rotate.ts';
@@ -44,6 +45,8 @@ export interface BundleSource {
   range: TimeRange;
   /** The trips of the diary that touch the day. */
   trips: readonly Trip[];
+  /** The evidence of transit feeds for the legs of the entries; null: there are no feeds. */
+  transit: readonly CarriedEvidence[] | null;
   /** Seconds since the epoch. No time is moved beyond it. */
   now: number;
   /** A random number of at least 0 and below 1. */
@@ -54,19 +57,22 @@ export interface BundleSource {
 
 /**
  * A case in the form that `evaluate` reads, with the diary as truth. `moved`: s by which its times differ from the real
- * ones, which is secret. The entries are made when they are read, the same each time.
+ * ones, and `aliases` replaced the names of lines and stops: both are secret. The entries are made when they are read,
+ * the same each time.
  */
 export interface Bundle {
   put: { platform: string; phone_to_server: Iterable<Entry> };
   truth: Truth & { local_days: string[]; time_zone: string };
   moved: number;
+  aliases: Aliases;
 }
 
 /**
  * Makes the case. Lengths and durations stay; places, dates, ids and names change. Throws `MOBILITY_USAGE` if the day
  * cannot be moved far enough.
  */
-export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }: BundleSource): Bundle {
+export function bundleOf({ entries, day, range, trips, transit, now, random, reach = 1 }: BundleSource): Bundle {
+  const aliases = new Aliases();
   const kept = new PackedEntries();
   const hours = new Set([range.from, range.to].map(hourOf));
   const [zoneNames, sourceNames] = [new Set<string>(), new Set<string>()];
@@ -114,13 +120,14 @@ export function bundleOf({ entries, day, range, trips, now, random, reach = 1 }:
     local_days: [addDays(day, -7 * weeks)],
     time_zone: trips[0]?.start_zone ?? zones[0] ?? 'UTC',
     range: timesOf({ start_ts: range.from, end_ts: range.to }),
+    ...(transit !== null && { transit: transit.map((one) => withoutNames(one, aliases, moved)) }),
     trips: trips.map((trip) => ({
       ...timesOf(trip),
       reference_distance_m: trip.distance,
       sections: trip.sections.map((section) => ({ mode: section.sensed_mode, ...timesOf(section) })),
     })),
   };
-  return { put: { platform, phone_to_server }, truth, moved };
+  return { put: { platform, phone_to_server }, truth, moved, aliases };
 }
 
 type TimesOf = Pick<Trip, 'start_ts' | 'end_ts'>;
@@ -217,7 +224,7 @@ function weeksBack(hours: readonly number[], zones: readonly string[], now: numb
 
 /**
  * Differences between a trip of a case and the trip of the diary, s and m. `isAlike`: within 1 s and 0.5 %, with the
- * same modes.
+ * same modes and lines.
  */
 export interface TripDifference {
   most_s: number;
@@ -226,7 +233,11 @@ export interface TripDifference {
 }
 
 /** The differences between a case and the diary, trip by trip. A trip that only one of them has is a difference. */
-export function differencesOf(diary: readonly Trip[], found: readonly Trip[], moved: number): TripDifference[] {
+export function differencesOf(
+  diary: readonly Trip[],
+  found: readonly Trip[],
+  { moved, aliases }: Pick<Bundle, 'moved' | 'aliases'>,
+): TripDifference[] {
   return Array.from({ length: Math.max(diary.length, found.length) }, (_, i) => {
     const [trip, other] = [diary[i], found[i]];
     if (trip === undefined || other === undefined) return { most_s: Infinity, metres: Infinity, isAlike: false };
@@ -239,6 +250,12 @@ export function differencesOf(diary: readonly Trip[], found: readonly Trip[], mo
     const [a, b] = [trip, other].map(({ sections, start_zone, end_zone }) =>
       [start_zone, end_zone, ...sections.map(({ sensed_mode }) => sensed_mode)].join(),
     );
-    return { most_s, metres, isAlike: a === b && most_s <= 1 && metres <= Math.max(1, 0.005 * trip.distance) };
+    const lines = trip.sections.map(({ transit }) => aliases.ofLine(transit)).join();
+    const isSameLine = lines === other.sections.map(({ transit }) => transit?.route_short_name).join();
+    return {
+      most_s,
+      metres,
+      isAlike: a === b && isSameLine && most_s <= 1 && metres <= Math.max(1, 0.005 * trip.distance),
+    };
   });
 }

@@ -22,6 +22,7 @@ import { zoneAt } from '../model/geo/zone.ts';
 import { keys } from '../model/keys.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 import { sourceOf } from '../model/sources.ts';
+import type { CarriedEvidence } from './carried-transit.ts';
 
 /** A section of a true trip. Times are seconds since the epoch. */
 export interface TrueSection {
@@ -38,6 +39,8 @@ export interface Truth {
   /** The name of the itinerary. */
   timeline: string;
   range: { start_ts: number; end_ts: number };
+  /** The evidence of transit feeds; absent: there were no feeds. */
+  transit?: CarriedEvidence[];
   trips: {
     start_ts: number;
     end_ts: number;

@@ -3,6 +3,7 @@ import { analyse } from '../analysis/analyse.ts';
 import type { Models } from '../analysis/models.ts';
 import { segmenterWith } from '../analysis/segment.ts';
 import { modeClass } from '../model/modes.ts';
+import { carriedTransit } from './carried-transit.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
 
@@ -18,9 +19,10 @@ export interface ScoredCase {
 }
 
 /** The trips that the analysis finds in a case. */
-export function tripsFound({ locations, motions, events }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
+export function tripsFound({ truth, ...given }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
+  const { locations, motions, events } = given;
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
-  const { records } = analyse(input, segmenterWith(models));
+  const { records } = analyse(input, segmenterWith(models, truth.transit ? carriedTransit(truth.transit) : null));
   return records
     .flatMap(({ trip }) => trip ?? [])
     .map(({ start_ts, end_ts, distance, sections }) => ({

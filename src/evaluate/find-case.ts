@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lookAround } from '../analysis/segmenter.ts';
+import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
+import { segmenterWith } from '../analysis/segment.ts';
+import { lookAround, type Segmenter } from '../analysis/segmenter.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { silentLog } from '../log/log.ts';
 import type { Entry } from '../model/entry.ts';
@@ -13,10 +15,12 @@ import type { TimeRange } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import { withoutExcluded } from '../pipeline/excluded-entries.ts';
 import { runPipeline } from '../pipeline/run-pipeline.ts';
+import { loadFeeds } from '../pipeline/transit-feeds.ts';
 import { openStore } from '../store/open.ts';
 import { everyEntry, everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type Bundle, type BundleSource, bundleKeys, bundleOf, differencesOf, type TripDifference } from './bundle.ts';
+import { type CarriedEvidence, carriedTransit, recorded } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
 
 /**
@@ -51,16 +55,18 @@ export async function findCase(
   { now, signal }: { now: () => number; signal: AbortSignal },
 ): Promise<FoundCase> {
   const other = ({ differences }: FoundCase): number => differences.filter(({ isAlike }) => !isAlike).length;
+  const feeds = await loadFeeds(store);
   let best: FoundCase | null = null;
   for (const reach of reaches) {
     for (const margin of margins) {
       const entries = await entriesAround(store, userId, day.range, margin);
+      const transit = feeds && (await evidenceFor(entries, feeds.evidence, now));
       for (let rotation = 0; rotation < rotationsEach; rotation += 1) {
         signal.throwIfAborted();
-        const bundle = bundleOf({ ...day, entries, now: now(), random, reach });
+        const bundle = bundleOf({ ...day, entries, transit, now: now(), random, reach });
         const found = {
           bundle,
-          differences: differencesOf(day.trips, await tripsOf(bundle, now), bundle.moved),
+          differences: differencesOf(day.trips, await tripsOf(bundle, now), bundle),
         };
         if (best === null || other(found) < other(best)) best = found;
         if (other(best) === 0) return best;
@@ -102,19 +108,43 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
 }
 
 /** The trips that a case gives in an empty store. */
-async function tripsOf({ put, truth }: Bundle, now: () => number): Promise<Trip[]> {
+function tripsOf({ put, truth: { transit, range } }: Bundle, now: () => number): Promise<Trip[]> {
+  const segmenter = segmenterWith({}, transit ? carriedTransit(transit) : null);
+  return analysed(put.phone_to_server, segmenter, now, (store, userId) =>
+    readTripsWithin(store, userId, { from: range.start_ts, to: range.end_ts }),
+  );
+}
+
+/** The evidence of transit feeds for the legs of entries. */
+async function evidenceFor(
+  entries: Iterable<Entry>,
+  source: TransitSource,
+  now: () => number,
+): Promise<CarriedEvidence[]> {
+  const found = new Map<string, CarriedEvidence>();
+  await analysed(entries, segmenterWith({}, recorded(source, found)), now, async () => {});
+  return [...found.values()].sort((a, b) => a.start_ts - b.start_ts);
+}
+
+/** Analyses entries in an empty store, and reads something from it. */
+async function analysed<T>(
+  entries: Iterable<Entry>,
+  segmenter: Segmenter,
+  now: () => number,
+  readFrom: (store: Store, userId: string) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-case-'));
   const store = await openStore(`sqlite:${folder}`);
   try {
     const { user } = await store.users.register('case', { now: now() });
     const batch: Entry[] = [];
-    for (const entry of put.phone_to_server) {
+    for (const entry of entries) {
       batch.push(entry);
       if (batch.length === batchSize) await putBatch(user.uuid, batch.splice(0), { store, now });
     }
     await putBatch(user.uuid, batch, { store, now });
-    await runPipeline(store, user.uuid, { log: silentLog, now });
-    return await readTripsWithin(store, user.uuid, { from: truth.range.start_ts, to: truth.range.end_ts });
+    await runPipeline(store, user.uuid, { log: silentLog, now, segmenter });
+    return await readFrom(store, user.uuid);
   } finally {
     await store.close();
     await rm(folder, { recursive: true, force: true });

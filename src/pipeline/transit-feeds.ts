@@ -1,3 +1,4 @@
+import { type TransitSource, transitOf } from '../analysis/modes/transit-evidence.ts';
 import { segmenterWith, shippedSegmenter } from '../analysis/segment.ts';
 import type { Segmenter } from '../analysis/segmenter.ts';
 import type { PipelineState } from '../model/pipeline-state.ts';
@@ -8,6 +9,7 @@ import { cellsOfFeed, TransitNetwork } from '../transit/network.ts';
 /** The transit feeds of a store, in the form that the pipeline uses. */
 export interface TransitFeeds {
   segmenter: Segmenter;
+  evidence: TransitSource;
   /**
    * The ids of the feeds that may have an effect in any of the cells, in order: feeds near them, and others of the same
    * agencies, of which only one counts on a day. null: the cells are unknown yet.
@@ -29,8 +31,10 @@ export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   const texts = await Promise.all(present.map((id) => store.feeds.index(id)));
   const indexes = texts.filter((text) => text !== null).map(parseIndex);
   const cells = new Map(indexes.map((index) => [index, new Set(cellsOfFeed(index))]));
+  const evidence = transitOf(new TransitNetwork(indexes));
   const feeds: TransitFeeds = {
-    segmenter: indexes.length === 0 ? shippedSegmenter : segmenterWith({}, new TransitNetwork(indexes)),
+    evidence,
+    segmenter: indexes.length === 0 ? shippedSegmenter : segmenterWith({}, evidence),
     touching: (visited) => {
       const near = indexes.filter((index) => visited?.some((cell) => cells.get(index)!.has(cell)) ?? true);
       const agencies = new Set(near.flatMap((index) => index.agencies));

@@ -1,10 +1,11 @@
 // A day for a report of a fault: the same trips elsewhere and in another year, and nothing of the person in it.
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { bundleOf, differencesOf } from '../../src/evaluate/bundle.ts';
+import { Aliases } from '../../src/evaluate/carried-transit.ts';
 import { observationsOf } from '../../src/evaluate/cases.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { distance, type LatLon } from '../../src/model/geo/distance.ts';
@@ -14,7 +15,9 @@ import type { Trip } from '../../src/model/trip.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
 import { freshProgram } from '../cli/kit.ts';
+import { put } from '../support/diary.ts';
 import { words } from '../support/words.ts';
+import { addFeed, ride } from '../transit/bus-ride.ts';
 
 const user = 'sim-case-1@example.org';
 
@@ -46,6 +49,28 @@ it('a case gives the trips of the diary on another machine, as evaluate finds', 
   for (const secret of [user, stored.json<{ users: [{ user_id: string }] }>().users[0].user_id])
     expect(put).not.toContain(secret);
   expect((await run([...args, '--verify'], { now })).stdout).toContain('same  times within 0.0 s');
+});
+
+it('a case carries the evidence of transit feeds without names, and gives the same line where no feed is', async () => {
+  const { run, folder, withStore } = await freshProgram();
+  await run(['users', 'add', 'ada']);
+  await withStore(async (store) => {
+    await put(store, (await store.users.byEmail('ada'))!.uuid, ride);
+    await addFeed(store, 'f00d');
+  });
+  await run(['pipeline', '--all']);
+  const out = join(folder, 'case');
+  const made = await run(['debug-bundle', '--user', 'ada', '--day', '2023-11-14', '--out', out, '--json']);
+  expect(made, made.stderr).toMatchObject({ code: 0 });
+  const { files, trips } = made.json<{ files: string[]; trips: object[] }>();
+  expect(trips).toMatchObject([{ isAlike: true }]);
+  const truth = await readFile(files[1]!, 'utf8');
+  expect(truth).toContain('"short_name": "line 1"');
+  expect(truth).toContain('"mode": "PredictedModeTypes.BUS"');
+  expect(truth).not.toMatch(/f00d|Town|East|Eastern/);
+  expect((await run(['evaluate', '--cases', out, '--json'])).json()).toMatchObject({ overall: { f1: 1, mode: 1 } });
+  await writeFile(files[1]!, truth.replace('"transit"', '"other"'));
+  expect((await run(['evaluate', '--cases', out, '--json'])).json()).toMatchObject({ overall: { f1: 1, mode: 0 } });
 });
 
 const day = '2024-03-31'; // the clocks of Europe go forward
@@ -87,7 +112,7 @@ it('nothing of the person passes: far away, other dates, known fields and words 
       const chance = seededRandom('bundle', seed);
       const random = (): number => chance.between(0, 1);
       const range = dayRange(day, zone);
-      const source = { entries: [...spoilt, label], day, range, trips: [], now: range.to, random };
+      const source = { entries: [...spoilt, label], day, range, trips: [], transit: null, now: range.to, random };
       const { put: made, truth, moved } = bundleOf(source);
       const put = { ...made, phone_to_server: [...made.phone_to_server] };
       expect([...made.phone_to_server]).toEqual(put.phone_to_server);
@@ -117,7 +142,15 @@ it('leaves out locations that the receiver calls not valid, and keeps the time w
   const created_at = 1_711_900_900;
   const entries = [at(0, { valid: 'true' }), at(1, { valid: 'false' }), at(2, { t: 'p', created_at, ssid: 'mine' })];
   const random = (): number => 0.4;
-  const { put, moved } = bundleOf({ entries, day, range: dayRange(day, zone), trips: [], now: 1_720_000_000, random });
+  const { put, moved } = bundleOf({
+    entries,
+    day,
+    range: dayRange(day, zone),
+    trips: [],
+    transit: null,
+    now: 1_720_000_000,
+    random,
+  });
   const kept = [...put.phone_to_server];
   expect(kept.map(({ data }) => Number(data.ts) - moved - 1_711_900_000)).toEqual([0, 2]);
   expect(kept.map(({ data }) => data.reported)).toEqual([undefined, { t: 'p', created_at: created_at + moved }]);
@@ -134,7 +167,16 @@ it('equal locations stay equal and others differ, however near; a small reach le
     fc.property(fc.integer(), (seed) => {
       const chance = seededRandom('reach', seed);
       const random = (): number => chance.between(0, 1);
-      const source = { entries, day, range: dayRange(day, zone), trips: [], now: 1_720_000_000, random, reach: 0.1 };
+      const source = {
+        entries,
+        day,
+        range: dayRange(day, zone),
+        trips: [],
+        transit: null,
+        now: 1_720_000_000,
+        random,
+        reach: 0.1,
+      };
       const [a, b, near, east] = [...bundleOf(source).put.phone_to_server].map(
         ({ data: { latitude, longitude } }) => ({ latitude, longitude }) as LatLon,
       );
@@ -152,11 +194,12 @@ it('equal locations stay equal and others differ, however near; a small reach le
 it('a trip of a case is the same within 0.5 % of its length, at least 1 m, and within 1 s', () => {
   const trip = (distance: number, start_ts = 0): Trip =>
     ({ start_ts, end_ts: 900, distance, sections: [], start_zone: zone, end_zone: zone }) as unknown as Trip;
-  const isAlike = (a: Trip, b: Trip): boolean => differencesOf([a], [b], 0)[0]!.isAlike;
+  const untouched = { moved: 0, aliases: new Aliases() };
+  const isAlike = (a: Trip, b: Trip): boolean => differencesOf([a], [b], untouched)[0]!.isAlike;
   expect([5, 5.1].map((more) => isAlike(trip(1000), trip(1000 + more)))).toEqual([true, false]);
   expect([1, 1.1].map((more) => isAlike(trip(20), trip(20 + more)))).toEqual([true, false]);
   expect([1, 1.1].map((later) => isAlike(trip(20), trip(20, later)))).toEqual([true, false]);
-  expect(differencesOf([trip(20)], [trip(20), trip(20)], 0).map((one) => one.isAlike)).toEqual([true, false]);
+  expect(differencesOf([trip(20)], [trip(20), trip(20)], untouched).map((one) => one.isAlike)).toEqual([true, false]);
 });
 
 it('a case lies farther away than 100 km and twice the size of the day', () => {
@@ -169,7 +212,7 @@ it('a case lies farther away than 100 km and twice the size of the day', () => {
     return { metadata, data: { ...data, ...home, longitude: home.longitude + 2 * i, ts: data.ts + i } };
   });
   const range = dayRange(day, zone);
-  const { put } = bundleOf({ entries, day, range, trips: [], now: 1_720_000_000, random, reach: 0 });
+  const { put } = bundleOf({ entries, day, range, trips: [], transit: null, now: 1_720_000_000, random, reach: 0 });
   const [first] = put.phone_to_server;
   expect(distance(home, first!.data as unknown as LatLon)).toBeGreaterThan(1_000_000);
 });

@@ -2,26 +2,11 @@
 import { expect, it } from 'vitest';
 import { runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
-import { formatIndex } from '../../src/transit/feed-index.ts';
 import { previewRebuild } from '../../src/upkeep/rebuild-user.ts';
 import { chainOf, memoryLog, pipeline, put } from '../support/diary.ts';
-import { android, pushedMotions, pushedMove, pushedTransition } from '../support/pushes.ts';
 import { newStore, newUser } from '../support/store.ts';
-import { type GtfsTexts, indexOf, townFeed } from '../transit/town.ts';
-
-/** Rests, rides east for 4 km at 5 m/s beside the bus line, and rests. */
-const ride = [
-  ...pushedMove(android, { from: 0, to: 3600 }),
-  ...pushedMove(android, { from: 3630, to: 4430, speed: 5, every: 10 }),
-  ...pushedMove(android, { from: 4460, to: 6000, east: 4000 }),
-  ...pushedMotions(android, 3630, 4430, 'automotive'),
-  pushedTransition(android, 6000, 'STOPPED_MOVING'),
-];
-
-async function addFeed(store: Store, id: string, changes: GtfsTexts = {}): Promise<void> {
-  const index = formatIndex(await indexOf(id, changes));
-  await store.feeds.add({ id, facts: {}, index }, (async function* () {})());
-}
+import { addFeed, ride } from '../transit/bus-ride.ts';
+import { townFeed } from '../transit/town.ts';
 
 const sections = async (store: Store, user: string) =>
   (await chainOf(store, user)).flatMap(({ trip }) => trip?.sections ?? []);

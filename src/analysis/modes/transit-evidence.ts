@@ -13,19 +13,19 @@ import { findHalts, type LegEvidence } from './leg-evidence.ts';
 /** The least share of a leg's time with locations close together; below it, halts are not used (by hand). */
 const haltsCovered = 0.7;
 
-/** The evidence of transit feeds for each leg. */
-export function transitEvidence(
-  legs: readonly LegEvidence[],
-  track: Track,
-  network: TransitNetwork,
-): TransitEvidence[] {
-  return legs.map((leg) => {
+/** Gives the evidence of transit feeds for each leg. */
+export type TransitSource = (legs: readonly LegEvidence[], track: Track) => readonly TransitEvidence[];
+
+/** The evidence of the feeds of a network. */
+export function transitOf(network: TransitNetwork): TransitSource {
+  const forLeg = (leg: LegEvidence, track: Track): TransitEvidence => {
     if (leg.state === cellStates.walk || leg.start < minTime || leg.end > maxTime) return noEvidence;
     return matchRide(toRide(leg, track), network, (zone) => {
       const { hour, weekday } = localDateTime(leg.start, zone);
       return { day: localDay(leg.start, zone), hour, weekday };
     });
-  });
+  };
+  return (legs, track) => legs.map((leg) => forLeg(leg, track));
 }
 
 function toRide(leg: LegEvidence, track: Track): TransitRide {
