@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { put } from '../support/diary.ts';
 import { zip } from '../support/zip.ts';
+import { ride } from '../transit/bus-ride.ts';
 import { type GtfsTexts, townFeed } from '../transit/town.ts';
 import { freshProgram } from './kit.ts';
 
@@ -95,3 +97,33 @@ function longShape(): GtfsTexts {
     shapes: ['shape_id,shape_pt_lat,shape_pt_lon,shape_pt_sequence', ...points].join('\n'),
   };
 }
+
+it('transit check lists feeds that ended, what they lack, and stops where no person was', async () => {
+  const { run, folder, withStore } = await freshProgram();
+  await run(['users', 'add', 'ada']);
+  await withStore(async (store) => put(store, (await store.users.byEmail('ada'))!.uuid, ride));
+  await run(['pipeline', '--all']);
+  const far = { stops: stops.replaceAll(',52.', ',12.'), agency: townFeed().agency!.replace('Town', 'Far') };
+  for (const [name, changes] of [
+    ['old', {}],
+    ['new', ends(2030)],
+    ['far', { ...far, ...ends(2030) }],
+  ] as const) {
+    await writeFile(join(folder, `${name}.zip`), zipped({ ...changes, trips: `${townFeed().trips}1,all,${name}\n` }));
+    await run(['transit', 'add', join(folder, `${name}.zip`)]);
+  }
+  const problems = async () =>
+    (await run(['transit', 'check', '--json'], { now: 1_750_000_000 }))
+      .json<{ findings: { name: string; problem: string }[] }>()
+      .findings.map(({ name, problem }) => `${name}: ${problem}`)
+      .sort();
+  const lacks = ['2 patterns without a shape: stops alone say where they go', '1 trips without two stops'];
+  const known = ['far.zip', 'new.zip', 'old.zip'].flatMap((name) => lacks.map((lack) => `${name}: ${lack}`));
+  const outside = 'far.zip: 22 of its 22 stops are in areas (0.5 degrees) that no person visited';
+  expect(await problems()).toEqual([...known, outside].sort());
+  const { feeds } = (await run(['transit', 'list', '--json'])).json<{ feeds: { id: string; name: string }[] }>();
+  await run(['transit', 'remove', feeds.find(({ name }) => name === 'new.zip')!.id]);
+  expect(await problems()).toContain('old.zip: ended on 2024-12-31: add the present feed of Town Transit');
+});
+
+const ends = (year: number): GtfsTexts => ({ feed_info: `feed_start_date,feed_end_date\n20240101,${year}1231\n` });

@@ -3,6 +3,7 @@ import { Command } from '@commander-js/extra-typings';
 import { type FeedFacts, readFeed, readZip } from '../../import/add-feed.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import type { Feeds } from '../../store/store.ts';
+import { checkFeeds, type ListedFeed, lacksOf } from '../../upkeep/check-feeds.ts';
 import type { CommandContext } from '../context.ts';
 import { counted, table } from '../output.ts';
 
@@ -15,8 +16,6 @@ export function command(context: CommandContext) {
     .addCommand(removeCommand(context))
     .addCommand(saveCommand(context));
 }
-
-type Feed = { id: string } & FeedFacts;
 
 function addCommand(context: CommandContext) {
   return new Command('add')
@@ -35,7 +34,7 @@ The next pipeline run derives again the days of people who were near the stops o
     .action(
       context.run(async (paths, { dryRun }) => {
         const store = await context.store();
-        const added: Feed[] = [];
+        const added: ListedFeed[] = [];
         // Read all files before storing the first, so that an invalid file means that none is stored.
         const feeds = [];
         for (const path of paths) feeds.push({ path, ...(await readFeed(path, context.now())) });
@@ -74,21 +73,16 @@ function listCommand(context: CommandContext) {
 
 function checkCommand(context: CommandContext) {
   return new Command('check')
-    .description('list feeds whose timetable has ended')
+    .description('list feeds whose timetable has ended, what feeds lack, and counts of stops where no person was')
     .addHelpText('after', '\nExample:\n  mobility transit check')
     .action(
       context.run(async () => {
         const today = new Date(context.now() * 1000).toISOString().slice(0, 10);
-        const feeds = await listFeeds(context);
-        const findings = feeds.flatMap(({ id, name, last_day, agencies }) => {
-          if (last_day >= today) return [];
-          const problem = `ended on ${last_day}: add the present feed of ${agencies.join(', ')}`;
-          return [{ id, name, problem }];
-        });
+        const findings = await checkFeeds(await context.store(), await listFeeds(context), today);
         await context.output.result({ findings }, () =>
           table(findings.map(({ id, name, problem }) => [shortId(id), name, problem])),
         );
-        context.output.note(findings.length === 0 ? 'nothing to do' : `${counted(findings.length, 'feed')} to renew`);
+        context.output.note(counted(findings.length, 'finding'));
       }),
     );
 }
@@ -139,14 +133,14 @@ async function* zipOf(feeds: Feeds, id: string): AsyncGenerator<Uint8Array> {
 }
 
 /** The feed whose id begins with `start`. */
-function chooseFeed(feeds: readonly Feed[], start: string): Feed {
+function chooseFeed(feeds: readonly ListedFeed[], start: string): ListedFeed {
   const found = feeds.filter(({ id }) => id.startsWith(start));
   if (found.length === 1) return found[0]!;
   const count = found.length === 0 ? 'none' : `${found.length}`;
   throw usageError(`expected one feed whose id begins with ${start}, found ${count}: see \`mobility transit list\``);
 }
 
-async function listFeeds(context: CommandContext): Promise<Feed[]> {
+async function listFeeds(context: CommandContext): Promise<ListedFeed[]> {
   const found = await (await context.store()).feeds.list();
   return found.flatMap(({ id, facts }) => (facts === null ? [] : [{ id, ...(facts as unknown as FeedFacts) }]));
 }
@@ -158,16 +152,19 @@ const routesText = (routes: FeedFacts['routes']): string =>
     .map(([kind, count]) => `${count} ${kind}`)
     .join(', ');
 
-function feedText({ id, name, agencies, first_day, last_day, routes, patterns, stops, box, ...feed }: Feed): string {
+function feedText({
+  id,
+  name,
+  agencies,
+  first_day,
+  last_day,
+  routes,
+  patterns,
+  stops,
+  box,
+  ...feed
+}: ListedFeed): string {
   const { notes, index_bytes } = feed;
-  const left = [
-    [notes.no_shape, 'patterns without a shape: stops alone say where they go'],
-    [notes.no_times, 'patterns without times'],
-    [notes.stops_left_out, 'stops without a position or with an id that comes again'],
-    [notes.trips_left_out, 'trips without two stops'],
-    [notes.routes_left_out, 'routes of other kinds'],
-    [notes.patterns_left_out, 'rare patterns left out'],
-  ] as const;
   const index = `index of ${Math.ceil(index_bytes / 1024)} KiB`;
   const area = box.map((degrees) => degrees.toFixed(2));
   return [
@@ -175,6 +172,6 @@ function feedText({ id, name, agencies, first_day, last_day, routes, patterns, s
     `  days ${first_day} to ${last_day}`,
     `  routes: ${routesText(routes)}; ${patterns} patterns, ${stops} stops, ${index}`,
     `  from ${area[0]}, ${area[1]} to ${area[2]}, ${area[3]} degrees`,
-    ...left.filter(([count]) => count > 0).map(([count, what]) => `  ${count} ${what}`),
+    ...lacksOf(notes).map((text) => `  ${text}`),
   ].join('\n');
 }

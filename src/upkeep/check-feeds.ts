@@ -1,0 +1,54 @@
+// Finds what an operator may do about the transit feeds of a store.
+//
+//   feeds     A Transit until 2020 and until 2030, B Rail until 2020        today: 2024-03-08
+//   findings  B Rail ended on 2020-12-31; 40 of its 52 stops are in areas that no person visited
+import type { FeedFacts } from '../import/add-feed.ts';
+import { everyUser } from '../store/paging.ts';
+import type { Store } from '../store/store.ts';
+import { parseIndex } from '../transit/feed-index.ts';
+import { coarseCell } from '../transit/network.ts';
+
+/** A feed as `mobility transit` lists it. */
+export type ListedFeed = { id: string } & FeedFacts;
+
+/** Something to do about a feed, or to know about it. */
+export interface FeedFinding {
+  id: string;
+  name: string;
+  problem: string;
+}
+
+/** What the feeds lack, on a day such as `2024-03-08`. About people it contains counts only. */
+export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], today: string): Promise<FeedFinding[]> {
+  const visited = new Set<string>();
+  for await (const { uuid } of everyUser(store))
+    for (const cell of (await store.pipeline.get(uuid)).cells ?? []) visited.add(cell);
+  const findings: FeedFinding[] = [];
+  for (const { id, name, notes, last_day, ...feed } of feeds) {
+    const newest = feed.agencies.filter((agency) =>
+      feeds.every((other) => !other.agencies.includes(agency) || other.last_day <= last_day),
+    );
+    const problems = lacksOf(notes);
+    if (last_day < today && newest.length > 0)
+      problems.unshift(`ended on ${last_day}: add the present feed of ${newest.join(', ')}`);
+    const { stops } = parseIndex((await store.feeds.index(id)) ?? '{}');
+    const outside = stops.filter((stop) => !visited.has(coarseCell(stop))).length;
+    if (outside > 0 && visited.size > 0)
+      problems.push(`${outside} of its ${stops.length} stops are in areas (0.5 degrees) that no person visited`);
+    findings.push(...problems.map((problem) => ({ id, name, problem })));
+  }
+  return findings;
+}
+
+/** What the index of a feed lacks, with counts. */
+export function lacksOf(notes: FeedFacts['notes']): string[] {
+  const counts = [
+    [notes.no_shape, 'patterns without a shape: stops alone say where they go'],
+    [notes.no_times, 'patterns without times'],
+    [notes.stops_left_out, 'stops without a position or with an id that comes again'],
+    [notes.trips_left_out, 'trips without two stops'],
+    [notes.routes_left_out, 'routes of other kinds'],
+    [notes.patterns_left_out, 'rare patterns left out'],
+  ] as const;
+  return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+}
