@@ -33,11 +33,11 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
   const corrected = async <T>(
     userId: string,
     read: Promise<T>,
-    correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay>) => Promise<T>,
+    correct: (found: T, overlay: (range: TimeRange) => Promise<Overlay[]>) => Promise<T>,
   ): Promise<T> => {
     const [all, found] = await Promise.all([readCorrections(store, userId), read]);
     const stated = holding(all).filter(({ kind }) => kind !== 'set_aside');
-    return stated.length === 0 ? found : correct(found, (range) => readOverlay(raw, userId, stated, range));
+    return stated.length === 0 ? found : correct(found, (range) => readOverlays(raw, userId, stated, range));
   };
   const linksOn = (userId: string, days: Parameters<Trips['byDay']>[1]) =>
     corrected(userId, raw.byDay(userId, days), async (found, overlay) => {
@@ -57,8 +57,9 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
     // A draft that overlaps a corrected trip is left out.
     drafts: (userId) =>
       corrected(userId, raw.drafts(userId), async (found, overlay) => {
-        const { links } = await overlay({ from: found[0]?.start_ts ?? everything.to, to: everything.to });
-        return found.filter((draft) => !links.some((one) => isTrip(one) && one.end_ts > draft.start_ts));
+        const overlays = await overlay({ from: found[0]?.start_ts ?? everything.to, to: everything.to });
+        const trips = overlays.flatMap(({ links }) => links.filter(isTrip));
+        return found.filter((draft) => !trips.some(({ end_ts }) => end_ts > draft.start_ts));
       }),
     byDay: linksOn,
     starts: (userId, days) =>
@@ -83,24 +84,29 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       }),
     summary: (userId) =>
       corrected(userId, raw.summary(userId), async ({ count }, overlay) => {
-        const { links, analysed } = await overlay(everything);
-        const added = links.filter(isTrip).length - analysed.filter(isTrip).length;
+        const tripsIn = (links: readonly TripRecord[]): number => links.filter(isTrip).length;
+        const overlays = await overlay(everything);
+        const added = overlays.reduce((sum, { links, analysed }) => sum + tripsIn(links) - tripsIn(analysed), 0);
         const first = await trips.next(userId, everything.from);
         const last = await trips.previous(userId, everything.to);
         return { count: count + added, start_ts: first?.start_ts ?? null, end_ts: last?.end_ts ?? null };
       }),
     spans: (userId, { from, to }) =>
       corrected(userId, raw.spans(userId, { from, to }), async (found, overlay) => {
-        const overlaid = await overlay({ from, to });
-        // A corrected trip is as new as the newest link around it, or as the correction.
-        const chainRange = await raw.spans(userId, { from: overlaid.range.from, to: justAfter(overlaid.range.to) });
-        const latest = chainRange.reduce((most, { written_ts }) => Math.max(most, written_ts), overlaid.received_ts);
-        const written = new Map(chainRange.map((span) => [span.chain_ts, span.written_ts]));
+        const overlays = await overlay({ from, to });
+        const written = new Map<TripRecord, number>();
+        for (const { range, received_ts, links, analysed } of overlays) {
+          // A corrected trip is as new as the newest link around it, or as the correction.
+          const around = await raw.spans(userId, { from: range.from, to: justAfter(range.to) });
+          const latest = around.reduce((most, { written_ts }) => Math.max(most, written_ts), received_ts);
+          const kept = new Set(analysed);
+          const own = new Map(around.map((span) => [span.chain_ts, span.written_ts]));
+          for (const link of links) written.set(link, kept.has(link) ? own.get(link.chain_ts)! : latest);
+        }
         const isIn = (link: TripRecord): boolean => isTrip(link) && link.chain_ts >= from && link.chain_ts < to;
-        return withOverlay(found, overlaid, isIn, (link) => {
+        return withOverlay(found, overlays, isIn, (link) => {
           const { chain_ts, start_ts, end_ts } = link;
-          const isKept = overlaid.analysed.includes(link);
-          return { chain_ts, start_ts, end_ts, written_ts: isKept ? written.get(chain_ts)! : latest };
+          return { chain_ts, start_ts, end_ts, written_ts: written.get(link)! };
         });
       }),
     outlines: (userId, chainTs) =>
@@ -154,7 +160,7 @@ function around(days: { from: string; to: string }, found: readonly { chain_ts: 
 
 /** Links that replace analysed ones. */
 interface Overlay {
-  /** All links from the first to the last that a correction changes, as analysed and as corrected. */
+  /** All links of a part of the chain that corrections change, as analysed and as corrected. */
   analysed: readonly TripRecord[];
   links: readonly TripRecord[];
   standings: readonly CorrectionStanding[];
@@ -167,44 +173,61 @@ interface Overlay {
 /** Replaces the analysed links in `found` by the corrected links that are `wanted`. */
 function withOverlay<T extends { chain_ts: number }>(
   found: readonly T[],
-  { analysed, links }: Overlay,
+  overlays: readonly Overlay[],
   wanted: (link: TripRecord) => boolean,
   as: (link: TripRecord) => T,
 ): T[] {
-  const replaced = new Set(analysed.map(({ chain_ts }) => chain_ts));
+  const replaced = new Set(overlays.flatMap(({ analysed }) => analysed.map(({ chain_ts }) => chain_ts)));
   const kept = found.filter(({ chain_ts }) => !replaced.has(chain_ts));
-  return [...kept, ...links.filter(wanted).map(as)].sort((a, b) => a.chain_ts - b.chain_ts);
+  const corrected = overlays.flatMap(({ links }) => links.filter(wanted).map(as));
+  return [...kept, ...corrected].sort((a, b) => a.chain_ts - b.chain_ts);
 }
 
-/** The overlay of all corrections that can change a link in a range of `chain_ts`, both ends included. */
-async function readOverlay(raw: Trips, userId: string, stated: readonly Stated[], range: TimeRange): Promise<Overlay> {
-  const { touching, reach } = await findTouching(raw, userId, stated, range);
-  const analysed: TripRecord[] = [];
-  if (reach !== null) {
-    const bounds = {
-      from: reach.from,
-      ...(reach.to < everything.to && { to: justAfter(reach.to) }),
-      limit: linksAtOnce,
-    };
+/**
+ * The overlays of all corrections that can change a link in a range of `chain_ts`, both ends included. Corrections far
+ * apart have overlays of their own, so that the links between them are not read.
+ */
+async function readOverlays(
+  raw: Trips,
+  userId: string,
+  stated: readonly Stated[],
+  range: TimeRange,
+): Promise<Overlay[]> {
+  const overlays: Overlay[] = [];
+  for (const { touching, from, to } of await findTouching(raw, userId, stated, range)) {
+    const analysed: TripRecord[] = [];
+    const bounds = { from, ...(to < everything.to && { to: justAfter(to) }), limit: linksAtOnce };
     for await (const link of everyLink({ trips: raw }, userId, bounds)) analysed.push(link);
+    const received_ts = touching.reduce((most, one) => Math.max(most, one.received_ts), 0);
+    overlays.push({ analysed, ...applyCorrections(userId, analysed, touching), range: { from, to }, received_ts });
   }
-  const received_ts = touching.reduce((most, one) => Math.max(most, one.received_ts), 0);
-  return { analysed, ...applyCorrections(userId, analysed, touching), range: reach ?? range, received_ts };
+  return overlays;
 }
 
 const linksAtOnce = 500;
 
+/** Corrections whose reaches overlap, and the range of all of them. */
+type Touching = TimeRange & { touching: readonly Stated[] };
+
+/** s; corrections no farther apart are read together, which costs less than finding the end of each reach */
+const nearby = 7 * day;
+
 /**
- * Finds the corrections that affect a range, then those that affect the range of the found ones, and so on. Also
- * returns the range of them all. A correction of a mode affects the trips that may be under way at its time. Other
- * corrections affect the time from the second trip before them to the second trip after them.
+ * Finds the corrections that affect a range, then those that affect the range of the found ones, and so on. A
+ * correction of a mode affects the trips that may be under way at its time. Other corrections affect the time from the
+ * second trip before them to the second trip after them. Corrections with overlapping ranges are returned together.
+ *
+ *   range         [-----------------------------------]
+ *   corrections     a b                       c        d      e
+ *   affected      |-----|                  |----|    |---|  |---|
+ *   returned      [a, b]                   [c]       [d]
  */
 async function findTouching(
   raw: Trips,
   userId: string,
   stated: readonly Stated[],
   range: TimeRange,
-): Promise<{ touching: Stated[]; reach: TimeRange | null }> {
+): Promise<Touching[]> {
   const gaps: Gap[] = [];
   const gapAt = async (ts: number): Promise<Gap> => {
     const known = gaps.find((gap) => ts > gap.from && ts < gap.to);
@@ -215,18 +238,18 @@ async function findTouching(
     const [before, behind] = [await gapAt(from), await gapAt(to)];
     return one.kind === 'mode' ? rangeUnderWay(before, from) : { from: before.first, to: behind.last };
   };
-  const spans = stated.map((one) => ({ one, ...concernedTime(one) }));
+  const spans = stated.map((one) => ({ one, touching: [one], ...concernedTime(one) }));
   const inside = spans.filter(({ from, to }) => from >= range.from && to <= range.to);
   const touching = new Set(inside.map(({ one }) => one));
+  const parts: Touching[] = [];
   let { from, to } = range;
-  const reach: TimeRange = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY };
-  const touch = (own: TimeRange): void => {
+  const touch = (own: Touching): void => {
     [from, to] = [Math.min(from, own.from), Math.max(to, own.to)];
-    [reach.from, reach.to] = [Math.min(own.from, reach.from), Math.max(own.to, reach.to)];
+    parts.push(own);
   };
-  if (inside.length > 0) {
-    const first = await gapAt(Math.min(...inside.map((one) => one.from)));
-    touch({ from: first.first, to: (await gapAt(Math.max(...inside.map((one) => one.to)))).last });
+  for (const group of groupsOf(inside, nearby)) {
+    const { first } = await gapAt(group.from);
+    touch({ touching: group.touching, from: first, to: (await gapAt(group.to)).last });
   }
   // Look at the nearest corrections first: if one does not affect the range, farther ones of its kind do not either.
   const sides = [true, false].flatMap((isMode) => {
@@ -240,18 +263,30 @@ async function findTouching(
     before = touching.size;
     for (const side of sides) {
       for (const one of side) {
+        if (touching.has(one.one)) continue;
         const own = await reachOf(one);
         if (own.to < from || own.from > to) break;
         touching.add(one.one);
-        touch(own);
+        touch({ touching: one.touching, ...own });
       }
     }
   }
-  return { touching: [...touching], reach: touching.size === 0 ? null : reach };
+  return groupsOf(parts, 0);
+}
+
+/** Unites ranges that are no farther apart than a time, s. */
+function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
+  const groups: Touching[] = [];
+  for (const { touching, from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
+    const last = groups.at(-1);
+    if (last === undefined || from - last.to > apart) groups.push({ touching, from, to });
+    else Object.assign(last, { touching: [...last.touching, ...touching], to: Math.max(last.to, to) });
+  }
+  return groups;
 }
 
 /** A correction and the time that it concerns. */
-type Concerned = TimeRange & { one: Stated };
+type Concerned = Touching & { one: Stated };
 
 /** A time between two trips. `first`, `last`: start of the second trip before it and of the second after it. */
 type Gap = TimeRange & { first: number; last: number; before: TripRecord | null; after: TripRecord | null };
@@ -287,7 +322,8 @@ async function readStandings(
   };
   const undone = undoneTimes(all);
   const held = holding(all);
-  const { standings } = held.some(isConcerned) ? await readOverlay(raw, userId, held, range) : { standings: [] };
+  const overlays = held.some(isConcerned) ? await readOverlays(raw, userId, held, range) : [];
+  const standings = overlays.flatMap((one) => one.standings);
   const byTime = new Map(standings.map((one) => [one.correction.write_ts, one]));
   const stated = new Set(all.map(({ write_ts }) => write_ts));
   return all.filter(isConcerned).map((correction) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
 import { readDays } from '../../../src/diary/read-days.ts';
 import { derivedKeys } from '../../../src/emission/derived-keys.ts';
@@ -12,7 +12,8 @@ import { rowsOf } from '../../../src/export/table-rows.ts';
 import { readSections } from '../../../src/figures/read-sections.ts';
 import { newUuid } from '../../../src/model/ids.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
-import { correctionsOf, undoing } from '../../support/corrections.ts';
+import { simulateDays } from '../../../src/simulate/simulate-day.ts';
+import { correction, correctionsOf, undoing } from '../../support/corrections.ts';
 import { chainOf, pipeline, put } from '../../support/diary.ts';
 import { life, runs } from '../../support/lives.ts';
 import { newUser, useStore } from '../../support/store.ts';
@@ -55,6 +56,27 @@ it('only the pipeline, the upkeep of the store and cases for maintainers read th
   const rooms = new Set(readers.map((name) => name.replace(/\/[^/]*$/, '')));
   expect([...rooms].sort()).toEqual(['diary/corrections', 'evaluate', 'pipeline', 'upkeep']);
   expect(readers.filter((name) => name.startsWith('evaluate'))).toEqual(['evaluate/find-case.ts']);
+});
+
+it('corrections weeks apart are applied without a look at the trips between them', async () => {
+  const uuid = await newUser(store);
+  const person = { platform: 'android', day: '2024-01-10', seed: 'far', zone: 'Europe/Berlin' } as const;
+  for (const entries of simulateDays(person, 24)) await put(store, uuid, entries);
+  await pipeline(store, uuid);
+  const trips = (await chainOf(store, uuid)).filter(({ kind }) => kind === 'trip');
+  const stated = [trips[1]!, trips.at(-2)!].map(({ start_ts, end_ts }, i) =>
+    correction(now - 9 + i, { kind: 'mode', ts: (start_ts + end_ts) / 2, mode: 'ferry' }),
+  );
+  await put(store, uuid, stated);
+  const read = vi.spyOn(store.trips, 'chain');
+  const times = trips.map(({ chain_ts }) => chain_ts);
+  const { outlines, summary, corrections } = correctedTrips(store);
+  expect(await outlines(uuid, times)).toHaveLength(times.length);
+  expect(await summary(uuid)).toMatchObject({ count: times.length });
+  expect(await corrections(uuid)).toMatchObject([{ effect: 'applied' }, { effect: 'applied' }]);
+  const pages = await Promise.all(read.mock.results.map(({ value }) => value));
+  read.mockRestore();
+  expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(times.length / 2);
 });
 
 describe('corrections of an invented life', () => {
