@@ -52,7 +52,8 @@ export async function readFlagInputs(
       }
     }
   };
-  await read(timeseries, { keys: [keys.location, keys.filteredLocation], time: 'ts', ...range }, true);
+  const fields = ['platform', 'origin', 'latitude', 'longitude', 'accuracy'];
+  await read(timeseries, { keys: [keys.location, keys.filteredLocation], time: 'ts', ...range, fields }, true);
   await read(timeseries, { keys: [keys.transition], time: 'write_ts', from: range.from, to: range.to + 86_400 }, false);
   await read(usercache, { time: 'write_ts', from: range.from }, false);
   fixes.sort((a, b) => a.ts - b.ts);

@@ -404,6 +404,8 @@ export interface EntryQuery {
   after?: EntryCursor;
   limit: number;
   descending?: boolean;
+  /** Fields of metadata and payload that the caller needs: others may be missing. Missing: all fields. */
+  fields?: readonly string[];
 }
 
 /**

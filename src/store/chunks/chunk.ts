@@ -87,8 +87,12 @@ function summaryOf(key: string, list: readonly StoredEntry[]): Omit<ChunkRow, 'u
   return { first, last, first_ts, last_ts, count: list.length, zoned, zoneless };
 }
 
-/** The entries of a chunk. Throws if its bytes are damaged. */
-export function entriesOf(row: Pick<ChunkRow, 'entries'>): StoredEntries {
+/** Fields that every read of entries needs. */
+const ownFields = ['write_ts', 'ts', 'received_ts', 'key'];
+
+/** The entries of a chunk. `fields`: see `EntryQuery`. Throws if the bytes are damaged. */
+export function entriesOf(row: Pick<ChunkRow, 'entries'>, fields?: readonly string[]): StoredEntries {
   const text = unpackText(row.entries);
-  return { list: listOf(text) as unknown as StoredEntry[], size: text.length };
+  const list = listOf(text, fields && new Set([...ownFields, ...fields]));
+  return { list: list as unknown as StoredEntry[], size: text.length };
 }

@@ -34,15 +34,16 @@ export function columnsText(list: readonly JsonObject[]): string {
   return JSON.stringify({ shapes: shapes.map((shape) => shapeOf(shape, shapes.length > 1)) });
 }
 
-/** The objects of a text that `columnsText` made. */
-export function listOf(text: string): JsonObject[] {
+/** The objects of a text that `columnsText` made. `fields`: only columns whose path has such a name. */
+export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[] {
   const value = JSON.parse(text) as JsonObject[] | { shapes: Shape[] };
   if (Array.isArray(value)) return value;
   const list: JsonObject[] = [];
   for (const { paths, columns, count, rows } of value.shapes) {
-    const lists = columns.map((column) => valuesOf(column, count));
-    const fields = fieldsOf(paths);
-    for (let row = 0; row < count; row++) list[rows === undefined ? row : rows[row]!] = objectOf(fields, lists, row);
+    const isNeeded = (_: unknown, i: number): boolean => !fields || paths[i]!.some((name) => fields.has(name));
+    const lists = columns.filter(isNeeded).map((column) => valuesOf(column, count));
+    const tree = fieldsOf(paths.filter(isNeeded));
+    for (let row = 0; row < count; row++) list[rows === undefined ? row : rows[row]!] = objectOf(tree, lists, row);
   }
   return list;
 }

@@ -26,10 +26,14 @@ export class ChunkCache {
   private readonly id = caches++;
   private sweep: NodeJS.Timeout | undefined;
 
-  /** The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. */
-  async open(rows: Rows, heads: readonly ChunkHead[]): Promise<StoredEntries[]> {
+  /**
+   * The entries of chunks, in the order of `heads`. Chunks that are not cached are read in one call. `fields`: see
+   * `EntryQuery`. A chunk that was read with these fields only is cached for such reads only.
+   */
+  async open(rows: Rows, heads: readonly ChunkHead[], fields?: readonly string[]): Promise<StoredEntries[]> {
     // Looked up first, since caching others may drop these.
-    const found = heads.map((head) => kept.get(this.nameOf(head)));
+    const whole = heads.map((head) => kept.get(this.nameOf(head)));
+    const found = heads.map((head, i) => whole[i] ?? kept.get(this.nameOf(head, fields)));
     const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();
     if (missing.length > 0) {
@@ -37,19 +41,19 @@ export class ChunkCache {
       for (const row of await rows.find(chunks, { where }))
         read.set(
           `${row.first} ${row.key}`,
-          readColumn(chunks, row, 'entries', () => entriesOf(row)),
+          readColumn(chunks, row, 'entries', () => entriesOf(row, fields)),
         );
     }
     return heads.map((head, i) => {
       const entries = found[i] ?? read.get(`${head.first} ${head.key}`)!;
-      this.keep(head, entries);
+      this.keep(head, entries, whole[i] === undefined ? fields : undefined);
       return entries;
     });
   }
 
   /** Puts the entries of a stored chunk into the cache. */
-  keep(head: ChunkHead, entries: StoredEntries): void {
-    const name = this.nameOf(head);
+  keep(head: ChunkHead, entries: StoredEntries, fields?: readonly string[]): void {
+    const name = this.nameOf(head, fields);
     drop(name);
     kept.set(name, entries);
     used.set(name, Date.now());
@@ -71,8 +75,8 @@ export class ChunkCache {
     this.sweep = used.size === 0 ? undefined : setTimeout(() => this.dropUnused(), keptFor).unref();
   }
 
-  private nameOf({ user, first, key, sum }: ChunkHead): string {
-    return `${this.id} ${user} ${first} ${key} ${sum}`;
+  private nameOf({ user, first, key, sum }: ChunkHead, fields: readonly string[] = []): string {
+    return [this.id, user, first, key, sum, ...fields].join(' ');
   }
 }
 

@@ -85,7 +85,7 @@ async function* chunkParts(
       let opened: Promise<StoredEntries[]> | null = null;
       for (const [n, head] of group.entries()) {
         const load = async (): Promise<StoredEntries> => {
-          opened ??= cache.open(rows, group);
+          opened ??= cache.open(rows, group, query.fields);
           return (await opened)[n]!;
         };
         yield { from: head[low]!, to: head[high]!, load };
