@@ -1,5 +1,6 @@
 // Writes times in exports: the instant in UTC, and the local time without offset.
 import { formatTime, maxTime, minTime } from '../model/time.ts';
+import type { Row } from './columns.ts';
 
 /** The instant; null outside the years 1 to 9999, which no format can write. Phones may send any number as a time. */
 export function instantOf(ts: number): Date | null {
@@ -22,3 +23,17 @@ export function localText(ts: number | null, zone: string): string | null {
     return null;
   }
 }
+
+/** The columns of start and end, see `times` in columns.ts. */
+export function timesRow(started: number | null, finished: number | null, zone: string, endZone = zone): Row {
+  return {
+    started_at: started,
+    finished_at: finished,
+    started_local: localText(started, zone),
+    finished_local: localText(finished, endZone),
+    time_zone: zone,
+  };
+}
+
+/** The day of the week of a local day, 1 (Monday) to 7. */
+export const weekdayOf = (day: string): number => new Date(day).getUTCDay() || 7;

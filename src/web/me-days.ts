@@ -18,8 +18,8 @@ import { type Markup, type MarkupValue, markup } from './pages/markup.ts';
 import {
   type DayRow,
   dayRow,
-  dayRows,
   dayTitle,
+  listByWeek,
   monthSteps,
   monthSummary,
   type NeighbourLink,
@@ -243,7 +243,7 @@ async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const steps = monthSteps(month, '/me/month', bounds, t);
   const title = t.month(from);
   const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${first === null && banner(t.me.empty)}
-${rows.length > 0 ? markup`${monthSummary(rows, t)}${dayRows(rows, t)}` : banner(t.me.future)}`;
+${rows.length > 0 ? markup`${monthSummary(rows, t)}${listByWeek(rows, t)}` : banner(t.me.future)}`;
   return mePage(call, title, 'month', body);
 }
 

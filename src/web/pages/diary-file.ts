@@ -2,7 +2,7 @@
 import type { ShownDay } from './day-items.ts';
 import { barPatterns, dayView } from './day-view.ts';
 import { markup } from './markup.ts';
-import { type DayRow, dayRow, dayRows, dayTitle, type NeighbourLink, stepHeading } from './overview.ts';
+import { type DayRow, dayRow, dayTitle, listByWeek, type NeighbourLink, stepHeading } from './overview.ts';
 import { shell } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
@@ -29,12 +29,12 @@ export function daysFile(name: string, days: readonly ShownDay[], t: Texts): str
     const { day } = shown.observed;
     return markup`<section><h2 id="d${day}">${dayTitle(day, t)}</h2>${dayView(shown, t, {}, day)}</section>`;
   });
-  return file(name, days, t, markup`${dayRows(rows, t)}${each}`);
+  return file(name, days, t, markup`${listByWeek(rows, t)}${each}`);
 }
 
 /** The index page of a folder of days. */
 export const indexFile = (name: string, rows: readonly DayRow[], t: Texts): string =>
-  file(name, null, t, dayRows(rows, t));
+  file(name, null, t, listByWeek(rows, t));
 
 /** `days`: the days on the page; null: any days. */
 function file(name: string, days: readonly ShownDay[] | null, t: Texts, content: ReturnType<typeof markup>): string {

@@ -132,7 +132,7 @@ export function monthSummary(rows: readonly DayRow[], t: Texts): Markup {
 const mondayOf = (day: string): string => addDays(day, -localDateTime(startOfDay(day, 'UTC'), 'UTC').weekday);
 
 /** Rows of days, the newest first. Days of a week are together, below the total length of the week. */
-export function dayRows(rows: readonly DayRow[], t: Texts): Markup {
+export function listByWeek(rows: readonly DayRow[], t: Texts): Markup {
   const weeks = new Map<string, DayRow[]>();
   for (const one of [...rows].sort((a, b) => (a.day < b.day ? 1 : -1))) {
     const monday = mondayOf(one.day);

@@ -1,0 +1,66 @@
+// Makes the rows of days.
+
+import { flagNames } from '../diary/flags.ts';
+import { everyDay, observedFigures } from '../diary/read-days.ts';
+import { distanceColumn, plainMode } from '../model/modes.ts';
+import { localDay } from '../model/time.ts';
+import { estimatedOf } from '../model/trip-fields.ts';
+import type { Row } from './columns.ts';
+import { labelledTrips } from './exported-trips.ts';
+import { weekdayOf } from './instants.ts';
+import { leftOf, membershipOn } from './membership.ts';
+import type { Source } from './row-source.ts';
+
+const noTrips = { trips: 0, duration_s: 0, distance_m: 0, estimated_m: 0 };
+const noMetres = { walking_m: 0, bicycling_m: 0, car_m: 0, public_transport_m: 0, other_m: 0 };
+const notKnown = {
+  observed_s: 0,
+  silent_s: 0,
+  off_s: 0,
+  inferred_stay_s: 0,
+  moved_unobserved_m: 0,
+  time_zone: null as string | null,
+  draft: false,
+  flags: '',
+};
+
+/** s; a coarse export rounds the times of a day to this, because gaps may begin and end with stays */
+const coarseTime = 900;
+
+export async function* dayRows(source: Source): AsyncGenerator<Row> {
+  const { store, person, days: bounds, coarse, now } = source;
+  const left_ts = leftOf(await store.tokens.list(person.uuid));
+  const dayIn = (ts: number | null | undefined, zone: string) => (ts == null ? null : localDay(ts, zone));
+  const days = new Map<string, Row & typeof noTrips & typeof noMetres & typeof notKnown>();
+  const rowOf = (day: string) => {
+    const row = days.get(day) ?? { day, weekday: weekdayOf(day), ...noTrips, ...noMetres, ...notKnown };
+    days.set(day, row);
+    return row;
+  };
+  for await (const { record, labels } of labelledTrips(source)) {
+    const trip = labels.stated(record.trip);
+    const row = rowOf(record.day);
+    row.trips += 1;
+    row.draft ||= trip.draft ?? false;
+    row.duration_s += trip.duration;
+    row.distance_m += trip.distance;
+    row.estimated_m += estimatedOf(trip);
+    for (const section of trip.sections) row[distanceColumn(plainMode(section.sensed_mode))] += section.distance;
+  }
+  const rounded = (value: number, to: number): number => (coarse === undefined ? value : Math.round(value / to) * to);
+  const shown = (seconds: number): number => rounded(seconds, coarseTime);
+  for await (const { day, observed, flagged } of everyDay(store, person, bounds, now)) {
+    const seconds = observedFigures(observed);
+    const times = {
+      observed_s: shown(seconds.observed_s),
+      silent_s: shown(seconds.silent_s),
+      off_s: shown(seconds.off_s),
+      inferred_stay_s: shown(observed.inferred_stay_s),
+      moved_unobserved_m: rounded(observed.moved_unobserved_m, coarse!),
+    };
+    const { zone } = observed;
+    const membership = membershipOn(day, { joined: dayIn(person.joined_ts, zone), left: dayIn(left_ts, zone) });
+    Object.assign(rowOf(day), times, { time_zone: zone, membership, flags: flagNames(flagged).join(' ') });
+  }
+  yield* [...days.keys()].sort().map((day) => days.get(day)!);
+}

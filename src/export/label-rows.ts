@@ -1,0 +1,75 @@
+// Makes the rows of labels and entries.
+
+import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
+import { type Input, inputKeyNames, inputOf } from '../diary/labels/input-keys.ts';
+import { spansAround } from '../diary/labels/load-labels.ts';
+import { findSpan } from '../diary/labels/match-inputs.ts';
+import { meaningOf } from '../intake/converters/convert.ts';
+import { dataTime, type Entry } from '../model/entry.ts';
+import { isTimeZone, justAfter } from '../model/time.ts';
+import type { Store } from '../store/store.ts';
+import type { Row } from './columns.ts';
+import { entryRows } from './entry-rows.ts';
+import { labelsAtOnce } from './exported-trips.ts';
+import { timesRow } from './instants.ts';
+import type { Source } from './row-source.ts';
+
+export async function* entryTableRows({ store, person, days, keys }: Source): AsyncGenerator<Row> {
+  for await (const entry of entryRows(store, person.uuid, days, keys)) {
+    const { metadata, data } = meaningOf(entry);
+    yield {
+      key: metadata.key,
+      written_at: metadata.write_ts,
+      occurred_at: dataTime(data),
+      time_zone: isTimeZone(metadata.time_zone) ? metadata.time_zone : null,
+      platform: typeof metadata.platform === 'string' ? metadata.platform : null,
+      data,
+    };
+  }
+}
+
+export async function* labelRows({ store, person, days }: Source): AsyncGenerator<Row> {
+  let batch: Entry[] = [];
+  for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
+    batch.push(meaningOf(entry));
+    if (batch.length < labelsAtOnce) continue;
+    yield* await rowsOfLabels(store, person.uuid, batch);
+    batch = [];
+  }
+  yield* await rowsOfLabels(store, person.uuid, batch);
+}
+
+/** Labels, each with the trip that it was matched to. */
+async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[]): Promise<Row[]> {
+  const inputs = entries.map(inputOf);
+  const ofTrips = inputs.filter((input) => input !== null && input.of.about === 'trip') as Input[];
+  if (ofTrips.length === 0) return entries.map((entry) => labelRow(entry, null));
+  const spans = await spansAround(store, userId, ofTrips);
+  const times = spans.map(({ start_ts, end_ts, chain_ts }) => ({ start: start_ts, end: end_ts, chain_ts }));
+  const ids = new Map<number, string | null>();
+  const rows: Row[] = [];
+  for (const [i, entry] of entries.entries()) {
+    const input = inputs[i]!;
+    const span = input !== null && input.of.about === 'trip' ? findSpan(input, times) : null;
+    if (span !== null && !ids.has(span.chain_ts)) {
+      const range = { from: span.chain_ts, to: justAfter(span.chain_ts), limit: 1 };
+      const [record] = await correctedTrips(store).chain(userId, range);
+      ids.set(span.chain_ts, record?.trip?.id ?? null);
+    }
+    rows.push(labelRow(entry, span === null ? null : ids.get(span.chain_ts)!));
+  }
+  return rows;
+}
+
+function labelRow({ metadata, data }: Entry, tripId: string | null): Row {
+  const zone = isTimeZone(metadata.time_zone) ? metadata.time_zone : 'UTC';
+  const time = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+  return {
+    trip_id: tripId,
+    key: metadata.key,
+    label: typeof data.label === 'string' ? data.label : null,
+    ...timesRow(time(data.start_ts), time(data.end_ts), zone),
+    written_at: metadata.write_ts,
+    data,
+  };
+}

@@ -1,0 +1,166 @@
+// Makes the rows of trips, sections and points.
+
+import { concernedTime, holding, readCorrections } from '../diary/corrections/read-corrections.ts';
+import { flagNames } from '../diary/flags.ts';
+import { inputTexts } from '../diary/labels/label-text.ts';
+import { modeClass, plainMode } from '../model/modes.ts';
+import type { TimeRange } from '../model/time.ts';
+import type { Position, Section, TransitLine } from '../model/trip.ts';
+import { estimatedOf, metresBy, zoneWithin } from '../model/trip-fields.ts';
+import type { ShownTrip } from './coarse.ts';
+import type { Row } from './columns.ts';
+import { type KeptTrip, labelled } from './exported-trips.ts';
+import { round } from './geometry.ts';
+import { localText, timesRow, weekdayOf } from './instants.ts';
+import { placesIn } from './place-rows.ts';
+import { isTransit } from './research-rows.ts';
+import type { Source } from './row-source.ts';
+
+export async function* tripRows(source: Source): AsyncGenerator<Row> {
+  const { store, person, homes } = source;
+  const corrections = holding(await readCorrections(store, person.uuid));
+  const isHome = homes ? await homeOf(source) : null;
+  let before: { place: string; purpose: string | null } | null = null;
+  let tour: string | null = null;
+  yield* labelled(source, (record, labels, flagged, located) => {
+    const { trip, startRule } = record;
+    const isInferred = startRule !== null && startRule !== 'location' && located !== null;
+    const { mode_confirm = null, purpose_confirm = null } = inputTexts(labels.ofTrip(record.start_ts));
+    const stated = labels.stated(trip);
+    const origin_purpose = before?.place === trip.start_place.id ? before.purpose : null;
+    before = { place: trip.end_place.id, purpose: purpose_confirm };
+    if (isHome?.(trip.start_place.location)) tour = trip.id;
+    const kinds = corrections.filter((one) => touches(concernedTime(one), record)).map(({ kind }) => kind);
+    return [
+      {
+        ...tripRow(record),
+        start_inferred_s: isInferred ? located! - trip.start_ts : 0,
+        mode: mainMode(stated),
+        main_mode: firstMode(stated),
+        ...accessAndEgress(stated.sections),
+        mode_confirmed: mode_confirm,
+        purpose_confirmed: purpose_confirm,
+        origin_purpose,
+        tour_id: tour,
+        correction: [...new Set(kinds)].sort().join(' '),
+        flags: flagNames(flagged).join(' '),
+      },
+    ];
+  });
+}
+
+const touches = ({ from, to }: TimeRange, { start_ts, end_ts }: KeptTrip): boolean => from <= end_ts && to >= start_ts;
+
+/** Makes a function that finds the probable home; null if no home is more probable than not. */
+async function homeOf(source: Source): Promise<((at: Position) => boolean) | null> {
+  const { all, of } = await placesIn(source);
+  const home = all.find((place) => (place.home ?? 0) > 0.5);
+  return home === undefined ? null : (at) => of(at).id === home.id;
+}
+
+function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
+  const line = trip.sections.flatMap(({ coordinates }) => coordinates);
+  const places = [trip.start_place.location, trip.end_place.location];
+  return {
+    trip_id: trip.id,
+    day,
+    weekday: weekdayOf(day),
+    start_rule: startRule,
+    ...timesRow(trip.start_ts, trip.end_ts, trip.start_zone, trip.end_zone),
+    duration_s: trip.duration,
+    distance_m: trip.distance,
+    estimated_m: estimatedOf(trip),
+    analysed_mode: mainMode(trip),
+    sections: trip.sections.length,
+    start_place_id: follows ? null : trip.start_place.id,
+    end_place_id: isFollowed ? null : trip.end_place.id,
+    corrected: trip.corrected ?? false,
+    draft: trip.draft ?? false,
+    geometry: { type: 'LineString', coordinates: line.length > 0 ? line : places },
+  };
+}
+
+/** The mode with the greatest length; of two equal ones the first. */
+function mainMode({ sections }: ShownTrip): string | null {
+  const metres = [...metresBy(sections, ({ sensed_mode }) => plainMode(sensed_mode))];
+  return metres.length === 0 ? null : metres.reduce((main, one) => (one[1] > main[1] ? one : main))[0];
+}
+
+/** Classes and names of modes in order of rank: the first one in a trip is its main mode. */
+const hierarchy = ['rail', 'bus', 'ferry', 'plane', 'car', 'motor', 'bike', 'scooter', 'walk'];
+
+/** The mode of a trip with the highest rank; within a class, the longest. */
+function firstMode({ sections }: Pick<ShownTrip, 'sections'>): string | null {
+  const rank = ({ sensed_mode }: Section): number => {
+    const at = [plainMode(sensed_mode), modeClass(sensed_mode)].map((name) => hierarchy.indexOf(name));
+    return at.find((one) => one >= 0) ?? hierarchy.length;
+  };
+  const [first] = sections.toSorted((a, b) => rank(a) - rank(b) || b.distance - a.distance);
+  return first === undefined ? null : plainMode(first.sensed_mode);
+}
+
+/** m before and after public transport */
+function accessAndEgress(sections: readonly Section[]): Row {
+  const first = sections.findIndex(({ sensed_mode }) => isTransit(sensed_mode));
+  if (first < 0) return {};
+  const last = sections.findLastIndex(({ sensed_mode }) => isTransit(sensed_mode));
+  const metres = (part: readonly Section[]): number => part.reduce((sum, { distance }) => sum + distance, 0);
+  return { access_m: metres(sections.slice(0, first)), egress_m: metres(sections.slice(last + 1)) };
+}
+
+/** `stated`: the section with the mode of its label. */
+export function sectionRow({ trip, follows, isFollowed }: KeptTrip, section: Section, stated: Section, i: number): Row {
+  const { start_ts, end_ts, mode_confidence } = section;
+  return {
+    section_id: section.id,
+    trip_id: trip.id,
+    number: i + 1,
+    ...timesRow(start_ts, end_ts, zoneWithin(trip, start_ts), zoneWithin(trip, end_ts)),
+    duration_s: section.duration,
+    distance_m: section.distance,
+    estimated_m: section.estimated ?? 0,
+    mode: plainMode(stated.sensed_mode),
+    mode_confidence: mode_confidence ?? null,
+    mode_probabilities: section.mode_probabilities ?? null,
+    sensed_mode: section.sensed_mode,
+    start_place_id: i === 0 && !follows ? trip.start_place.id : null,
+    end_place_id: i === trip.sections.length - 1 && !isFollowed ? trip.end_place.id : null,
+    draft: trip.draft ?? false,
+    ...lineRow(stated.transit),
+    geometry: { type: 'LineString', coordinates: section.coordinates },
+  };
+}
+
+function lineRow(line: TransitLine | undefined): Row {
+  if (line === undefined) return {};
+  return {
+    agency: line.agency,
+    route: line.route_short_name || line.route_long_name,
+    route_type: line.route_type,
+    from_stop: line.from_stop,
+    to_stop: line.to_stop,
+    route_probability: line.probability,
+  };
+}
+
+export function pointRows(trip: ShownTrip, section: Section): Row[] {
+  const mode = plainMode(section.sensed_mode);
+  return section.coordinates.map((coordinates, i) => {
+    const ts = section.times[i]!;
+    const zone = zoneWithin(trip, ts);
+    return {
+      section_id: section.id,
+      trip_id: trip.id,
+      number: i + 1,
+      tracked_at: ts,
+      tracked_local: localText(ts, zone),
+      time_zone: zone,
+      longitude: round(coordinates[0]),
+      latitude: round(coordinates[1]),
+      altitude_m: section.altitudes[i] ?? null,
+      speed_ms: section.speeds[i] ?? null,
+      mode,
+      geometry: { type: 'Point', coordinates },
+    };
+  });
+}
