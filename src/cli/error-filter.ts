@@ -15,7 +15,7 @@ export function withErrorFilter<Args extends unknown[], Opts extends OptionValue
 export const noErrorsText = ({ key, reason, platform, appVersion }: ErrorFilter): string =>
   (key ?? reason ?? platform ?? appVersion) === undefined
     ? 'no errors'
-    : '0 entries matched: `mobility errors` without these flags lists the keys, reasons, platforms and versions there are';
+    : '0 entries matched: `mobility errors` without these flags lists the keys, reasons, platforms and versions that exist';
 
 /** Refuses an empty text: an unset variable in a script would select all errors. */
 function filterArgument(text: string): string {

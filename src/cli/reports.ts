@@ -10,7 +10,7 @@ import { workTimeText } from './wording.ts';
 const headlines: Record<UserReport['status'], string> = {
   done: 'done',
   nothing_new: 'nothing new, nothing written',
-  busy: 'another run has this user',
+  busy: 'another run works on this user',
   failed: 'failed',
 };
 

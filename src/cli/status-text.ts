@@ -42,12 +42,12 @@ function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<
   const good = tokens.filter((token) => refusalOf(token, shown.now) === null).length;
   return {
     ...(chain.joined.ts !== null && { joined: `study ${user.study}, ${user.subgroup}` }),
-    ...(tokens.length > 0 && { called: `${good} of ${counted(tokens.length, 'token')} of phones good` }),
+    ...(tokens.length > 0 && { called: `${good} of ${counted(tokens.length, 'token')} of phones valid` }),
     ...(typeof app === 'string' && { pushed: `app ${app}` }),
     ...(waiting.count > 0 && { moved: `pending ${waiting.count}, ${waiting.ahead} of them for a later time` }),
     ...(figures.set_aside.length > 0 && { converted: `rejected ${countRejected(figures)}` }),
     ...(state.changed !== null && { analysed: `to analyse from ${minuteText(state.changed.from, shown.zone)} on` }),
-    ...(isDraft && { final: 'what follows is a draft until the trip after it has ended: mobility explain' }),
+    ...(isDraft && { final: 'later parts are a draft until the next trip has ended: mobility explain' }),
     ...(lease !== null && { analysed: `at work: ${lease.owner}, until ${minuteText(lease.expires_ts, shown.zone)}` }),
   };
 }

@@ -21,6 +21,6 @@ export const withZone = (text: string, zone: string): string => (text === '' ? '
  */
 export function outdatedText(people: number, days: number, run: 'next' | 'this'): string {
   const whose = `${counted(days, 'day')} of ${counted(people, 'person', 'people')}`;
-  const before = run === 'this' ? '' : '; see before: `mobility rebuild --all --dry-run`';
+  const before = run === 'this' ? '' : '; preview: `mobility rebuild --all --dry-run`';
   return `the analysis changed: ${run === 'this' ? run : 'the next'} run derives the trips of ${whose} again${before}`;
 }

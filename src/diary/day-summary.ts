@@ -166,7 +166,7 @@ export function observedWords(day: ObservedDay): { observed: string; reasons: st
 /** Whether later data may change the trip. `completeUntil`: the diary is final up to it; null: no part is final yet. */
 export function finalText({ end_ts, end_zone }: Trip, completeUntil: number | null): string {
   if (completeUntil === null || completeUntil < end_ts) return 'draft: later entries may change it';
-  return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; what came later is draft`;
+  return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; later parts are a draft`;
 }
 
 /** The flags of a day, one line each: `13:21-14:21 car: mostly estimated`. Times in `zone`. */

@@ -18,7 +18,7 @@ import { type Labels, noLabels } from './labels/load-labels.ts';
 /** All flags with their meanings. */
 export const flagMeanings = {
   too_fast: 'the section is faster on average than its mode can be',
-  mostly_estimated: 'no location shows more than half of the section (500 m or more)',
+  mostly_estimated: 'more than half of the section, at least 500 m, is estimated, because no location shows it',
   one_location: 'only one location shows the day, the stay or the section',
   sources_disagree: 'two sources reported places more than 1 km apart at the same time',
   clock_moved: "the phone's clock was ahead: it wrote entries after they were received, or measured after it wrote",

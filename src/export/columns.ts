@@ -83,14 +83,14 @@ const figures: Column[] = [
 const flags: Column = column(
   'flags',
   'text',
-  `what is doubtful, with blanks between: ${Object.keys(flagMeanings).join(', ')}; empty if nothing is`,
+  `flags, separated by blanks: ${Object.keys(flagMeanings).join(', ')}; empty if nothing is`,
 );
 
 const modes: Column[] = [
   column(
     'mode',
     'text',
-    'mode in plain words: walking, bicycling, car, bus, train, vehicle, …; a label of one ride counts',
+    'mode in plain words: walking, bicycling, car, bus, train, vehicle, …; a label replaces the mode of the only ride',
   ),
   column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
   column('mode_confidence', 'number', 'probability of `sensed_mode`, 0 to 1; empty if it is not known'),
@@ -108,9 +108,12 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('start_rule', 'text', 'rule that found the departure; `location` where it is the first location'),
     column('start_inferred_s', 'number', 'seconds from the departure to the first location, if a rule found it', 's'),
     ...figures,
-    mode('mode', 'mode with the greatest distance in the trip, in plain words; a label of one ride counts'),
+    mode(
+      'mode',
+      'mode with the greatest distance in the trip, in plain words; a label replaces the mode of the only ride',
+    ),
     column('analysed_mode', 'text', 'the same without labels'),
-    mode('main_mode', 'mode that comes first in: rail, bus, ferry, plane, car, other motors, bicycle, scooter, foot'),
+    mode('main_mode', 'main mode by rank: rail, bus, ferry, plane, car, other motors, bicycle, scooter, foot'),
     column('access_m', 'number', 'metres on foot or by bicycle before public transport; empty without it', 'm'),
     column('egress_m', 'number', 'metres on foot or by bicycle after public transport; empty without it', 'm'),
     column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
@@ -118,13 +121,13 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('origin_purpose', 'text', 'confirmed purpose of the trip before, which ended at the place'),
     column('tour_id', 'text', 'id of the first trip since the person left home; empty where the home is not known'),
     column('sections', 'integer', 'number of sections'),
-    column('start_place_id', 'text', 'place where the trip begins; empty where it follows another at once'),
-    column('end_place_id', 'text', 'place where the trip ends; empty where another follows at once'),
+    column('start_place_id', 'text', 'place where the trip begins; empty if it follows another trip at once'),
+    column('end_place_id', 'text', 'place where the trip ends; empty if another trip follows at once'),
     column('corrected', 'boolean', 'true if a correction made or changed the trip'),
     column(
       'correction',
       'text',
-      `kinds of corrections of its time, with blanks between: ${correctionNames.join(', ')}`,
+      `kinds of corrections of its time, separated by blanks: ${correctionNames.join(', ')}`,
     ),
     column('draft', 'boolean', 'true if the trip has not ended: later data may change it'),
     flags,
@@ -187,13 +190,13 @@ export const tables: Record<Kind, readonly Column[]> = {
   ],
   locations: [
     ...user,
-    column('location_id', 'text', 'id of the location, which stays as later data come'),
+    column('location_id', 'text', 'id of the location, which later data rarely change'),
     column('location_name', 'text', 'name given by a person; empty without one'),
     column('stays', 'integer', 'stays there in the exported days'),
     column(
       'home',
       'number',
-      'chance that the next night is spent there, 0 to 1: a guess that it is home; empty of others',
+      'probability that the next night is spent there, 0 to 1, for the guessed home; else empty',
     ),
     column('geometry', 'geometry', 'middle of the stays'),
   ],
@@ -224,7 +227,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('speed_ms', 'number', 'speed as the phone reports it', 'm/s'),
     column('bearing_deg', 'number', 'direction, clockwise from north', 'degree'),
     column('source', 'text', 'android, ios, or the program that sent it'),
-    column('used', 'boolean', 'true if the analysis can use it; of two phones, it prefers one'),
+    column('used', 'boolean', 'true if the analysis can use it, though it may prefer another phone'),
     choice(
       'reason',
       `why not: ${Object.entries(fixReasons)
@@ -241,10 +244,10 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('app', 'text', 'e-mission, or the program that sent the first location; else the kinds of tokens'),
     column('app_version', 'text', 'version of the app of e-mission'),
     column('platform', 'text', 'android or ios'),
-    column('first_day', 'day', 'first local day of which something is known'),
-    column('last_day', 'day', 'last local day of which something is known'),
-    column('observed_days', 'integer', 'person-days: days of which anything was observed'),
-    column('complete_days', 'integer', 'days of which at least 20 hours were observed'),
+    column('first_day', 'day', 'first local day with data'),
+    column('last_day', 'day', 'last local day with data'),
+    column('observed_days', 'integer', 'days with observed time (person-days)'),
+    column('complete_days', 'integer', 'days with at least 20 hours of observed time'),
     column('observed_s', 'number', 'seconds observed', 's'),
     column('trips', 'integer', 'trips'),
     column('labelled_share', 'number', 'share of the trips with a label or a survey, 0 to 1'),
@@ -270,7 +273,7 @@ export const tables: Record<Kind, readonly Column[]> = {
   ],
   days: [
     ...user,
-    column('day', 'day', 'local day; every one from the first to the last of which something is known'),
+    column('day', 'day', 'local day; all days from the first to the last with data'),
     weekday,
     choice('membership', 'whether the person was in the study: by when they joined and left', memberships),
     column('time_zone', 'text', 'IANA zone at the start of the day'),
@@ -291,7 +294,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column(
       'off_s',
       'number',
-      'seconds in which tracking, its permission or the phone was off, or that were taken out',
+      'seconds in which tracking, its permission or the phone was off, or that a correction excludes',
       's',
     ),
     column(

@@ -26,12 +26,12 @@ export interface Treatment {
 /** What a reader of the export can and cannot find out. */
 function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; not_protected: string[] } {
   const [hidden, open]: [string[], string[]] = [[], []];
-  if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, from anybody without the key');
+  if (pseudonyms) hidden.push('names, UUIDs and ids of people and rows, for readers without the key');
   else open.push('names and UUIDs of people');
   if (coarse === null) open.push('places where people stay, paths and times: they are exact');
   else {
     hidden.push(
-      `where in its cell of ${coarse} m a stay lies, also by the rim, the meeting and the length of paths, times and speeds`,
+      `where in its cell of ${coarse} m a stay lies, also from the edge, the crossing and the length of paths, from times and from speeds`,
     );
     open.push(
       `the cells themselves: a cell of ${coarse} m in which few people live or work`,

@@ -22,7 +22,7 @@ export interface AllOptions extends PipelineOptions {
    * or of other feeds, except the first such user. Default: no limit.
    */
   olderFor?: number;
-  /** Once aborted, the run finishes the users in work and begins no others. */
+  /** Once aborted, the run finishes the users in progress and begins no others. */
   signal?: AbortSignal;
   /** Called after each user who had work. */
   onUser?: (report: UserReport, done: number) => void;

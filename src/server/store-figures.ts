@@ -35,7 +35,7 @@ async function count(store: Store, now: number): Promise<string> {
   const joined = gauge('study_joined_last_hour', 'People who joined a study by its link in the last hour', 'study');
   const idle = gauge('study_never_pushed', 'Members of a study who never sent an entry', 'study');
   const failed = gauge('failed_users', 'Users whose last run failed');
-  const lastRun = gauge('last_run_timestamp_seconds', 'When the pipeline last did something');
+  const lastRun = gauge('last_run_timestamp_seconds', 'When the pipeline last had work');
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');
   const runSeconds = gauge('run_seconds', 'How long the runs of the last hour took for a user', 'at');
   const lag = gauge(

@@ -257,7 +257,7 @@ describe('status', () => {
     expect((await run(['export', '--user', 'ada', '--entries', '--from', day])).stdout).toBe('');
   });
 
-  it('says after an upgrade how many people and days wait for the new analysis, and so does a run before it begins', async () => {
+  it('says after an upgrade how many people and days the new analysis will derive again, and so does a run before it begins', async () => {
     const program = await freshProgram();
     const { run, withStore } = program;
     await run(['simulate', '--users', '2', '--days', '2', '--from', '2024-03-01', '--seed', 't']);
@@ -273,7 +273,7 @@ describe('status', () => {
     await outdate();
     const waits = (of: string) => `the analysis changed: this run derives the trips of ${of} again\n`;
     expect((await run(['status'])).stdout).toContain(
-      'the analysis changed: the next run derives the trips of 4 days of 2 people again; see before: `mobility rebuild --all --dry-run`',
+      'the analysis changed: the next run derives the trips of 4 days of 2 people again; preview: `mobility rebuild --all --dry-run`',
     );
     expect((await run(['status', '--json'])).json().run).toMatchObject({
       outdated: 2,
@@ -706,7 +706,7 @@ describe('erase', () => {
     expect((await program.withStore((store) => store.counts(uuid))).trips).toBeGreaterThan(0);
   });
 
-  it('goes on at once after an erasure that was killed; until then status names the user', async () => {
+  it('continues at once after an erasure that was killed; until then status names the user', async () => {
     const program = await freshProgram();
     const { user_id: uuid } = (await program.run(['users', 'add', 'ada', '--json'])).json<{ user_id: string }>();
     await program.withStore((store) => store.leases.acquire(uuid, 'erase', 300));

@@ -84,7 +84,7 @@ const text = (records: TripRecord[], completeUntil: number | null = null, silenc
     marks,
   );
 
-it('time that was not observed is blank in the bar, and its reasons stand below', () => {
+it('time that was not observed is blank in the bar, and its reasons are printed below', () => {
   const silences: Silence[] = [
     { from: midnight, to: midnight + 6 * 3600, reason: 'phone off' },
     { from: noon + 3600, to: noon + 7200, reason: 'silent' },
@@ -117,7 +117,7 @@ it('a stay says how much of it was not observed, and where two trips touch there
   expect(shown).toMatch(/\n {2}14:20 {2}○ continued at once\n {9}│ 14:20-14:30/);
 });
 
-it('what no location shows of a way stands beside its length', () => {
+it('the part of a path that no location shows is printed beside its length', () => {
   const walk = { ...section(noon, noon + 600, 'PredictedModeTypes.WALKING', 1000), estimated: 240 };
   const shown = text([record(noon, noon + 600, [home, work], { sections: [walk] })]);
   expect(shown).toMatch(/walking +1\.0 km +10 min +240 m estimated\n/);
@@ -194,7 +194,7 @@ it('each part of the bar has the character and colour of its mode; a wait has no
 it('a day of which nothing is final yet says so', () => {
   const trips = [record(noon, noon + 600, [home, work])];
   expect(text(trips)).toMatch(/draft: later entries may change it$/);
-  expect(text(trips, noon + 600)).toMatch(/final up to 12 March 12:10; what came later is draft$/);
+  expect(text(trips, noon + 600)).toMatch(/final up to 12 March 12:10; later parts are a draft$/);
 });
 
 it('trips too short to keep are not counted as trips', () => {

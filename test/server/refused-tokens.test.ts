@@ -55,7 +55,7 @@ it('the log and the status of the user name a token that was revoked, replaced o
     expect(await run('status')).toMatch(new RegExp(`refused +ada, of Berlin \\(.*\\): .* token ${id}`));
     expect(await run('users', 'tokens', ada)).toMatch(new RegExp(`^${id} .* ${why} 2016-05-`, 'm'));
   }
-  expect(await run('doctor', '--user', ada)).toMatch(/; 1 of \d tokens of phones good$/m);
+  expect(await run('doctor', '--user', ada)).toMatch(/; 1 of \d tokens of phones valid$/m);
   const { token } = await makeToken();
   pass(1);
   await push(token);
@@ -74,7 +74,7 @@ it('so do they for a wrong password beside the name of a user, and for no other 
   expect(await refusalOf()).toMatch(/^token [\da-f]{8}, not known, last tried /);
 });
 
-it('the metrics and the level of the log tell a refused phone from a server that fails, whatever the status', async () => {
+it('the metrics and the level of the log distinguish a refused phone from a failing server, whatever the status', async () => {
   expect((await pushOwnTracks('ada', 'wrong')).status).toBe(503);
   const { text } = await kit.request('/metrics');
   expect(text).toContain('mobility_calls_total{handler="pub",status="503",cause="caller"} 1');

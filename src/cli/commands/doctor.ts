@@ -73,7 +73,7 @@ async function examineUser(
     const lines = [`${context.output.bold(user.user_email)}  ${user.uuid}`, rows];
     if (broken !== null && remedy !== null) lines.push(remedyText(broken.link, remedy));
     if (gap !== null) lines.push(remedyText('located', gap));
-    if (broken === null && gap === null) lines.push('the chain is whole');
+    if (broken === null && gap === null) lines.push('all steps succeed');
     return withZone(lines.join('\n\n'), context.zone);
   });
   return broken === null && gap === null ? {} : { exitCode: 3 };

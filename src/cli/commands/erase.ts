@@ -142,13 +142,15 @@ function receiptText({ users, logs, not_reached, kept }: Receipt): string {
     ...users.map((user) => `${endingOf(user)} ${nameOf(user)}`),
     `${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`,
     `log files in ${logs.folder}: names replaced in ${counted(logs.lines, 'line')} of ${counted(logs.rewritten, 'file')}`,
-    ...logs.left.map(({ file, reason }) => `  may still be named in ${file}: ${reason}; mend or remove it, and repeat`),
+    ...logs.left.map(
+      ({ file, reason }) => `  may still be named in ${file}: ${reason}; repair or remove it, and repeat`,
+    ),
     `not reached: ${not_reached.join('; ')}`,
     `kept: ${kept}`,
   ].join('\n');
 }
 
 function endingOf({ removed, remaining }: ErasedUser): string {
-  if (totalOf(remaining) > 0) return 'erased but for the name, which repeating needs:';
+  if (totalOf(remaining) > 0) return 'erased except the name, which a repetition needs:';
   return totalOf(removed) > 0 ? 'erased' : 'nothing left of';
 }

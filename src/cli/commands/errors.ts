@@ -61,7 +61,7 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
   const faults = sorted.filter(({ fault }) => fault);
   const total = sorted.reduce((sum, { entries }) => sum + entries, 0);
   const next =
-    'see one: mobility errors show ID; after a fix or an update: mobility recover-errors, with the same flags';
+    'to see one: mobility errors show ID; after a fix or an update: mobility recover-errors, with the same flags';
   context.output.note(total === 0 ? noErrorsText(options) : `${counted(total, 'entry', 'entries')}; ${next}`);
   return faults.length > 0 ? { exitCode: 3 } : {};
 }

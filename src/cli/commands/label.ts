@@ -22,7 +22,7 @@ const flags = () =>
     .requiredOption('--trip <id>', 'id of the trip, as `diary` shows it')
     .option('--mode <mode>', 'travel mode, such as bus or e_bike')
     .option('--purpose <purpose>', 'purpose of the trip, such as work or shopping')
-    .option('--replaced <mode>', 'mode they would have used otherwise')
+    .option('--replaced <mode>', 'mode that the user would have used otherwise')
     .addHelpText(
       'after',
       `

@@ -40,7 +40,7 @@ Examples:
   mobility pipeline --all --json
   mobility pipeline --all --every 5m
 
-With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in work and ends with 0.
+With --every, each round writes one line to standard error. SIGTERM or Ctrl-C finishes the users in progress and ends with 0.
 With --user and --debug, the lines of the log also go to standard error.
 Exit code 3: some users failed, a worker died, or a converter of the program failed; the others are done.`,
     );
@@ -76,7 +76,7 @@ async function runOne(context: CommandContext, user: UserRecord): Promise<Outcom
 async function runAllUsers(context: CommandContext, { every, workers }: Options): Promise<Outcome> {
   const signal = context.interruptible();
   signal.addEventListener('abort', () =>
-    context.output.note('finishing the users in work; press Ctrl-C again to stop at once'),
+    context.output.note('finishing the users in progress; press Ctrl-C again to stop at once'),
   );
   const outdated = await noteOutdated(context);
   const pool = workers > 1 ? workerPool(context, every === undefined ? [] : ['--every', `${every}s`]) : null;
@@ -177,5 +177,5 @@ function outcomeOf({ users, failed, failures, stages }: AllReport, lost: readonl
 }
 
 function lostText(lost: readonly string[]): string {
-  return `${counted(lost.length, 'worker')} ended while a user was in work (${lost.join(', ')})`;
+  return `${counted(lost.length, 'worker')} ended while processing a user (${lost.join(', ')})`;
 }

@@ -167,7 +167,7 @@ const inviteFlags = () =>
 Example:
   mobility study invite sunny --subgroup west --count 50 --app owntracks --out invitations
 
-Print invitations.html: a page per person. Who has a sheet can push as that person and see their days once: keep the file
+Print invitations.html: a page per person. Anyone who has a sheet can push as that person and see their days once: keep the file
 as safe as the tokens in it, and remove it when it is printed.`,
     );
 

@@ -136,7 +136,7 @@ async function refuseLosses(context: CommandContext, before: StudyRecord, after:
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));
   const found = lost.map((one) => `--subgroup ${one} (${counted(people[one]!, 'person', 'people')})`).join(', ');
   if (lost.length === 0) return;
-  const close = `\`mobility study close ${before.name}\` keeps newcomers out`;
+  const close = `\`mobility study close ${before.name}\` stops new people from joining`;
   throw usageError(`expected also ${found}: a subgroup that has members stays; ${close}`);
 }
 

@@ -221,5 +221,5 @@ async function removeIdle(context: CommandContext, study: string, from: number |
     removed.push(...some);
   }
   await context.output.result({ study, removed }, removed.map((user) => `${user.uuid}  ${user.user_email}`).join('\n'));
-  context.output.note(`${counted(removed.length, 'account')} removed; a phone among them must join again`);
+  context.output.note(`${counted(removed.length, 'account')} removed; their phones must join again`);
 }

@@ -8,7 +8,7 @@ import { mostCorrections, parseCorrection, readCorrections, withoutUndone } from
 export const tooManyCorrections = 'too_many_corrections';
 
 /** The limit as a sentence. */
-export const limitText = `expected at most ${mostCorrections.holding} corrections of a person that hold, and ${mostCorrections.inAll} with those undone and the undoing ones`;
+export const limitText = `expected at most ${mostCorrections.holding} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
 
 /** The corrections among these entries that are beyond their user's limit. Pending corrections count, too. */
 export async function beyondLimit(

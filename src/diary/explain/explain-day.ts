@@ -107,7 +107,7 @@ function linkParts(
 }
 
 const noTripTexts: Record<string, string> = {
-  'no travel': 'nothing of it was travel: a phone at rest whose receiver drifted',
+  'no travel': 'no part of it was travel: the phone was at rest and its receiver drifted',
   'too short': `the phone recorded less than ${linkLimits.shortestTrip} m of it`,
   failed: 'the program failed on it: see the log of the pipeline',
 };
@@ -131,7 +131,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
   ];
 
   function evidenceReasons({ start, end, ended_by, waits = [], parted_by }: TripEvidence): Reason[] {
-    const began = `${startTexts[start as BoundaryRule]}; its first location is of ${clockText(chain_ts, start_zone)}`;
+    const began = `${startTexts[start as BoundaryRule]}; its first location is from ${clockText(chain_ts, start_zone)}`;
     return [
       reason('start', start, began, { first_location_ts: chain_ts }, near(trip.start_ts)),
       reason('end', end, endTexts[end as BoundaryRule] ?? end, {}, near(trip.end_ts)),
@@ -169,7 +169,7 @@ const endTexts: Partial<Record<BoundaryRule, string>> = {
 
 const endedByTexts: Record<Candidate['endedBy'], string> = {
   dwell: `for ${durationText(rests.timeThreshold)} all locations lay within ${rests.timeDistance} m of each other: the user rested`,
-  gap: `no location for more than ${durationText(rests.gapThreshold)}, and no travel that fast over the gap: the user rested`,
+  gap: `no location for more than ${durationText(rests.gapThreshold)}, and a speed across the gap that is too low for travel: the user rested`,
   restart: 'the phone was restarted, or its tracking stopped',
   phone: 'the phone, or the imported file, reported rest, and nothing came afterwards',
   'no data': 'it has not ended: nothing later shows whether it continues',
@@ -177,7 +177,7 @@ const endedByTexts: Record<Candidate['endedBy'], string> = {
 };
 
 const stopTexts: Record<StopReason, string> = {
-  'change of vehicle': 'the figures of the stop speak for a change of vehicle',
+  'change of vehicle': 'the features of the stop suggest a change of vehicle',
   'walk to a vehicle': 'the user walked to it and continued in a vehicle',
   'ride to a vehicle': 'the user cycled to it and continued in a vehicle',
   'no vehicle next': 'people do not wait to walk or cycle',
@@ -185,15 +185,15 @@ const stopTexts: Record<StopReason, string> = {
   'too long': `longer than ${durationText(journeyLimits.longestWait)}: people do not wait that long for a vehicle`,
   'turned back': 'the user turned back: the stop was an errand',
   parked: 'a car was parked and driven on: the stop was an errand',
-  stay: 'the figures of the stop speak for a stay',
+  stay: 'the features of the stop suggest a stay',
 };
 
 function nextReason(parted_by: string | undefined, trip: Trip, next: Trip | null): Reason {
   if (parted_by === undefined)
-    return reason('next trip', null, 'no travel followed so soon that it may belong to this trip');
+    return reason('next trip', null, 'no travel followed soon enough to belong to this trip');
   const stop: Record<string, number> = next === null ? {} : { stop_s: next.start_ts - trip.end_ts };
   const after = next === null ? '' : `, after ${durationText(next.start_ts - trip.end_ts)},`;
-  const text = `the next trip${after} is another one: ${stopTexts[parted_by as StopReason] ?? parted_by}`;
+  const text = `the next trip${after} is a separate trip: ${stopTexts[parted_by as StopReason] ?? parted_by}`;
   return reason('next trip', parted_by, text, stop);
 }
 
@@ -248,11 +248,11 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   silent: `nothing for more than ${durationText(gapLimits.longest)}, and no stay: the phone had not armed its geofence, or had sent locations at rest, or was more than ${gapLimits.near} m away afterwards or in between, or it lasted for more than a day`,
   'no location': `for ${durationText(gapLimits.unlocated)} or more, readings report movement without a gap; no location came until the end of this time`,
   moved: `nothing for more than ${durationText(gapLimits.longest)}, and the next location is more than ${gapLimits.near} m away: the user moved, and nothing shows how`,
-  'nothing received': 'no later data was processed yet: none came, or it waits for the pipeline',
+  'nothing received': 'no later data were processed yet: none came, or they are pending',
   'before the first location': 'the first location of all came after it',
   'before joining': 'the person joined the study after it',
   'after leaving': 'all tokens of the person had been revoked or had expired',
-  'clock wrong': 'what the phone wrote then claims a later time: it came before it was written',
+  'clock wrong': "the phone's clock was ahead: entries came before the time that they state",
   'not yet': 'this time lies in the future',
   'taken out': 'a correction excludes the data of this time',
 };

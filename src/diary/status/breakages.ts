@@ -76,7 +76,7 @@ export const breakages = {
   no_token: {
     step: 'joined',
     state: 'refused',
-    text: 'There is no token that opens the account.',
+    text: 'The account has no valid token.',
   },
   never_called: {
     step: 'called',
@@ -146,7 +146,7 @@ export const breakages = {
   run_stopped: {
     step: 'moved',
     state: 'behind',
-    text: 'A run was ended in the middle.',
+    text: 'A run was killed before its end.',
   },
   not_run: {
     step: 'moved',

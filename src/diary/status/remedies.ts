@@ -83,7 +83,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
         : token,
   }),
   silent: ({ name }) => ({
-    next: `ask ${name}: is the phone on, the app installed and signed in, is it allowed to work in the background? (${phones}) Nothing on the server mends it`,
+    next: `ask ${name}: is the phone on, the app installed and signed in, is it allowed to work in the background? (${phones}) No change on the server can help`,
   }),
   limited: ({ profile }) => ({
     detail: `The limit is ${String(profile.last_limit)}.`,
@@ -98,7 +98,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     next: `mobility errors --user ${name}`,
   }),
   clock_ahead: ({ name, waiting, shown }) => {
-    const next = `ask ${name} to set date and time of the phone to automatic; no run can take the waiting entries before`;
+    const next = `ask ${name} to set date and time of the phone to automatic; no run can process the pending entries before`;
     const { next_due_ts: due, ahead } = waiting;
     if (due === null) return { next };
     return {
@@ -122,7 +122,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   }),
   no_location: ({ name, called }) => ({
     detail: `It calls, last ${called}.`,
-    next: `ask ${name}: is location set to "always", the battery saver off, tracking on? (${phones}) Nothing on the server mends it`,
+    next: `ask ${name}: is location set to "always", the battery saver off, tracking on? (${phones}) No change on the server can help`,
   }),
   run_failed: ({ name, state: { last_error } }) => ({
     detail: String(last_error),
@@ -136,7 +136,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     next: `the next run continues: mobility pipeline --user ${name}`,
   }),
   not_run: ({ name, waiting }) => ({
-    detail: `${counted(waiting.count - waiting.ahead, 'entry waits', 'entries wait')}.`,
+    detail: `${counted(waiting.count - waiting.ahead, 'entry is pending', 'entries are pending')}.`,
     next: `does the pipeline run? mobility pipeline --user ${name}`,
   }),
   program_fault: ({ name, faults }) => ({

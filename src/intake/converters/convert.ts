@@ -72,8 +72,8 @@ export function present(entry: Entry): Entry {
 
 const hints = {
   pushed: '',
-  document: '; it is the key of a document, which the server writes and no phone pushes',
-  derived: '; it is the key of something that the server makes of the trips, and no phone pushes',
+  document: '; the server writes the document of this key, and no phone pushes it',
+  derived: '; the server derives entries of this key from trips, and no phone pushes them',
 } as const;
 
 function noConverter({ metadata: { platform, key } }: Entry): ConversionError {

@@ -30,7 +30,7 @@ export function convertCorrection(entry: Entry): Conversion {
   if (data.kind !== 'set_aside' && fields.includes('end_ts') && (end_ts as number) > entry.metadata.write_ts + ahead) {
     throw new ConversionError(
       'out_of_range',
-      'data.end_ts: expected a time that had come by metadata.write_ts, found a later one',
+      'data.end_ts: expected a time up to metadata.write_ts, found a later one',
     );
   }
   if (fields.includes('mode')) codeOf(modes, data.mode, 'data.mode');

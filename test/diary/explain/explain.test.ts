@@ -66,9 +66,7 @@ it('each stored rule has a sentence of its own, with the thresholds of the analy
   expect(textOf('settled', {}, { settled_ts: null })).toMatch(/^draft/);
   const dropped = { trip: null, kind: 'dropped', dropped: 'too short' } as const;
   expect(textOf('too short', {}, dropped)).toBe('the phone recorded less than 100 m of it');
-  expect(textOf('nothing received', {})).toBe(
-    'no later data was processed yet: none came, or it waits for the pipeline',
-  );
+  expect(textOf('nothing received', {})).toBe('no later data were processed yet: none came, or they are pending');
 });
 
 it('time in which a person moved unseen is a part of its own, and the next trip is the one after', () => {

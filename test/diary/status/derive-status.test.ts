@@ -195,7 +195,7 @@ it('the remedy names the person, the command and what is known', () => {
   expect(remedy({ state: { last_error: 'MOBILITY_STORE_FULL: x' } }).next).toContain('free space');
   expect(remedy({ state: { last_error: 'x' } }).next).toBe('mobility pipeline --user ada --debug');
   const waits = { profile: { ...usual, waiting_since_ts: now - 2 * day }, state: { last_run_ts: null } };
-  expect(remedy({ ...waits, waiting: { count: 5, ahead: 2 } }).why).toContain('3 entries wait.');
+  expect(remedy({ ...waits, waiting: { count: 5, ahead: 2 } }).why).toContain('3 entries are pending.');
   const old = { profile: { ...usual, client_app_version: '1.2' }, set_aside: lost(12, now) };
   expect(remedy(old).why).toContain('12 entries in all. The app is version 1.2');
   expect(remedy({ profile: {}, user }).why).toContain('They have no token.');

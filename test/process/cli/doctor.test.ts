@@ -88,7 +88,7 @@ async function broken(...flags: string[]): Promise<Broken | null> {
     expect(text.stdout).toContain(`BROKEN  ${found.link}`);
     expect(text.stdout.match(/^next: {3}/gm)).toHaveLength(1);
     expect(found.next).not.toBe('');
-  } else expect(text.stdout).toContain('the chain is whole');
+  } else expect(text.stdout).toContain('all steps succeed');
   return found;
 }
 const states = async (): Promise<Record<string, number>> =>
@@ -103,14 +103,14 @@ it('the doctor refuses a day that is to come, and status counts take several sta
   expect(await listed('never_began', 'in_order')).toHaveLength(1);
 });
 
-it('of somebody sound the doctor says that the chain is whole, and status that all are in order', async () => {
+it('without a fault the doctor says that all steps succeed, and status that all are in order', async () => {
   await live(60);
   expect(await broken()).toBeNull();
   const said = await run('status');
   expect([said.code, said.stdout]).toEqual([0, expect.stringMatching(/^people +1: 1 in order\n/)]);
 });
 
-describe('the first broken link is named, with what mends it:', () => {
+describe('the first failing step is named, with its remedy:', () => {
   it('never joined', async () => {
     expect((await run('status')).code).toBe(0);
     clock += 4 * day;
@@ -139,7 +139,7 @@ describe('the first broken link is named, with what mends it:', () => {
     );
   });
 
-  it('stopped by the person, whose phone calls on: nobody is asked to do anything', async () => {
+  it('stopped by the person, whose phone still calls: the remedy asks for nothing', async () => {
     await live(60);
     const [token] = await kit.store.tokens.list(ada);
     await kit.store.tokens.revoke(ada, token!.hash, { ts: clock, why: 'stopped' });
@@ -214,7 +214,7 @@ describe('the first broken link is named, with what mends it:', () => {
     });
   });
 
-  it('wrong study: the token of a participant tells', async () => {
+  it('wrong study: the token of a participant names it', async () => {
     await run('study', 'create', 'sunny');
     const wrong = `nrelop_rainy_default_${'x'.repeat(32)}`;
     expect((await kit.post('/profile/create', { user: wrong })).status).toBe(403);
@@ -319,7 +319,7 @@ describe('the first broken link is named, with what mends it:', () => {
     expect(taken.stdout).not.toContain('location to');
   });
 
-  it('a proxy that answers 413, told from the server itself', async () => {
+  it('a proxy that answers 413, as opposed to the server itself', async () => {
     const server = serve({ fetch: kit.app.fetch, port: 0, hostname: '127.0.0.1' }) as Server;
     onTestFinished(() => void server.close());
     await until(() => server.listening);

@@ -322,7 +322,7 @@ it('a killed worker is reported; its user and all others are done', async () => 
   const { code, stdout, stderr } = await both.exit;
   const report = JSON.parse(stdout) as AllReport;
   expect([code, report.users, report.busy, report.failed]).toEqual([3, 6, 0, 0]);
-  expect(stderr).toContain('1 worker ended while a user was in work (SIGKILL)');
+  expect(stderr).toContain('1 worker ended while processing a user (SIGKILL)');
   const users = await store.users.list({ limit: 10 });
   expect(
     await store.pipeline.withWork(
@@ -383,7 +383,7 @@ describe('pipeline --all --every', () => {
         .filter((text) => text !== '');
       // A worker that is killed after a round's end may have had the next user in hand: that user comes again.
       const quiet =
-        /^(2 users: nothing new, nothing written, in|finishing the users in work|stopped before the first|1 worker ended while a user was in work)/;
+        /^(2 users: nothing new, nothing written, in|finishing the users in progress|stopped before the first|1 worker ended while processing a user)/;
       expect(others.filter((text) => !quiet.test(text))).toEqual([]);
       for (const { uuid } of await store.users.list({ limit: 10 })) expect(await store.leases.get(uuid)).toBeNull();
     },
