@@ -263,7 +263,7 @@ describe('the diary has one trip for', () => {
     },
   );
 
-  it('a journey that is final although a single stray location follows', async () => {
+  it('a journey that is final although a single outlier follows', async () => {
     const day = pushedDay([drive(1500), ...home]);
     const stray = pushedFix(android, 1500 + 700, 25_000, 0, { accuracy: 30 });
     expect((await lived([...day, stray])).trips).toHaveLength(1);

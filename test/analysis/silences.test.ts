@@ -133,7 +133,7 @@ it('a trip by the reports of the phone, with readings but no location for 45 min
   expect(reasons({ locations: [location(0), location(3100, 5000)], motions, events: rested })).toEqual([]);
 });
 
-describe('a phone that tells of movement and not where', () => {
+describe('a phone that reports movement but no locations', () => {
   const walk = (from: number, seconds: number, every = 30): Observations['motions'] =>
     Array.from({ length: Math.floor(seconds / every) + 1 }, (_, n) => ({
       ts: from + n * every,
@@ -175,7 +175,7 @@ describe('a phone that tells of movement and not where', () => {
   });
 });
 
-describe('a phone that says nothing of its state', () => {
+describe('a phone that never reports its state', () => {
   const hours = 3 * 3600;
   const still = (confidence: number, type: MotionType = motionTypes.STILL) => ({ ts: hours, type, confidence });
   const inferred = (of: Partial<Observations>): boolean[] =>

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { freshProgram } from './kit.ts';
 
-it('holds who did what to whose data with its outcome, and names nobody once they are erased', async () => {
+it('records who did what to whose data with its outcome, and names no erased person', async () => {
   const { run, address, folder } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 'a']);
   const ada = 'sim-a-1@example.org';

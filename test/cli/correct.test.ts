@@ -79,7 +79,7 @@ describe('mobility correct', () => {
     expect([await diary(), await diary('sim-ada-2@example.org')]).toEqual([before, other]);
   });
 
-  it('refuses what says too little, a mode that is none, and an id that names nothing; a time without a trip has no effect', async () => {
+  it('refuses missing values, unknown modes and unknown ids; a time without a trip has no effect', async () => {
     for (const [what, flags, found] of [
       ['mode', ['--day', day, '--at', '08:00'], 'expected --mode'],
       ['drop', ['--day', day], 'expected --at'],
@@ -96,7 +96,7 @@ describe('mobility correct', () => {
     expect([effect, after]).toEqual(['without effect', before]);
   });
 
-  it('refuses a time that is to come, and sets aside the day of today up to now only', async () => {
+  it('refuses a time in the future, and excludes today only up to now', async () => {
     const today = ['--day', '2024-07-03'];
     for (const [flags, found] of [
       [['--day', '2024-12-24'], 'found 2024-12-24 00:00'],
@@ -112,7 +112,7 @@ describe('mobility correct', () => {
     expect(correction.end_ts).toBe(now + stated);
   });
 
-  it('says of a stretch without entries of the source that it has no effect', async () => {
+  it('says that a time without entries of the source has no effect', async () => {
     const dry = async (...flags: string[]) => {
       const { stdout } = await program.run(['correct', 'set-aside', ...user, ...flags, '--dry-run']);
       return stdout.trimEnd().split('\n').at(-1);

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { tokenHash } from '../../src/model/user.ts';
 import { freshProgram } from './kit.ts';
 
-it('a sheet for each person opens their days once and names no token; without its files nobody keeps one', async () => {
+it('a sheet for each person opens their days once and names no token; if its files cannot be written, no token stays', async () => {
   const program = await freshProgram();
   const env = { MOBILITY_PUBLIC_URL: 'https://mobility.example.org' };
   const run = (...args: string[]) => program.run(args, { env });

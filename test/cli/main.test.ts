@@ -161,7 +161,7 @@ it('an empty store address is refused as such, by commands that read and by thos
   }
 });
 
-it('flags that every command takes may stand before or behind it', async () => {
+it('flags that every command takes may come before or after it', async () => {
   const { run, address, folder } = await freshProgram();
   await run(['users', 'add', 'ada']);
   const other = { env: { MOBILITY_STORE: join(folder, 'other') } };

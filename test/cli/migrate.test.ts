@@ -113,7 +113,7 @@ describe('migrate', () => {
     );
   });
 
-  it('erases people who were erased at the source between two copies, if asked, and nobody who sent data to the target', async () => {
+  it('erases people who were erased at the source between two copies, if asked, but no one who sent data to the target', async () => {
     const { run, address, target } = await withPeople();
     const again = ['migrate', '--from', address, '--to', target, '--overwrite'];
     await run(['migrate', '--from', address, '--to', target]);
@@ -178,7 +178,7 @@ describe('migrate', () => {
 });
 
 describe('an interrupted migrate', () => {
-  it('between two users goes on with the next one when it is repeated', async () => {
+  it('between two users continues with the next one when it is repeated', async () => {
     const { run, address, target } = await withPeople();
     const stop = new AbortController();
     const options = { now, signal: stop.signal, onUser: () => stop.abort(new Error('stopped')) };
@@ -190,7 +190,7 @@ describe('an interrupted migrate', () => {
     });
   });
 
-  it('before any of its writes leaves users to whom nobody writes, and the repetition completes them', async () => {
+  it('before any of its writes leaves users whom the store does not admit, and the repetition completes them', async () => {
     const { run, address, folder } = await withPeople();
     const expected = await everybodyAt(address);
     let arriving = 0;

@@ -89,7 +89,7 @@ it('commands and flags that messages, comments and the manual name exist', async
   expect(wrong).toEqual([]);
 });
 
-it('command lines of help texts and of the manual parse as they stand', async () => {
+it('command lines of help texts and of the manual parse as they are', async () => {
   const files = [...filesIn('src/cli', '.ts'), ...filesIn('docs', '.md'), 'README.md'];
   const named = files.flatMap((file) => namedIn(file, 'lines'));
   expect(named.length).toBeGreaterThan(80);

@@ -172,7 +172,7 @@ it('later days are the same in any order of what comes after, and as if nothing 
   );
 });
 
-it('of somebody of whom nothing came since, all goes, and a phone that comes back goes on as if nothing had', async () => {
+it('of a user without later data, everything is removed, and a phone that returns continues as if there had been none', async () => {
   const life = Array.from({ length: 3 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   const back = [60, 61].flatMap((i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   const outcome = async (what: 'raw' | 'both' | null): Promise<string> => {

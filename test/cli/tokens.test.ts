@@ -82,7 +82,7 @@ describe('tokens', () => {
     expect((await run(['users', 'token', 'ada', '--overlap', '7'])).code).toBe(2);
   });
 
-  it('are told apart by the phone that pushed with each', async () => {
+  it('are listed with the phone that pushed with each', async () => {
     const { run, withStore } = await freshProgram();
     await run(['users', 'add', 'ada']);
     const ids: string[] = [];

@@ -57,7 +57,7 @@ describe('a name that is a UUID', () => {
     expect((await run(['users', 'add', uuid, '--uuid', uuid])).code).toBe(0);
   });
 
-  it('never stands for somebody else: commands mean the user with that UUID', async () => {
+  it('never names another user: commands choose the user with that UUID', async () => {
     const { run, withStore } = await freshProgram();
     await withStore(async ({ users }) => {
       await users.register(uuid, { uuid: own, now: 1 });
@@ -69,7 +69,7 @@ describe('a name that is a UUID', () => {
 });
 
 describe('a pseudonym of the pages', () => {
-  it('names a person where no name does, and nobody where two have it', async () => {
+  it('names a person if no name matches, and no one if two people have it', async () => {
     const { run, withStore } = await freshProgram();
     const id = await withStore(async ({ users }) => pseudonymOf((await users.register('ada', { now: 1 })).user));
     expect((await run(['users', 'tokens', id])).stderr).toBe('0 tokens of ada\n');

@@ -51,7 +51,7 @@ it('a trip is flagged where locations were left out, and where the person named 
   expect(say('with the dog', 'PredictedModeTypes.CAR')).toEqual([]);
 });
 
-it('a day without trips and a stay are flagged that one location tells of', () => {
+it('a day without trips and a stay are flagged if only one location shows them', () => {
   const one = { locations: [5000], marks: [] };
   expect(flagNames(flagDay({ from: 0, to: 86_400 }, 0, one))).toEqual(['one_location']);
   expect(flagNames(flagDay({ from: 0, to: 86_400 }, 2, one))).toEqual([]);
@@ -118,7 +118,7 @@ it('days reach from the first to the last of which something is known, and say w
   }
 });
 
-it('time that was taken out counts as nothing, whatever was recorded in it', () => {
+it('excluded time has no flags, whatever was recorded in it', () => {
   const seen = { phone: 'waits', at: null, reports: 0, stay: null, ts: t0 + 90_000 } as const;
   const source = { links: [], observed: { from: t0 - 90_000, silences: [], seen }, zone: 'UTC' };
   const at = new Date(t0 * 1000).toISOString().slice(0, 10);

@@ -60,7 +60,7 @@ describe('a day', () => {
     expect(day).toMatchObject({ staying_s: 600 + 7200 + 1800, inferred_stay_s: 3600, moved_unobserved_m: 5000 });
   });
 
-  it('is taken out where everything was set aside; what another phone or token pushed still shows a stay', () => {
+  it('is unobserved where all entries are excluded; entries of another phone or token still show a stay', () => {
     const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon + 43_200 } };
     const unobserved = (of: object): number => {
       const setAside = [{ start_ts: noon, end_ts: noon + 600, ...of }];
@@ -70,7 +70,7 @@ describe('a day', () => {
     expect([{}, { source: 'ios' }, { token_id: 'a' }].map(unobserved)).toEqual([600, 0, 0]);
   });
 
-  it('has a trip through a tunnel as moving; after the last location no location, if the phone told of movement', () => {
+  it('is moving in a tunnel on a trip; after the last location it has no location if the phone reported movement', () => {
     const tunnel = { from: noon + 60, to: noon + 900, reason: 'no location' } as const;
     const links = [link(noon, noon + 3600, ['Europe/Berlin', 'Europe/Berlin'], [tunnel])];
     const observed = { from: noon, silences: [], seen: { ...seen, unlocated: noon + 5000, ts: noon + 6000 } };
@@ -83,7 +83,7 @@ describe('a day', () => {
     ]);
   });
 
-  it('is moving in a trip that somebody added, though nothing was received, and not observed around it', () => {
+  it('is moving in a trip that a correction added, though nothing was received, and unobserved around it', () => {
     const zones: [string, string] = ['Europe/Berlin', 'Europe/Berlin'];
     const added = link(noon, noon + 3600, zones);
     const links = [{ ...added, trip: { ...added.trip!, source: 'correction' } }];
@@ -110,7 +110,7 @@ describe('a day', () => {
     expect(starts).toEqual(['America/New_York', 'Europe/Berlin']);
   });
 
-  it('says that tracking was off after the last word of the phone', () => {
+  it('has tracking off as the reason after the last event of the phone', () => {
     const observed = { from: noon, silences: [], seen: { ...seen, phone: 'off', ts: noon + 60 } as const };
     const [day] = observedDays({ links: [], observed, zone: 'Europe/Berlin' }, '2024-03-12', '2024-03-12');
     expect(day!.spans.at(-1)).toMatchObject({ kind: 'unobserved', reason: 'tracking off' });

@@ -115,7 +115,7 @@ it('places that were kept up to a day keep their ids, and the stays after it joi
   expect(right / all).toBeGreaterThan(0.999);
 });
 
-it('the guess at the home is shown to its own person, and to nobody else', () => {
+it('the guessed home is shown to the person only', () => {
   const life = lifeOf('guess').map(({ stay }) => stay);
   const places = groupPlaces('a', life);
   const looks = [true, false].map((isOwn) => namedPlaces(places, en, isOwn)(life[0]!.at).look);
@@ -147,7 +147,7 @@ it('the order of stays changes nothing, also where the day changes; another pers
 
 const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];
 
-it('a place keeps its letter on every day, gets the name that somebody gave it, and has one id in exports that ask', async () => {
+it('a place keeps its letter on every day, gets the name that a person gave it, and has one id in exports', async () => {
   const { run, folder } = await freshProgram();
   const user = 'sim-spot-1@example.org';
   await run(words('simulate --users 1 --days 4 --from 2024-03-11 --seed spot --platform android'));

@@ -38,7 +38,7 @@ it.each([
   ['timeseries', 1],
   ['timeseries', 2],
 ] as const)(
-  'an export has each entry once, though a run moves what waits before %s is read (read %i)',
+  'an export has each entry once, though a run moves pending entries before %s is read (read %i)',
   async (place, nth) => {
     const store = await newStore();
     const { user } = await store.users.register('ada', { now: 1 });
@@ -50,7 +50,7 @@ it.each([
   },
 );
 
-it('an export has the newest content of an entry that was pushed again and waits', async () => {
+it('an export has the newest content of an entry that was pushed again and is pending', async () => {
   const store = await newStore();
   const { user } = await store.users.register('ada', { now: 1 });
   await push(store, user.uuid, 0, 10, 5);

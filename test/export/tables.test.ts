@@ -75,7 +75,7 @@ it('sections name their trip, points their section, trips their places, and days
   }
 });
 
-it('a label names its trip, the last word on a trip stands in the trips, and a label of no trip names none', async () => {
+it('a label names its trip, the last label of a trip is in the trips, and a label of no trip names none', async () => {
   const [trip] = (await csv('csv/trips.csv')) as [Record<string, string>];
   for (const mode of ['bus', 'tram']) {
     const flags = ['--user', trip.user_id!, '--trip', trip.trip_id!, '--mode', mode];

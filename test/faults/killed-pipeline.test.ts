@@ -87,7 +87,7 @@ async function disturb(name: string, random: Random): Promise<void> {
 }
 
 describe('a pipeline killed at random moments', () => {
-  it('gives the same diary, byte for byte, and waits no longer than the lease', () =>
+  it('gives the same diary, byte for byte, and takes no longer than the lease', () =>
     withSeed(async (random) => {
       const lanes = [0, 1].map(async (lane) => {
         for (let i = lane; i < kills / killsInARow; i += 2) await disturb(`disturbed-${i}`, random);

@@ -79,7 +79,7 @@ describe('poisoned entries of every kind in one batch', () => {
     expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
 
-  it('are set aside, listed and explained; the diary is the same as without them', () =>
+  it('are rejected, listed and explained; the diary is the same as without them', () =>
     inFolder(async (folder) => {
       const alone = await newStore();
       await alone.users.register('ada', { uuid, now: 1 });

@@ -157,14 +157,14 @@ describe('the observed days of a month', () => {
     }
   });
 
-  it('are withheld of too few people and where one makes up more than half, and then nothing is told for each', () => {
+  it('are withheld for too few people or if one contributes more than half, also per observed day', () => {
     for (const few of [Array(least - 1).fill(30), [...Array(least).fill(1), 30]]) {
       const { all, observed_days } = disclose(busyStudy(12, 1), { ...asked, observed: observedBy(few) });
       expect([observed_days, all!.km_per_day]).toEqual([null, null]);
     }
   });
 
-  it('tell little more than chance of somebody by whom two reports differ', () => {
+  it('reveal little more than chance about a person by whom two reports differ', () => {
     let wrong = 0;
     for (let seed = 1; seed <= 100; seed++) {
       const days = Array.from({ length: 6 }, (_, i) => 5 + ((seed * 7 + i * 11) % 26));

@@ -79,7 +79,7 @@ describe('import of an e-mission database', () => {
     expect(await withStore((store) => store.users.list({ limit: 10 }))).toHaveLength(1);
   });
 
-  it('leaves somebody alone whose name belongs to another UUID', async () => {
+  it('does not change a user whose name belongs to another UUID in the source', async () => {
     const { folder, run, withStore } = await freshProgram();
     await writeDump(madeUp, folder);
     const other = await withStore((store) => store.users.register('ada@example.org', { now: 1 }));

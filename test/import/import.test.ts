@@ -175,7 +175,7 @@ describe('whose it is', () => {
   });
 });
 
-it('known, doubled and new are told apart, and --create registers the owner with the first thing of theirs', async () => {
+it('known, doubled and new entries are counted apart, and --create registers the owner with the first entry', async () => {
   const { folder, run } = await freshProgram();
   const path = join(folder, 'a.csv');
   const row = (minute: number) => `2024-03-12T08:0${minute}:00Z,38.5,-7.9`;

@@ -22,7 +22,7 @@ beforeEach(async () => {
   user = (await store.users.register('ada', { now: 1 })).user.uuid;
 });
 
-it('objects and JSON texts, with or without a platform, are stored alike, and invalid entries are set aside', async () => {
+it('objects and JSON texts, with or without a platform, are stored alike, and invalid entries are rejected', async () => {
   const pushed: Pushed[] = [
     entry(1),
     JSON.stringify(entry(2)),

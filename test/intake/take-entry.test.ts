@@ -158,7 +158,7 @@ describe('milliseconds', () => {
 });
 
 describe('anything at all', () => {
-  it('is either an entry or set aside, unchanged, and nothing is lost', () => {
+  it('is either an entry or rejected, unchanged, and nothing is lost', () => {
     const metadata = fc.record(
       {
         key: fc.oneof(fc.string(), fc.jsonValue()),
@@ -195,7 +195,7 @@ describe('anything at all', () => {
   });
 });
 
-it('a text that is not JSON is set aside as it is', () => {
+it('a text that is not JSON is rejected unchanged', () => {
   expect(takeText(JSON.stringify(good()))).toStrictEqual(good());
   expect(takeText('{"metadata":NaN}')).toMatchObject({ entry: '{"metadata":NaN}', reason: 'not_an_object' });
 });

@@ -26,7 +26,7 @@ async function withClock(): Promise<{ store: Store; user: string; clock: { ts: n
 
 const options = (more: Partial<AllOptions> = {}): AllOptions => ({ log: silentLog, now: () => today, ...more });
 
-it.each([day, year])('a run killed under a clock %d s ahead holds nobody once the clock is right', async (ahead) => {
+it.each([day, year])('a run killed under a clock %d s ahead holds no user once the clock is right', async (ahead) => {
   const { store, user, clock } = await withClock();
   clock.ts += ahead;
   await store.leases.acquire(user, 'dead', term);
@@ -48,14 +48,14 @@ it('a living run whose clock goes back by a day is fenced off by the one that ta
   expect(await store.leases.acquire(user, 'first', term)).toEqual({ heldBy: second.lease });
 });
 
-it('a clock that is put right by a moment takes the user from nobody', async () => {
+it('a clock that is corrected by a moment ends no lease', async () => {
   const { store, user, clock } = await withClock();
   const first = await store.leases.acquire(user, 'first', term);
   clock.ts -= clockSlack - 1;
   expect(await store.leases.acquire(user, 'second', term)).toEqual({ heldBy: 'lease' in first && first.lease });
 });
 
-it('whatever jumps there were, who comes to the user of a dead owner waits for one lease at most', async () => {
+it('after any jumps of the clock, the lease of a dead owner ends after one term at most', async () => {
   const { store, user, clock } = await withClock();
   const jump = fc.constantFrom(-year, -day, -3600, -30, -1, 0, 1, 30, 3600, day, year);
   const step = fc.record({ jump, renews: fc.boolean() });
@@ -92,7 +92,7 @@ it('a user in living hands is waited for one lease at most, though the clock of 
   expect(waits).toEqual([[expect.stringMatching(/^works works on this user; its lease ends in 60 s/), term]]);
 });
 
-it('a user whose run ends within a moment is taken over soon, and nobody is reported as waited for', async () => {
+it('a user whose run ends within a moment is processed soon, and no wait is reported', async () => {
   const { store, user } = await withClock();
   const taken = await store.leases.acquire(user, 'works', term);
   let waited = 0;

@@ -11,7 +11,7 @@ const store = useStore();
 const battery = (phone: Phone, seconds: number, data = {}): Entry =>
   pushed(phone, 'background/battery', seconds, { battery_level_pct: 50, battery_status: 3, ...data });
 describe('the move', () => {
-  it('takes entries as they came, of unknown keys too, and continues after one that it sets aside', async () => {
+  it('takes entries as they came, also with unknown keys, and continues after one that it rejects', async () => {
     const user = await newUser(store);
     const [good, bad] = [battery(android, 1), battery(android, 2, { battery_status: 'full' })];
     const unknown = pushed({ platform: 'script' as never, zone: null }, 'no/such', 3, { any: [1] });
@@ -21,7 +21,7 @@ describe('the move', () => {
     expect(await timeseriesOf(store, user)).toEqual([good, unknown]);
   });
 
-  it('leaves nothing waiting, counts its work, and logs each entry set aside without its payload', async () => {
+  it('leaves nothing pending, counts its work, and logs each rejected entry without its payload', async () => {
     const user = await newUser(store);
     await put(store, user, [...pushedRide(android, 0, 0), battery(android, 9000, { battery_status: 'full 13.4' })]);
     const log = memoryLog();

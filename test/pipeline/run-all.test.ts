@@ -51,7 +51,7 @@ it('the report of any number of users has totals of the stages and the first 20 
   expect(report.failures[0]!.stages[0]).not.toHaveProperty('changes');
 });
 
-it('a run in several lanes begins nobody after the store became unreachable', async () => {
+it('a run in several lanes begins no user after the store became unreachable', async () => {
   const { store, users } = await threeUsers();
   const met: string[] = [];
   const gone = new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
@@ -65,14 +65,14 @@ it('a run in several lanes begins nobody after the store became unreachable', as
   expect(met).toEqual(users.slice(0, 2));
 });
 
-it('after a stop nobody else is begun, and the next run does the rest', async () => {
+it('after a stop no other user is begun, and the next run does the rest', async () => {
   const { store, users } = await threeUsers();
   const stop = new AbortController();
   expect(await run(store, { signal: stop.signal, onUser: () => stop.abort() })).toEqual(users.slice(0, 1));
   expect(await run(store)).toEqual(users.slice(1));
 });
 
-it('trips of an older analysis are made anew, though nobody has anything new', async () => {
+it('trips of an older analysis are derived again, though no user has new entries', async () => {
   const { store, users } = await threeUsers();
   await run(store);
   expect(await run(store)).toEqual([]);

@@ -14,7 +14,7 @@ const lines = async (store: Store, user: string) =>
   (await sections(store, user)).flatMap(({ transit }) => transit?.route_short_name ?? []);
 const round = (store: Store) => runAll(store, { log: memoryLog(), now: () => 4_000_000_000 });
 
-it('a feed that is added later changes the days of people near its stops, and of nobody else', async () => {
+it('a feed that is added later changes only the days of people near its stops', async () => {
   const store = await newStore();
   const [near, far] = [await newUser(store), await newUser(store)];
   await put(store, near, ride);

@@ -29,7 +29,7 @@ describe.each([
   ['timeseries', 1],
   ['timeseries', 2],
   ['timeseries', 4],
-] as const)('while a run moves what waits before %s is read for the %ith time', (place, nth) => {
+] as const)('while a run moves pending entries before %s is read for the %ith time', (place, nth) => {
   const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
   const find = async (body: JsonObject) => {
     const answer = await kit.post('/datastreams/find_entries/timestamp', { user: 'ada', ...body });
@@ -65,7 +65,7 @@ describe.each([
   ['usercache', 2],
   ['timeseries', 1],
   ['timeseries', 2],
-] as const)('while a run moves what was said before %s is read for the %ith time', (place, nth) => {
+] as const)('while a run moves labels before %s is read for the %ith time', (place, nth) => {
   it('getTrips has the labels and the incidents of the trip', async () => {
     await moveBefore(place, nth);
     const start = Date.parse('2016-05-17T09:00:00-07:00') / 1000;

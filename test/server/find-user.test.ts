@@ -9,7 +9,7 @@ const bytes = (text: string) => Buffer.from(text, 'utf8');
 const list = (length: number) => `[${`{"user":"inner","a":{"user":"x"}},`.repeat(Math.ceil(length / 34))}{}]`;
 
 describe('the token of a body', () => {
-  it('is found before and behind a long list, whatever plain members and blanks stand beside it', () => {
+  it('is found before and behind a long list, with any plain members and blanks beside it', () => {
     const blank = fc.constantFrom('', ' ', '\n\t');
     const plain = fc.oneof(
       fc.constantFrom('1', '-2.5e3', 'true', 'null', 'NaN'),

@@ -85,7 +85,7 @@ it('a caller whose bodies are refused again and again is refused without reading
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
-it('entries beyond the limit of waiting entries are refused until there is room', async () => {
+it('entries beyond the limit of pending entries are refused until there is room', async () => {
   await kit.close();
   await open({ waitingEntries: 3 });
   expect((await put([androidLocation(1), androidLocation(2)])).status).toBe(200);
@@ -99,7 +99,7 @@ it('entries beyond the limit of waiting entries are refused until there is room'
   expect((await put([androidLocation(4), androidLocation(5)])).status).toBe(200);
 });
 
-it('entries that are set aside count as waiting ones do, until an operator removes them', async () => {
+it('rejected entries count like pending ones until an operator removes them', async () => {
   await kit.close();
   await open({ waitingEntries: 3 });
   expect((await put(['no', 'entry', 'here'])).json).toMatchObject({ rejected: 3 });
@@ -112,7 +112,7 @@ it('entries that are set aside count as waiting ones do, until an operator remov
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
-it('corrections beyond those that a person may have are set aside, sent again or not', async () => {
+it('corrections beyond the limit of a person are rejected, also when they are sent again', async () => {
   const stated = (from: number, count: number, data: (ts: number) => JsonObject): JsonObject[] =>
     Array.from({ length: count }, (_, i) => {
       const ts = from + i;
@@ -131,7 +131,7 @@ it('corrections beyond those that a person may have are set aside, sent again or
   expect((await put(undoing)).json).toMatchObject({ inserted: 999, updated: 1, rejected: 1 });
 });
 
-it('who has as many corrections as are kept can take back whatever holds, and what is no correction takes no room', async () => {
+it('a person with as many corrections as are kept can undo any that holds, and other entries take no room', async () => {
   const stated = (from: number, count: number, data: (ts: number) => JsonObject): JsonObject[] =>
     Array.from({ length: count }, (_, i) => {
       const ts = from + i;
@@ -154,7 +154,7 @@ it('who has as many corrections as are kept can take back whatever holds, and wh
   expect(effects).toHaveLength(501);
 });
 
-it('labels and surveys beyond those of a day are set aside, and nothing else', async () => {
+it('labels and surveys beyond the limit of a day are rejected, and nothing else', async () => {
   const note = (ts: number): JsonObject => ({
     metadata: { key: 'manual/trip_addition_input', platform: 'android', write_ts: ts },
     data: { start_ts: 1, end_ts: 2, label: 'x', xmlResponse: 'x'.repeat(4_000_000) },
@@ -234,7 +234,7 @@ it('of one caller four pages are made at a time, and the next begins when one is
   for (let i = 0; i < 4; i += 1) await counts.slot('ada');
 });
 
-it('unknown keys beyond the limit are set aside, known ones never, and recovery brings them back', async () => {
+it('unknown keys beyond the limit are rejected, known ones never, and can be recovered', async () => {
   await kit.close();
   await open({ unknownKeys: 2 });
   const entry = (key: string, ts: number): JsonObject => ({ metadata: { key, write_ts: ts }, data: { a: 1 } });
@@ -273,7 +273,7 @@ it('keys that a phone chose are dropped within a minute of their use: another pr
   expect(reads).toBe(2);
 });
 
-it('what was set aside for its key does not come back over content of the same entry that was accepted later', async () => {
+it('an entry that was rejected for its key does not replace content that was accepted later when it is recovered', async () => {
   await kit.close();
   await open({ unknownKeys: 1 });
   const wider = await openKit({ store: kit.store, limits: { ...noLimits, unknownKeys: 10 }, now: () => clock });
@@ -303,7 +303,7 @@ it('what was set aside for its key does not come back over content of the same e
   await wider.close();
 });
 
-it('an entry that was set aside for its key keeps its identity when it is recovered, whatever its time', async () => {
+it('an entry that was rejected for its key keeps its identity when it is recovered, whatever its time', async () => {
   await kit.close();
   await open({ unknownKeys: 1 });
   const microseconds = 1710000000123456;
@@ -347,7 +347,7 @@ it('metrics count calls, entries and limits, and name no user', async () => {
   await watched.close();
 });
 
-it('metrics tell where the store stands: what waits and how long, runs, delays of diaries, bytes on disk', async () => {
+it('metrics show the state of the store: pending entries and their age, runs, delays of diaries, bytes on disk', async () => {
   const begun = clock;
   const eve = (await kit.store.users.byEmail('eve'))!.uuid;
   const figure = async (name: string): Promise<number | undefined> => {

@@ -106,7 +106,7 @@ describe('put', () => {
     expect(entry).toMatchObject({ metadata: { write_ts: 1463502000.412 }, data: { ts: 1463501999.8 } });
   });
 
-  it('bad entries are set aside with the reason and fail nothing', async () => {
+  it('bad entries are rejected with the reason and fail nothing', async () => {
     const bad = [
       null,
       7,
@@ -149,7 +149,7 @@ describe('put', () => {
     expect(kit.log.filter((line) => line.startsWith('WARNING')).join('\n')).toMatch(/UTF-8/);
   });
 
-  it('an entry nested too deep is set aside as text, and the rest is stored', async () => {
+  it('an entry nested too deep is rejected as text, and the rest is stored', async () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const text = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(ts, { deep: 1 }), iosActivity(ts)] });
     const answer = await kit.post('/usercache/put', text.replace('"deep":1', `"deep":${deep}`));

@@ -273,7 +273,7 @@ describe('find_entries', () => {
     expect(await find({ ...all, key_list: ['analysis/cleaned_trip'] })).toEqual({ phone_data: [], truncated: false });
   });
 
-  it('moved and waiting entries are one stream, and a repeated entry occurs once', async () => {
+  it('moved and pending entries are one stream, and a repeated entry occurs once', async () => {
     await runPipeline(kit.store, ada, { log: silentLog, now: () => ts + day });
     await call('/usercache/put', { phone_to_server: [androidLocation(ts + 1), androidLocation(ts + 10)] });
     const found = await find({ ...all, key_list: ['background/location'] });

@@ -53,7 +53,7 @@ it('unobserved time between two trips is untracked time, as long and for the sam
   }
 });
 
-it('a trip that somebody adds in untracked time has untracked time before and behind it, in every part of the chain', async () => {
+it('a trip added in untracked time has untracked time before and after it, in every part of the chain', async () => {
   const add = { kind: 'add', start_ts: t0 + 2 * hour, end_ts: t0 + 3 * hour, mode: 'train' };
   await chainAfter(kit.store, ada, [...life, pushed(android, 'manual/correction', 80 * hour, add)]);
   const off = (await find('analysis/cleaned_untracked')).filter(({ data }) => data.start_ts < t0 + 4 * hour);
@@ -107,7 +107,7 @@ it('what follows the last trip is none: the app has drafts there', async () => {
   expect(await find('analysis/cleaned_untracked')).toHaveLength(1);
 });
 
-it('who says that they were at home was not untracked then, and what is set aside is', async () => {
+it('a time at home, as a correction states it, is not untracked, and excluded time is', async () => {
   await chainAfter(kit.store, ada, life);
   const gaps = await find('analysis/cleaned_untracked');
   const state = (seconds: number, kind: string, start_ts: number, end_ts: number): Entry =>

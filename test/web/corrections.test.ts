@@ -110,7 +110,7 @@ const trips = (html: string): string[] => [...html.matchAll(/class="trip" id="tr
 /** A day without what changes from call to call. */
 const shown = (html: string): string => html.replace(/correct=\w+|id="trip-\w+"|#trip-\w+/g, '');
 
-it('a person says in which mode they travelled, sees it on the next page, and takes it back without a run of the pipeline', async () => {
+it('a person states the mode of a trip, sees it on the next page, and undoes it without a run of the pipeline', async () => {
   const before = await page(`/me/day/${day}`);
   const html = await page(`/me/day/${day}?correct=${trips(before)[0]}`);
   const fields = formWith(html, 'How did you travel?');
@@ -241,7 +241,7 @@ it('a person adds a trip within a stay, and names and renames a place', async ()
   expect(await page(`/me/day/${day}`)).not.toContain('<h3>Gym</h3>');
 });
 
-it('the latest word counts, also one that was said before', async () => {
+it('the latest statement counts, also one that was made before', async () => {
   const html = await page(`/me/day/${day}?correct=${trips(await page(`/me/day/${day}`))[0]}`);
   const { csrf, ts } = formWith(html, 'I did not make this trip');
   for (const mode of ['train', 'ferry', 'train'])
@@ -250,7 +250,7 @@ it('the latest word counts, also one that was said before', async () => {
   for (let n = 0; n < 3; n += 1) await takeBack();
 });
 
-it('time that is taken out has no trips and says so, until it is taken back', async () => {
+it('excluded time has no trips and says so, until the correction is undone', async () => {
   const before = await page(`/me/day/${day}`);
   const { csrf } = formWith(await page(`/me/day/${day}?correct=${trips(before)[0]}`), 'I did not make this trip');
   const [from, to] = [`${day}T00:00:00+01:00`, `${day}T23:59:59+01:00`].map((text) => `${Date.parse(text) / 1000}`);
@@ -303,7 +303,7 @@ it('a doubt is a question at its trip, and the answer ends it', async () => {
   while ((await page(`/me/day/${day}`)).includes('id="stated"')) await takeBack();
 });
 
-it('a long label is cut on the page, an endless one is set aside, and one named as a part of the language is a word', async () => {
+it('a long label is cut on the page, an endless one is rejected, and one named as a part of the language is a word', async () => {
   const { uuid } = (await store.users.byEmail(person))!;
   const [first] = (await correctedTrips(store).byDay(uuid, { from: day, to: day })).flatMap(({ trip }) => trip ?? []);
   const { start_ts, end_ts } = first!;
@@ -337,7 +337,7 @@ it('a long label is cut on the page, an endless one is set aside, and one named 
   expect(await page('/me?done=constructor')).not.toContain('native code');
 });
 
-it('figures of a month stand beside what may be published, which waits until the month is settled', async () => {
+it('exact figures of a month are beside publishable ones, which appear when the month is settled', async () => {
   acts.length = 0;
   expect(await page('/study/sunny/figures/2024-03', manager)).toContain('a week after it ends');
   const cells = (html: string, row: string): string[] => {
@@ -413,7 +413,7 @@ it('dates of My data are those of the zone where the person was last', async () 
   clock = before;
 });
 
-it('nobody is to write to people who stopped the recording, or who asked to be erased', async () => {
+it('people who stopped the recording, or who asked to be erased, are not on the reminder list', async () => {
   const [, second] = (await store.users.list({ limit: 10 })).filter(({ user_email }) => user_email !== person);
   clock += 9 * 86_400; // all are silent now
   const listed = async (): Promise<number> =>

@@ -305,13 +305,13 @@ it('a password that is changed while it is tried opens nothing', async () => {
   await managers.change('of-windy', () => before);
 });
 
-it('strangers with wrong links and names keep nobody out, and signing in counts no right password', async () => {
+it('strangers with wrong links and names keep no one out, and signing in counts no right password', async () => {
   for (let i = 0; i < 320; i += 1) await form('/me/open', { key: `invented ${i}` }, nobody);
   expect((await form('/me/open', { key: await token('sunny', 'link', clock + 60) }, nobody)).status).toBe(303);
   for (let i = 0; i < 40; i += 1) await managing('of-windy');
 });
 
-it('no network takes all places where passwords wait, nor do callers of whom no network is known', async () => {
+it('no network fills the queue of passwords, nor do callers without a known network', async () => {
   const limits = new SignInLimits(() => now);
   let compute = (): void => {};
   const first = new Promise<void>((resolve) => {
@@ -372,7 +372,7 @@ it('the page of a person says whether the study sees their name', async () => {
   expect(await page()).toContain('under your name');
 });
 
-it('every page is kept by nobody, stands in no frame, and may load only what this server has', async () => {
+it('every page is cached nowhere, shown in no frame, and may load only files of this server', async () => {
   for (const { path } of webRoutes.filter(({ method }) => method === 'GET'))
     for (const { cookie } of [nobody, people.sunny!, people['of-sunny']!]) {
       const { headers, text } = await kit.request(pathOf(path), { headers: { Cookie: cookie } });
@@ -414,7 +414,7 @@ it('a tile that cannot be read is none, and the log says that the map is damaged
   expect([answer.status, kit.log.join('\n')]).toEqual([404, expect.stringContaining('Base map is damaged: it ends')]);
 });
 
-it('tiles are shown to those who may see the map, kept by nobody between, and logged without their place', async () => {
+it('tiles are shown only to callers who may see the map, cached nowhere between, and logged without their place', async () => {
   const answerTo = async (path: string, who: string) => {
     kit.log.length = kit.console.length = 0;
     const { status, headers } = await kit.request(path, { headers: { Cookie: people[who]?.cookie ?? '' } });

@@ -49,7 +49,7 @@ it('reminds a person who never began only after the days that a phone may be sil
   await at(before);
 });
 
-it('has a text to send to a person whose phone they can mend, with its last calls', async () => {
+it('has a text to send to a person who can repair the phone, with its last calls', async () => {
   const html = await text('/study/sunny');
   const [, path] = /href="(\/study\/sunny\/p\/\w+)">sim-demo-6/.exec(html)!;
   const person = await text(path!);

@@ -160,7 +160,7 @@ describe('the search for candidates with distance sampling', () => {
     expect(segment({ locations, motions: vehicle, events: [event(310, 'BOOTED')] }).trips).toEqual([]);
   });
 
-  it('treats the end of a visit as a restart only while the phone waits for a trip', () => {
+  it('treats the end of a visit as a restart only while the phone is at rest', () => {
     expect(restartedBetween([event(5, 'VISIT_ENDED', 'WAITING_FOR_TRIP_START')], t0, t0 + 10)).toBe(true);
     expect(restartedBetween([event(5, 'VISIT_ENDED', 'ONGOING_TRIP')], t0, t0 + 10)).toBe(false);
     expect(restartedBetween([event(10, 'BOOTED')], t0, t0 + 10), 'both ends count').toBe(true);

@@ -97,7 +97,7 @@ describe('input about a trip', () => {
     expect(matchInputs(said, trips).labelledTrips).toBe(2);
   });
 
-  it('has the replaced mode that was said together with the mode', () => {
+  it('has the replaced mode that was labelled together with the mode', () => {
     const said = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
     const both = [said('mode_confirm', 'walk', 1), said('mode_confirm', 'bike', 2), said('replaced_mode', 'bus', 2)];
     expect(combineInputs(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });

@@ -62,7 +62,7 @@ describe('suggested labels', () => {
     expect(sure.came / sure.count).toBeGreaterThan(0.95);
   });
 
-  it('are probabilities, the greatest first, of labels that were said about such trips, in whatever order', () => {
+  it('are probabilities of the labels of such trips, the greatest first, in any order of the trips', () => {
     fc.assert(
       fc.property(life, fc.nat(), fc.integer(), (ways, at, seed) => {
         fc.pre(ways.length > 1);
@@ -80,7 +80,7 @@ describe('suggested labels', () => {
     );
   });
 
-  it('never contradict what the user said, and end when they said by what and why', () => {
+  it('never contradict labels of the user, and end when mode and purpose are labelled', () => {
     fc.assert(
       fc.property(life, fc.nat(), (ways, at) => {
         fc.pre(ways.length > 0);
@@ -95,7 +95,7 @@ describe('suggested labels', () => {
     );
   });
 
-  it('grow with every trip that says the same, and are sure after some', () => {
+  it('grow with every trip with the same labels, and are sure after some', () => {
     const p = (count: number) =>
       suggest(
         commute(99, {}),

@@ -70,7 +70,7 @@ it('a chain holds each link from the put or the run that made it, by both clocks
 });
 
 describe('the state is of the first broken link:', () => {
-  it('without calls somebody is silent; with calls and no location, without locations', async () => {
+  it('without calls a person is silent; with calls and no location, without locations', async () => {
     await push(location(start));
     await run();
     clock += 2 * day;
@@ -86,7 +86,7 @@ describe('the state is of the first broken link:', () => {
     expect(await said()).toEqual(['silent', last, 'called: silent']);
   });
 
-  it('a clock that is ahead hides nobody, and is named while it lasts', async () => {
+  it('a clock that is ahead hides no other fault, and is named while it lasts', async () => {
     await push(location(start + 40 * day));
     await run();
     expect(await said()).toEqual(['without_locations', start, 'stored: clock_ahead']);
@@ -99,7 +99,7 @@ describe('the state is of the first broken link:', () => {
     expect(await said()).toEqual(['silent', start + 60, 'called: silent']);
   });
 
-  it('what waits for long is behind since the first put after the last run, not since the run', async () => {
+  it('a person whose entries are pending for long is behind since the first put after the last run, not since the run', async () => {
     await push(location(start));
     await run();
     clock += day;

@@ -79,7 +79,7 @@ describe('OwnTracks', () => {
     expect(JSON.stringify(entries)).not.toContain('somebody at home');
   });
 
-  it('keeps each ping as it came, and passes over what tells of the app', () => {
+  it('keeps each ping as it came, and skips messages about the app', () => {
     const ping: JsonObject = { ...location, t: 'p', vel: 0, motionactivities: null };
     const later: JsonObject = { ...ping, created_at: Number(ping.created_at) + 1800 };
     const [first, second] = [ping, later].map((message) => fromOwnTracks(message).entries);
@@ -190,7 +190,7 @@ describe('Overland', () => {
     expect(JSON.stringify(entries)).not.toContain('somebody at home');
   });
 
-  it('keeps events apart from fixes, and sets aside each bad feature alone', () => {
+  it('keeps events apart from locations, and rejects each bad feature alone', () => {
     const { entries, unusable } = fromOverland([
       feature({ action: 'visit', arrival_date: '2024-03-12T07:00:00Z', wifi: 'x' }),
       { type: 'Feature', properties: { timestamp: '2024-03-12T08:00:00Z', action: 'will_terminate' } },

@@ -28,7 +28,7 @@ it('is valid OpenAPI 3.1, describes every route, and is what the server gives on
   await kit.close();
 });
 
-it('redocly finds nothing to mend, but that some calls have no 4xx on purpose', async () => {
+it('redocly finds no fault, except that some calls have no 4xx on purpose', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-openapi-'));
   const file = join(folder, 'openapi.json');
   await writeFile(file, JSON.stringify(document));

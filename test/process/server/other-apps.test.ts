@@ -231,7 +231,7 @@ describe.each(all)('%s', (name, app) => {
     expect(await errorFor('')).toMatch(`expected a token, ${phoneApps[name as AppId].token.tokenPlace}`);
   });
 
-  it('invalid data with a valid token are set aside durably, without the token, and acknowledged', async () => {
+  it('invalid data with a valid token are rejected durably, without the token, and acknowledged', async () => {
     const bodies: JsonValue[] = [{ nothing: 1, device_id: token }];
     if (name === 'owntracks') bodies.push({ _type: 'encrypted', data: 'AAAA' }, { _type: 'location', lat: 1, lon: 2 });
     if (name === 'overland') bodies.push({ locations: 7 }, { locations: [7, { type: 'Feature' }] });
@@ -365,7 +365,7 @@ describe("OsmAnd's protocol", () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it('a position in the query and one in the body are both stored, and another body is set aside', async () => {
+  it('a position in the query and one in the body are both stored, and another body is rejected', async () => {
     const path = `/traccar?${query(iso)}`;
     expect((await kit.post(path, apps.traccar.body({ ...here, latitude: 38.6 }, token))).status).toBe(200);
     const found = (await waiting()).flatMap(({ data }) => data.latitude ?? []);
@@ -374,7 +374,7 @@ describe("OsmAnd's protocol", () => {
     expect(await aside()).toEqual([{ reason: 'format_unknown', entry: ['loc'] }]);
   });
 
-  it('a position of a time after the year 9999 is set aside', async () => {
+  it('a position of a time after the year 9999 is rejected', async () => {
     expect((await kit.request(`/traccar?${query('9'.repeat(20))}`)).status).toBe(200);
     expect((await aside()).map(({ reason }) => reason)).toEqual(['format_bad_time']);
   });

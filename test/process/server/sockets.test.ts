@@ -191,7 +191,7 @@ describe('callers who use more than their share', () => {
   };
   const endless = 600_000; // ms, longer than any test
 
-  it('callers whose own bodies fill their part get 429 at once, and nobody else waits for that', async () => {
+  it('callers whose own bodies fill their part get 429 at once, and no other caller is delayed', async () => {
     await openForWaiting(endless);
     const slow = await begin('ada', 400_000, 390_000);
     const own = await pushAs('ada');
@@ -275,7 +275,7 @@ describe('callers who use more than their share', () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(150);
   });
 
-  it('answers that are not read are ended, limited for each caller, and close the door to nobody', async () => {
+  it('answers that are not read are ended, limited for each caller, and keep no other caller out', async () => {
     await serving.close();
     serving = await listen(10, 3);
     await kit.user('eve');
@@ -383,7 +383,7 @@ describe('connections that ask for too much', () => {
 });
 
 describe('answers that are not read', () => {
-  it('are limited in bytes for each caller, and nobody else waits for that', async () => {
+  it('are limited in bytes for each caller, and no other caller is delayed', async () => {
     await close();
     await open({ bytes: { answers: { ...byteLimits.answers, perCaller: 3 * mebibyte } } });
     await kit.user('bob');

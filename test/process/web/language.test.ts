@@ -40,7 +40,7 @@ function unmarked(html: string, data: readonly string[]): string[] {
   return text.match(/\p{L}{2,}/gu) ?? [];
 }
 
-it('every word of every page stands in the file of its language', async () => {
+it('every word of every page is in the file of its language', async () => {
   const now = Date.parse('2024-03-29T12:00:00Z') / 1000;
   const program = await freshProgram();
   const run = async (...args: string[]): Promise<string> => {

@@ -21,7 +21,7 @@ const writes: Record<string, (user: Person) => Promise<unknown>> = {
 };
 
 export function admissionTests(use: Use): void {
-  it.each(Object.entries(writes))('%s is refused for somebody who was never registered', async (_, write) => {
+  it.each(Object.entries(writes))('%s is refused for a user who was never registered', async (_, write) => {
     const user = new Person(use.store, newId());
     await rejects(write(user), 'MOBILITY_USER_UNKNOWN');
     expect(await use.store.counts(user.id)).toEqual(none);
@@ -61,7 +61,7 @@ export function admissionTests(use: Use): void {
     }
   });
 
-  it('a user whose erasure ended is not unfinished, and nobody else is', async () => {
+  it('a user whose erasure ended is not unfinished, and no other user is', async () => {
     const { store } = use;
     const user = await newPerson(store);
     await user.put([fix(1)]);

@@ -52,7 +52,7 @@ export function errorTests(use: Use): void {
     expect(await Promise.all(counts)).toEqual([1, 1]);
   });
 
-  use.it('an error taken back waits again, and is no longer an error', async (user, other) => {
+  use.it('a recovered error is pending again, and no longer an error', async (user, other) => {
     await user.putFailed([fix(1), fix(2)]);
     const one = (await user.errors()).filter((row) => row.identity?.write_ts === 1);
     expect(await other.takeBack(one)).toBe(0);
@@ -64,7 +64,7 @@ export function errorTests(use: Use): void {
     expect(await user.moveAll()).toMatchObject({ inserted: 1 });
   });
 
-  use.it('an error whose identity waits with newer content is removed, and the newer content stays', async (user) => {
+  use.it('an error whose identity is pending with newer content is removed, and the newer content stays', async (user) => {
     await user.putFailed([fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
     await user.put([fix(1, { a: 'new' })]);
     expect(await user.takeBack(await user.errors())).toBe(1);
@@ -82,7 +82,7 @@ export function errorTests(use: Use): void {
     expect(await user.errors()).toMatchObject([{ entry: fix(1) }]);
   });
 
-  use.it('something unusable stays where nobody can tell whether it is newer than its identity', async (user) => {
+  use.it('an unusable value stays if it may be newer or older than the entry with its identity', async (user) => {
     await user.moveIn([fix(0)], 9);
     await user.putFailed([fix(1)], 9);
     await user.put([fix(2)], 9);
@@ -100,7 +100,7 @@ export function errorTests(use: Use): void {
     same(await user.errors(), []);
   });
 
-  use.it('an error taken back that fails again keeps since when and how often, if pushed again too', async (user) => {
+  use.it('a recovered error that fails again keeps its first time and its tries, also if it is pushed again', async (user) => {
     await user.putFailed([fix(1), fix(2)], 10.5);
     await user.takeBack(await user.errors());
     await user.put([fix(1, { again: true }), fix(3)], 20);
@@ -114,7 +114,7 @@ export function errorTests(use: Use): void {
     ]);
   });
 
-  use.it('errors are written exactly as given, whatever was stored before, and can be taken back', async (user) => {
+  use.it('errors are written exactly as given, whatever was stored before, and can be recovered', async (user) => {
     await user.putFailed([fix(1), fix(2)], 10);
     const [first, second] = await user.errors();
     const times = { first_ts: 1.25, last_ts: 7.5, tries: 4, received_ts: 0.5 };
@@ -139,7 +139,7 @@ export function errorTests(use: Use): void {
     expect(again).toMatchObject([{ first_ts: 1.25, last_ts: 9, tries: 5, received_ts: 0.5 }]);
   });
 
-  use.it('an error of an identity that waits is left out, since what waits is newer', async (user) => {
+  use.it('an error of a pending identity is left out, since the pending entry is newer', async (user) => {
     await user.putFailed([fix(1)], 10);
     const [error] = await user.errors();
     await user.put([fix(2)]);
@@ -152,7 +152,7 @@ export function errorTests(use: Use): void {
     expect(await user.errors()).toHaveLength(2);
   });
 
-  use.it('an error taken back three times at once goes back once', async (user) => {
+  use.it('an error that is recovered three times at once is moved once', async (user) => {
     await user.putFailed(fixes(0, 20));
     const errors = await user.errors();
     const counts = await Promise.all([1, 2, 3].map(() => user.takeBack(errors)));

@@ -162,7 +162,7 @@ export function findTests(use: Use): void {
     });
   });
 
-  use.it('the number of waiting entries is counted', async (user) => {
+  use.it('the number of pending entries is counted', async (user) => {
     expect(await use.store.usercache.count(user.id)).toBe(0);
     await user.put([fix(7.5), entry(battery, 3.25), fix(5)]);
     expect(await use.store.usercache.count(user.id)).toBe(3);

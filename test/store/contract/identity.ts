@@ -50,7 +50,7 @@ export function identityTests(use: Use): void {
     expect(found).toEqual(new Set(keys));
   });
 
-  use.it('an identity that only timeseries or error timeseries have is updated, and waits again', async (user) => {
+  use.it('an identity that only timeseries or error timeseries have is updated, and is pending again', async (user) => {
     await user.moveIn([fix(1), fix(2), entry(battery, 9)]);
     await user.putFailed([fix(4)]);
     const results = await user.put([fix(1), fix(1.5), fix(3), fix(2), entry(battery, 1), fix(4)]);
@@ -83,7 +83,7 @@ export function identityTests(use: Use): void {
     expect(await user.waiting()).toHaveLength(1);
   });
 
-  describe('a valid entry that is set aside at once', () => {
+  describe('a valid entry that is rejected at once', () => {
     const unusableOf = (one: Entry): UnusableEntry => ({
       entry: one as unknown as JsonValue,
       identity: identityOf(one),
@@ -102,7 +102,7 @@ export function identityTests(use: Use): void {
       same(await user.errors(), [odd!]);
     });
 
-    use.it('replaces an earlier content that was set aside, and one that failed', async (user) => {
+    use.it('replaces an earlier content that was rejected, and one that failed', async (user) => {
       await user.putFailed([fix(1, { a: 1 })], 10);
       await setAside(user, [fix(1, { a: 2 }), fix(1, { a: 3 })], 20);
       const times = { first_ts: 10, last_ts: 20, tries: 3, received_ts: 10 };
@@ -113,7 +113,7 @@ export function identityTests(use: Use): void {
       expect(await user.errors()).toMatchObject([again]);
     });
 
-    use.it('takes the place of an earlier content that waits, with its receipt and its failures', async (user) => {
+    use.it('replaces an earlier pending content, with its receipt and its failures', async (user) => {
       await user.putFailed([fix(1)], 10);
       const [error] = await user.errors();
       await use.store.errors.recover(user.id, [{ id: error!.id, entry: fix(1) }]);

@@ -71,7 +71,7 @@ export function moveTests(use: Use): void {
     expect((await use.store.counts(user.id)).timeseries).toBe(4);
   });
 
-  use.it('the keys of what waits are named, those of others and of what left are not', async (user, other) => {
+  use.it('the keys of pending entries are named, keys of other users and of moved entries are not', async (user, other) => {
     expect(await use.store.usercache.keys(user.id)).toEqual([]);
     await user.moveIn([entry(battery, 1)]);
     await other.put([entry(battery, 1)]);
@@ -79,7 +79,7 @@ export function moveTests(use: Use): void {
     expect((await use.store.usercache.keys(user.id)).sort()).toEqual([location, 'odd.$key\\']);
   });
 
-  use.it('pages take the oldest puts first, and say whether more waits', async (user) => {
+  use.it('moves take the oldest puts first, and say whether more entries are pending', async (user) => {
     for (const from of [90, 60, 30, 0]) await user.put(fixes(from, from + 10));
     await user.put([fix(65, { again: true })]); // moves behind the others
     await user.leased(async (lease) => {
@@ -97,7 +97,7 @@ export function moveTests(use: Use): void {
     });
   });
 
-  use.it('many small puts are moved whole, and a page that empties the usercache says so', async (user) => {
+  use.it('many small puts are moved whole, and a move that empties the usercache says so', async (user) => {
     await Promise.all(numbers(0, 200).map((ts) => user.put([fix(ts)])));
     const first = await user.leased((lease) => user.move(lease, accept, { limit: 1_000 }));
     expect(first).toMatchObject({ inserted: 200, more: false });
@@ -124,7 +124,7 @@ export function moveTests(use: Use): void {
     expect(await use.store.counts(user.id)).toMatchObject({ usercache: 0, errors: 100, timeseries: 200 });
   });
 
-  use.it('a failed entry is set aside as it was pushed, with why and when', async (user) => {
+  use.it('a failed entry is rejected as it was pushed, with the reason and the time', async (user) => {
     const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
     await user.put([sent, fix(1)]);
     const message = 'data.x: expected é, found "\u0000"';

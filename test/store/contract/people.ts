@@ -178,7 +178,7 @@ export function peopleTests(use: Use): void {
     expect(await use.store.profiles.get(stranger)).toBeNull();
   });
 
-  use.it('the note of a put raises numbers, and sets times of a wait that the last run ended', async (user) => {
+  use.it('the note of a put raises numbers, and replaces times before the end of the last run', async (user) => {
     const put = (raised: number, waiting: number) =>
       use.store.usercache.put(
         user.id,

@@ -51,7 +51,7 @@ export function receiptTests(use: Use): void {
     expect(await use.store.usercache.count(user.id)).toBe(0);
   });
 
-  use.it('an entry with a write_ts more than a day after its receipt waits until that time', async (user) => {
+  use.it('an entry with a write_ts more than a day after its receipt is pending until that time', async (user) => {
     const [inTime, edge, ahead, late] = [fix(1_000), fix(2_000 + day), fix(2_001 + day), entry(battery, 9 * day)];
     await user.put([inTime, edge, ahead, late], 2_000);
     const [{ waiting }] = (await use.store.users.figures({ uuid: user.id })) as [PersonFigures];
@@ -74,7 +74,7 @@ export function receiptTests(use: Use): void {
     same(await user.waiting(), []);
   });
 
-  use.it('an entry ahead of its time that comes again with a known receipt still waits', async (user) => {
+  use.it('an entry ahead of its time that comes again with a known receipt is still pending', async (user) => {
     await user.put([fix(3 * day, { a: 1 })], 10);
     await user.put([fix(3 * day, { a: 2 })], 2.5 * day);
     await user.moveAll(undefined, { at: 2.5 * day });

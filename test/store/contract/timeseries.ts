@@ -92,7 +92,7 @@ export function timeseriesTests(use: Use): void {
     });
   });
 
-  it('withWork names the users with waiting entries, changed data time or documents due', async () => {
+  it('withWork names the users with pending entries, changed data time or documents due', async () => {
     const all: Person[] = [];
     for (let i = 0; i < 5; i++) all.push(await newPerson(use.store));
     const withWork = async (of: Person[], at: number, version?: string) => {

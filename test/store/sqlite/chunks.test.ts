@@ -144,7 +144,7 @@ it('a put is one row, an entry that is pushed again leaves it, and it goes with 
   expect((await user.waiting()).every(({ data }) => data.again === true)).toBe(true);
 });
 
-it('a large put is several rows, and what must wait for its time is in one of its own', async () => {
+it('a large put is several rows, and entries that are not due are in a row of their own', async () => {
   const { user, batches } = await newStore();
   const entries = [...fixes(0, 4_500), ...numbers(0, 3).map((i) => fix(9 * day + i))];
   await user.put(entries);
