@@ -64,13 +64,16 @@ export function errorTests(use: Use): void {
     expect(await user.moveAll()).toMatchObject({ inserted: 1 });
   });
 
-  use.it('an error whose identity is pending with newer content is removed, and the newer content stays', async (user) => {
-    await user.putFailed([fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
-    await user.put([fix(1, { a: 'new' })]);
-    expect(await user.takeBack(await user.errors())).toBe(1);
-    same(await user.waiting(), [fix(1, { a: 'new' }), fix(2, { a: 'old' })]);
-    same(await user.errors(), []);
-  });
+  use.it(
+    'an error whose identity is pending with newer content is removed, and the newer content stays',
+    async (user) => {
+      await user.putFailed([fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
+      await user.put([fix(1, { a: 'new' })]);
+      expect(await user.takeBack(await user.errors())).toBe(1);
+      same(await user.waiting(), [fix(1, { a: 'new' }), fix(2, { a: 'old' })]);
+      same(await user.errors(), []);
+    },
+  );
 
   use.it('something unusable does not come back over newer content of its identity, and leaves', async (user) => {
     const unusable = await putUnusable(user, 'abcd', 10);
@@ -100,19 +103,22 @@ export function errorTests(use: Use): void {
     same(await user.errors(), []);
   });
 
-  use.it('a recovered error that fails again keeps its first time and its tries, also if it is pushed again', async (user) => {
-    await user.putFailed([fix(1), fix(2)], 10.5);
-    await user.takeBack(await user.errors());
-    await user.put([fix(1, { again: true }), fix(3)], 20);
-    await user.moveAll(refuse('again'), { at: 30 });
-    const errors = (await user.errors()).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
-    const times = { first_ts: 10.5, last_ts: 30, tries: 2, received_ts: 10.5 };
-    expect(errors).toMatchObject([
-      { ...times, reason: 'again', entry: fix(1, { again: true }) },
-      { ...times, reason: 'again', entry: fix(2) },
-      { first_ts: 30, last_ts: 30, tries: 1, received_ts: 20 },
-    ]);
-  });
+  use.it(
+    'a recovered error that fails again keeps its first time and its tries, also if it is pushed again',
+    async (user) => {
+      await user.putFailed([fix(1), fix(2)], 10.5);
+      await user.takeBack(await user.errors());
+      await user.put([fix(1, { again: true }), fix(3)], 20);
+      await user.moveAll(refuse('again'), { at: 30 });
+      const errors = (await user.errors()).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
+      const times = { first_ts: 10.5, last_ts: 30, tries: 2, received_ts: 10.5 };
+      expect(errors).toMatchObject([
+        { ...times, reason: 'again', entry: fix(1, { again: true }) },
+        { ...times, reason: 'again', entry: fix(2) },
+        { first_ts: 30, last_ts: 30, tries: 1, received_ts: 20 },
+      ]);
+    },
+  );
 
   use.it('errors are written exactly as given, whatever was stored before, and can be recovered', async (user) => {
     await user.putFailed([fix(1), fix(2)], 10);
