@@ -30,7 +30,7 @@ export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], tod
     );
     const problems = lacksOf(notes);
     if (last_day < today && newest.length > 0)
-      problems.unshift(`ended on ${last_day}: add the present feed of ${newest.join(', ')}`);
+      problems.unshift(`ended on ${last_day}: add the current feed of ${newest.join(', ')}`);
     const { stops } = parseIndex((await store.feeds.index(id)) ?? '{}');
     const outside = stops.filter((stop) => !visited.has(coarseCell(stop))).length;
     if (outside > 0 && visited.size > 0)
@@ -43,7 +43,7 @@ export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], tod
 /** What the index of a feed lacks, with counts. */
 export function lacksOf(notes: FeedFacts['notes']): string[] {
   const counts = [
-    [notes.no_shape, 'patterns without a shape: stops alone say where they go'],
+    [notes.no_shape, 'patterns without a shape: only their stops show the path'],
     [notes.no_times, 'patterns without times'],
     [notes.stops_left_out, 'stops without a position or with an id that comes again'],
     [notes.trips_left_out, 'trips without two stops'],

@@ -117,13 +117,13 @@ it('transit check lists feeds that ended, what they lack, and stops where no per
       .json<{ findings: { name: string; problem: string }[] }>()
       .findings.map(({ name, problem }) => `${name}: ${problem}`)
       .sort();
-  const lacks = ['2 patterns without a shape: stops alone say where they go', '1 trips without two stops'];
+  const lacks = ['2 patterns without a shape: only their stops show the path', '1 trips without two stops'];
   const known = ['far.zip', 'new.zip', 'old.zip'].flatMap((name) => lacks.map((lack) => `${name}: ${lack}`));
   const outside = 'far.zip: 22 of its 22 stops are in areas (0.5 degrees) that no person visited';
   expect(await problems()).toEqual([...known, outside].sort());
   const { feeds } = (await run(['transit', 'list', '--json'])).json<{ feeds: { id: string; name: string }[] }>();
   await run(['transit', 'remove', feeds.find(({ name }) => name === 'new.zip')!.id]);
-  expect(await problems()).toContain('old.zip: ended on 2024-12-31: add the present feed of Town Transit');
+  expect(await problems()).toContain('old.zip: ended on 2024-12-31: add the current feed of Town Transit');
 });
 
 const ends = (year: number): GtfsTexts => ({ feed_info: `feed_start_date,feed_end_date\n20240101,${year}1231\n` });
