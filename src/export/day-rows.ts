@@ -7,7 +7,7 @@ import { localDay } from '../model/time.ts';
 import { estimatedOf } from '../model/trip-fields.ts';
 import type { Row } from './columns.ts';
 import { labelledTrips } from './exported-trips.ts';
-import { weekdayOf } from './instants.ts';
+import { isoWeekday } from './instants.ts';
 import { leftOf, membershipOn } from './membership.ts';
 import type { Source } from './row-source.ts';
 
@@ -33,7 +33,7 @@ export async function* dayRows(source: Source): AsyncGenerator<Row> {
   const dayIn = (ts: number | null | undefined, zone: string) => (ts == null ? null : localDay(ts, zone));
   const days = new Map<string, Row & typeof noTrips & typeof noMetres & typeof notKnown>();
   const rowOf = (day: string) => {
-    const row = days.get(day) ?? { day, weekday: weekdayOf(day), ...noTrips, ...noMetres, ...notKnown };
+    const row = days.get(day) ?? { day, weekday: isoWeekday(day), ...noTrips, ...noMetres, ...notKnown };
     days.set(day, row);
     return row;
   };

@@ -36,4 +36,4 @@ export function timesRow(started: number | null, finished: number | null, zone: 
 }
 
 /** The day of the week of a local day, 1 (Monday) to 7. */
-export const weekdayOf = (day: string): number => new Date(day).getUTCDay() || 7;
+export const isoWeekday = (day: string): number => new Date(day).getUTCDay() || 7;

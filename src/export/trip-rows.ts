@@ -11,7 +11,7 @@ import type { ShownTrip } from './coarse.ts';
 import type { Row } from './columns.ts';
 import { type KeptTrip, labelled } from './exported-trips.ts';
 import { round } from './geometry.ts';
-import { localText, timesRow, weekdayOf } from './instants.ts';
+import { isoWeekday, localText, timesRow } from './instants.ts';
 import { placesIn } from './place-rows.ts';
 import { isTransit } from './research-rows.ts';
 import type { Source } from './row-source.ts';
@@ -64,7 +64,7 @@ function tripRow({ trip, day, follows, isFollowed, startRule }: KeptTrip): Row {
   return {
     trip_id: trip.id,
     day,
-    weekday: weekdayOf(day),
+    weekday: isoWeekday(day),
     start_rule: startRule,
     ...timesRow(trip.start_ts, trip.end_ts, trip.start_zone, trip.end_zone),
     duration_s: trip.duration,
