@@ -10,7 +10,7 @@ import { readDay } from './me-days.ts';
 import { barPatterns, dayView } from './pages/day-view.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
-import type { Texts } from './pages/texts/texts.ts';
+import { type Texts, textsFor } from './pages/texts/texts.ts';
 import {
   type Filter,
   type Fortnight,
@@ -204,7 +204,7 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
   const lines = needed.map((person) => {
     const { shown, user, app, state, since, chain, broken } = person;
     const cells = [shown, user.subgroup ?? '', app, state, iso(since), iso(chain.called.ts), iso(chain.located.ts)];
-    return csvLine([...cells, t.study.advice[broken?.code ?? 'silent'] ?? '', letterTo(person, t) ?? '']);
+    return csvLine([...cells, t.study.advice[broken?.code ?? 'silent'] ?? '', letterTo(person, call) ?? '']);
   });
   await note(
     'reminder list',
@@ -216,10 +216,11 @@ async function reminders(call: StudyCall): Promise<WebAnswer> {
   return csvAnswer(`${header}${lines.join('')}`, `${study.name}-reminders.csv`);
 }
 
-/** A text to send to a person who can repair the phone's fault themselves; null for others. */
-function letterTo({ broken }: StudyPerson, t: Texts): string | null {
-  const words = broken === null || broken.code === 'stopped' ? undefined : t.mine.phoneWords[broken.code];
-  return words === undefined ? null : t.study.letter(words);
+/** A text to send, in the language of the study, to a person who can repair the phone's fault; null for others. */
+function letterTo({ broken }: StudyPerson, { study, t }: StudyCall): string | null {
+  const own = textsFor([study.language ?? t.language]);
+  const words = broken === null || broken.code === 'stopped' ? undefined : own.mine.phoneWords[broken.code];
+  return words === undefined ? null : own.study.letter(words);
 }
 
 /** The latest charge of the battery, as text. */
@@ -240,7 +241,7 @@ async function person(call: StudyCall): Promise<WebAnswer> {
   const { shown, heading, strip } = await readDay(call, found.user, { day: params.day, isOwn: false, href });
   await note(`look at ${shown.observed.day}`, [found.figures.audit_key]);
   const advice = found.broken === null ? null : (t.study.advice[found.broken.code] ?? null);
-  const letter = isNew(found, now) ? null : letterTo(found, t);
+  const letter = isNew(found, now) ? null : letterTo(found, call);
   const { chain, figures } = found;
   const lately = (ts: number | null): string => (ts === null ? '–' : t.lately(ts, now, zone));
   const version = figures.profile.client_app_version;
@@ -256,7 +257,7 @@ async function person(call: StudyCall): Promise<WebAnswer> {
     Boolean,
   );
   const body = markup`${barPatterns(shown.trips)}<p><a href="/study/${study.name}">${t.study.back}</a></p><h1>${found.shown}</h1><p class="soft">${facts.join(' · ')}</p>
-<p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && !isNew(found, now) && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}${letter !== null && markup`<section class="card"><h2>${t.study.letterTitle}</h2><p>${letter}</p></section>`}
+<p class="lead"><b>${stateText(found, now, t)}</b></p>${advice && !isNew(found, now) && markup`<p class="note">${t.study.seen[found.broken!.code]} ${advice}</p>`}${letter !== null && markup`<section class="card"><h2>${t.study.letterTitle}</h2><p lang="${study.language ?? t.language}">${letter}</p></section>`}
 ${factList(calls)}<details><summary><span>${t.study.chain}</span></summary><ol class="chain">${chainItems(found, call)}</ol></details>
 <h2 class="vh">${t.me.days}</h2>${heading}${strip}${dayView(shown, t, { base: baseMapOf(call, `/study/${study.name}`) })}`;
   return studyPage(call, found.shown, body, { foot: markup`<p>${t.study.noted}</p>` });

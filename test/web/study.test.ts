@@ -58,6 +58,8 @@ it('has a text to send to a person who can repair the phone, with its last calls
   const csv = await text('/study/sunny/reminders.csv');
   expect(csv.split('\n')[0]).toMatch(/what_to_do,text_to_send$/);
   expect(csv).toMatch(/sim-demo-6.*Hello, this is about your phone/);
+  await pages.run('study', 'create', 'sunny', '--show-names', '--language', 'de');
+  expect(await text('/study/sunny/reminders.csv')).toMatch(/sim-demo-6.*es geht um Ihr Telefon/);
 });
 
 it('has the modal split of a month as a file, sorted by kilometres, with ranges', async () => {

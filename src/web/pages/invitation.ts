@@ -59,7 +59,7 @@ function sheet(
 ${step(1, words.app(app), words.appText)}${step(2, words.scan, scanText)}${step(3, words.allow, words.allowText)}</ol></div>
 <section class="days">${new Markup(qrSvg(person.days))}<div><h3>${words.days}</h3><p>${words.daysText(until)}</p><code>${person.days}</code></div></section>
 <div class="two"><section><h3>${words.data}</h3><p>${words.dataText}</p></section>
-<section><h3>${words.contact}</h3><p>${study.contact}</p><h3>${words.more}</h3><code>${page}</code></section></div>
+<section>${study.contact && markup`<h3>${words.contact}</h3><p>${study.contact}</p>`}<h3>${words.more}</h3><code>${page}</code></section></div>
 <footer><span>${words.person}</span><span>${person.code} · ${words.sheet(number, people.length)}</span></footer></main>
 `;
 }

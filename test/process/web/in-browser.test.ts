@@ -17,6 +17,7 @@ import { until } from '../../support/until.ts';
 
 const found = browserPath();
 const day = '2024-03-26';
+const phone = { width: 390, height: 700, deviceScaleFactor: 1, mobile: false };
 
 describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.mjs)', () => {
   let program: Program;
@@ -149,16 +150,34 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     expect([...seen].sort()).toEqual(['A', 'BUTTON', 'SUMMARY']);
   });
 
-  it.each(['light', 'dark'])(
-    'axe-core finds nothing in %s colours, nothing is cut off, and nothing comes from elsewhere',
-    async (scheme) => {
+  it('a trip that is shown on the map is emphasised there, and the others are pale', async () => {
+    await page.open(`${address}/me/day/${day}`);
+    await page.value(`document.querySelectorAll('.map-link')[1].click()`);
+    const [edge, ...opacities] = await page.value<string[]>(`[
+      getComputedStyle(document.querySelector('.map .one:target .case')).strokeWidth,
+      ...[...document.querySelectorAll('.map .one:not(:target)')].map((one) => getComputedStyle(one).opacity)]`);
+    expect([edge, [...new Set(opacities)]]).toEqual(['9px', ['0.35']]);
+  });
+
+  it.each([
+    ['light', 'en', [1280, 390, 320]],
+    ['dark', 'de', [1280, 390, 320]],
+    ['light', 'fr', [390]],
+    ['dark', 'es', [390]],
+  ])(
+    'axe-core finds nothing in %s colours and in %s, nothing is cut off, and nothing comes from elsewhere',
+    async (scheme, language, widths) => {
       await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+      await page.open(`${address}/?lang=${language}`);
+      expect(await page.value('document.documentElement.lang')).toBe(language);
       await page.open(`${address}/sign-in/study`);
       await page.value(`document.querySelector('[name=name]').value = 'mira'`);
       await page.value(`document.querySelector('[name=password]').value = ${JSON.stringify(password)}`);
       await page.follow('main button');
       await page.open(`${address}/me/day/${day}`);
-      const correct = await page.value<string>(`document.querySelector('.fold').search`);
+      const [correct, why] = await page.value<string[]>(
+        `[...document.querySelectorAll('.trip .fold')].map((one) => one.search)`,
+      );
       await page.open(`${address}/study/sunny`);
       const paths = [
         '/',
@@ -167,6 +186,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
         '/me',
         `/me/day/${day}`,
         `/me/day/${day}${correct}`,
+        `/me/day/${day}${why}`,
         '/me/day/2024-03-30',
         '/me/month',
         '/me/data',
@@ -185,13 +205,17 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       for (const one of paths) {
         await page.open(`${address}${one}`);
         await page.value(`for (const fold of document.querySelectorAll('details')) fold.open = true`);
-        for (const width of [1280, 390, 320]) {
+        const beyond = 'document.documentElement.scrollWidth > innerWidth';
+        for (const width of widths) {
           const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
           await page.send('Emulation.setDeviceMetricsOverride', metrics);
           expect([one, width, await axeFindings(page)]).toEqual([one, width, []]);
-          const beyond = 'document.documentElement.scrollWidth > innerWidth';
           expect([one, width, await page.value(beyond)]).toEqual([one, width, false]);
         }
+        await page.send('Emulation.setDeviceMetricsOverride', phone);
+        await page.send('Page.setFontSizes', { fontSizes: { standard: 32 } });
+        expect([one, 'text at 200 %', await page.value(beyond)]).toEqual([one, 'text at 200 %', false]);
+        await page.send('Page.setFontSizes', { fontSizes: { standard: 16 } });
         expect(await page.value('document.documentElement.outerHTML.length')).toBeLessThan(60_000);
       }
       await page.send('Emulation.clearDeviceMetricsOverride');
