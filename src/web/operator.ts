@@ -49,7 +49,7 @@ async function show(call: ManagerCall): Promise<WebAnswer> {
     sumFigures(call),
   ]);
   const { number } = t;
-  const size = (n: number): string => `${(n / gibibyte).toFixed(1)} GiB`;
+  const size = (n: number): string => `${number(n / gibibyte, 1)} GiB`;
   const ago = (ts: number): string => (ts === 0 ? words.never : t.lately(ts, now, zone));
   const needed = troubles.reduce((total, state) => total + (states.get(state) ?? 0), 0);
   const facts: [string, MarkupValue][] = [

@@ -112,7 +112,7 @@ describe('the forms of a stay and of a gap', () => {
   const item = (more: object) => ({ from, to, ...more });
   const stayAt = (more: object = {}) => item({ kind: 'stay', since: null, place: place(more) }) as Stretch<'stay'>;
   const gapAt = (more: object = {}) =>
-    item({ kind: 'gap', reason: 'phone off', place: place(), ...more }) as Stretch<'gap'>;
+    item({ kind: 'gap', reason: 'phone off', here: place(), there: place(), ...more }) as Stretch<'gap'>;
   type Stretch<Kind> = Extract<DayItem, { kind: Kind }>;
   const dayOf = (placeAt: ShownDay['placeAt'], ...trips: Trip[]) => {
     const observed = { day, from: midnight, to: midnight + 86_400 };
@@ -133,11 +133,11 @@ describe('the forms of a stay and of a gap', () => {
     expect(asked).toEqual([['home', undefined], [undefined], [undefined]]);
   });
 
-  it('of a gap state a stay between two times at one place, and nothing where the phone cannot have recorded', () => {
+  it('of a gap state a stay between two times at the place before, and nothing where the phone cannot have recorded', () => {
     const stay = { day, kind: 'at_place', start_ts: String(from), end_ts: String(to) };
     const cases: [object, object[]][] = [
       [{}, [stay]],
-      [{ place: null }, []],
+      [{ here: null }, []],
       [{ reason: 'nothing received' }, []],
       [{ reason: 'before joining' }, []],
     ];

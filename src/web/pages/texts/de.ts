@@ -484,7 +484,11 @@ export const de: Texts = {
     },
     inBar: {
       not: 'nicht aufgezeichnet',
-      outside: { 'before joining': 'vor der Teilnahme', 'after leaving': 'nach der Teilnahme' },
+      outside: {
+        'before the first location': 'vor dem ersten Standort',
+        'before joining': 'vor der Teilnahme',
+        'after leaving': 'nach der Teilnahme',
+      },
       trip: (mode) => `Weg, ${mode}`,
     },
     mode: (sensedMode) => modes[plainMode(sensedMode) as ModeName] ?? modes.other,

@@ -472,9 +472,11 @@ export const en = {
     reasons: notRecorded,
     inBar: {
       not: 'not recorded',
-      outside: { 'before joining': 'before joining', 'after leaving': 'after leaving' } as Partial<
-        Record<UnobservedReason, string>
-      >,
+      outside: {
+        'before the first location': 'before the first location',
+        'before joining': 'before joining',
+        'after leaving': 'after leaving',
+      } as Partial<Record<UnobservedReason, string>>,
       trip: (mode: string): string => `trip, ${mode}`,
     },
     mode: (sensedMode: string): string => modes[plainMode(sensedMode) as ModeName] ?? modes.other,

@@ -483,7 +483,11 @@ export const es: Texts = {
     },
     inBar: {
       not: 'no registrado',
-      outside: { 'before joining': 'antes de la inscripción', 'after leaving': 'después de dejar el estudio' },
+      outside: {
+        'before the first location': 'antes de la primera ubicación',
+        'before joining': 'antes de la inscripción',
+        'after leaving': 'después de dejar el estudio',
+      },
       trip: (mode) => `viaje, ${mode}`,
     },
     mode: (sensedMode) => modes[plainMode(sensedMode) as ModeName] ?? modes.other,

@@ -498,7 +498,11 @@ export const fr: Texts = {
     },
     inBar: {
       not: 'non enregistré',
-      outside: { 'before joining': 'avant l’inscription', 'after leaving': 'après la participation' },
+      outside: {
+        'before the first location': 'avant la première position',
+        'before joining': 'avant l’inscription',
+        'after leaving': 'après la participation',
+      },
       trip: (mode) => `trajet, ${mode}`,
     },
     mode: (sensedMode) => modes[plainMode(sensedMode) as ModeName] ?? modes.other,
@@ -648,7 +652,7 @@ export const fr: Texts = {
     none: 'encore aucun',
     aside: 'Enregistrements illisibles',
     trips: 'Trajets',
-    kinds: 'Types d’enregistrements',
+    kinds: 'Détail par type',
     kind: {
       location: 'positions',
       motion: 'mouvements',
