@@ -43,9 +43,9 @@ code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.875em;backgrou
 .acts{display:flex;flex-wrap:wrap;gap:.5rem;padding-top:.5rem}
 label span,legend{font-weight:650;padding:0;margin-bottom:.25rem;display:block}label{display:block;margin:1rem 0}
 input:not([type=radio]),select{font:inherit;color:inherit;width:100%;min-height:2.75rem;padding:.375rem .75rem;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper)}
-fieldset{border:0;padding:0;margin:0}
-.tiles{display:grid;grid-template-columns:1fr 1fr;gap:.5rem}
-.tile2{position:relative;display:flex;align-items:center;gap:.5rem;min-height:2.75rem;padding:.25rem .625rem;margin:0;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper);line-height:1.2;font-size:.9375rem}
+fieldset{border:0;padding:0;margin:0;min-width:0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,7rem),1fr));gap:.5rem}
+.tile2{position:relative;display:flex;align-items:center;gap:.5rem;min-height:2.75rem;padding:.25rem .625rem;margin:0;border:1.5px solid var(--edge);border-radius:6px;background:var(--paper);line-height:1.2;font-size:.9375rem;overflow-wrap:anywhere;min-width:0}
 .tile2 input{appearance:none;position:absolute;opacity:0}.tile2 span{font-weight:400;margin:0}.tile2 :checked~span{font-weight:650}
 .tile2 :checked~span:before{content:"";position:absolute;inset:-1.5px;border:3px solid var(--ink);border-radius:6px}
 .tile2 :focus-visible~span:after{content:"";position:absolute;inset:-6px;border:3px solid var(--ink);border-radius:9px}
@@ -128,7 +128,7 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 @media(max-width:55.99rem){.yr{position:absolute;clip-path:inset(50%)}}
 @media(min-width:56rem){h1{font-size:1.75rem}.hd{margin:0}.hd h1,.hd h2{flex:none;order:-1;margin-right:1rem;font-size:1.75rem}.week{max-width:33rem;margin:.5rem 0 1.5rem}
 .cols{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
-.row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.tiles{grid-template-columns:1fr 1fr 1fr}.cards{grid-template-columns:repeat(3,1fr)}}
+.row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.cards{grid-template-columns:repeat(3,1fr)}}
 @media print{nav,.btn,button,.fold,details,form,.skip,.bottom .act{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
 .yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
 ${modeRules()}

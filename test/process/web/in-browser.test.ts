@@ -105,7 +105,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     await page.value(`document.querySelector('.trip select').value = 'work'`);
     await page.follow('.trip button');
     expect(await text('[role=status]')).toContain('Saved.');
-    expect(await text('.trip')).toContain('Your label: Bus, Going to work');
+    expect(await text('.trip')).toContain('Your label: Bus · Going to work');
     expect(await page.value('location.hash')).toMatch(/^#trip-[0-9a-f]{24}$/);
   });
 
