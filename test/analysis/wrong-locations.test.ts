@@ -6,6 +6,7 @@ import { analyse } from '../../src/analysis/analyse.ts';
 import type { Location } from '../../src/analysis/clean/observations.ts';
 import { caseNames, readCase } from '../../src/evaluate/cases.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
+import { seededRandom } from '../../src/simulate/random.ts';
 import { runs } from '../support/lives.ts';
 import { at, iosAt, motions, moving, t0 } from '../support/phone.ts';
 
@@ -117,6 +118,25 @@ describe('wrong locations in a rest change no trip of', () => {
       const plain = seen(linksOf({ ...observed, locations: others }));
       expect(seen(linksOf({ ...observed, locations })), `${count} locations`).toEqual(plain);
     }
+  });
+
+  it('a phone whose receiver also jumps within such a run', () => {
+    const observed = days[1]![1];
+    let changed = 0;
+    for (let seed = 0; seed < 60; seed += 1) {
+      const { between, normal } = seededRandom('jumps', seed);
+      const wrong = { count: 24, every: 25, metres: 5500, course: between(0, 6), when: between(0.2, 0.8) };
+      const { locations } = spoilt(observed, [t0 + 1500, t0 + 4 * hour - 600], wrong);
+      const isWrong = (one: Location): boolean => one.accuracy === 30;
+      const from = locations.find(isWrong)!.ts;
+      const kept = locations.filter((one) => isWrong(one) || one.ts < from - 5 || one.ts > from + 580);
+      const jumping = kept.map((one) =>
+        isWrong(one) ? { ...one, latitude: one.latitude + normal(0.02), longitude: one.longitude + normal(0.02) } : one,
+      );
+      const plain = seen(linksOf({ ...observed, locations: kept.filter((one) => !isWrong(one)) }));
+      if (JSON.stringify(seen(linksOf({ ...observed, locations: jumping }))) !== JSON.stringify(plain)) changed += 1;
+    }
+    expect(changed).toBeLessThan(3); // a return may be reachable from the last wrong location
   });
 
   it('a phone, and the evidence of the trip counts them', () => {

@@ -132,8 +132,9 @@ function decide(stretch: Stretch, i: number, from: Location): { isOutlier: boole
     const here = locations[j]!;
     const apart = distance(last, here);
     // After a gap the user may have moved on, so only a location three times nearer to the run than to `from` confirms
-    // it.
-    const back = distance(from, here) < apart * (here.ts - last.ts > limits.silence ? 3 : 1);
+    // it. An unreachable run may jump, so only a location three times nearer to `from` ends it.
+    const factor = here.ts - last.ts > limits.silence ? 3 : unreachable ? 1 / 3 : 1;
+    const back = distance(from, here) < apart * factor;
     const short = last.ts - first.ts < limits.minutes;
     if (back && (short || (unreachable && isUnreachable(last, here)))) return { isOutlier: true, decidedTs: here.ts };
     const agree = here.ts - first.ts >= limits.minutes && !unreachable;
