@@ -37,7 +37,8 @@ function changed<T extends Correction>(one: T, times: Record<string, number>): T
 export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry | null {
   const { metadata, data } = entry;
   const kind = data.kind as Correction['kind'];
-  if (metadata.key !== keys.correction || !Object.hasOwn(correctionKinds, String(kind))) return null;
+  if (metadata.key !== keys.correction || typeof kind !== 'string' || !Object.hasOwn(correctionKinds, kind))
+    return null;
   const names = ['ts', 'start_ts', 'end_ts'].filter((name) => correctionKinds[kind].includes(name));
   if (!names.every((name) => typeof data[name] === 'number')) return null; // its converter rejects it
   const bounded = withinBounds(data as unknown as Correction, received_ts) as unknown as typeof data;

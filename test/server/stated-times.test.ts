@@ -47,6 +47,15 @@ it('rejects corrections with times before 1990 or later than a day after their r
   expect(await recoverErrors(kit.store, ada, run as never)).toMatchObject({ tried: bad.length, recovered: 0 });
 });
 
+it('stores the other entries of a put with a correction whose kind is no text', async () => {
+  const odd: JsonObject[] = [
+    { kind: { toString: 1, valueOf: null }, ts: now },
+    { kind: ['split'], ts: 1 },
+    { kind: '__proto__', ts: 1 },
+  ];
+  expect((await put([...odd, { kind: 'split', ts: now }])).json).toEqual({ inserted: 4, updated: 0, rejected: 0 });
+});
+
 it('uses corrections that were stored before there were bounds as if their times were within, and counts them', async () => {
   const list = Array.from({ length: 40 }, (_, i) => androidLocation(i));
   await kit.store.usercache.put(ada, { entries: list as never, unusable: [] }, now);
