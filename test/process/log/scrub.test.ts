@@ -197,3 +197,11 @@ it('names the files that it could not read, and finds nothing in a folder that d
   expect(left.map(({ file }) => file).sort()).toEqual(['server-2026-03-13.log', 'server-2026-03-14.log.gz']);
   expect(await scrubLogs(join(dir, 'none'), [ada])).toMatchObject({ files: 0, left: [] });
 });
+
+it('ends however long the words are that a caller wrote into the log', async () => {
+  const dir = newFolder();
+  const long = `START GET /${'x'.repeat(500_000)}\nSTART GET /${"-'".repeat(250_000)}\n`;
+  writeFileSync(join(dir, 'server-2026-03-14.log'), long + text(callsOf(ada)));
+  expect((await scrubLogs(dir, [ada])).left).toEqual([]);
+  expect(textOf(dir, 'server-2026-03-14.log')).toBe(long + text(callsOf(erased)));
+});
