@@ -11,7 +11,7 @@ import type { Days } from './entry-rows.ts';
 import type { Writer } from './formats/export-format.ts';
 import { type FormatName, formats } from './formats/export-formats.ts';
 import { type NameSet, renamed } from './name-mappings.ts';
-import { idsUnderPseudonym, type Person, underPseudonym } from './privacy.ts';
+import { idsUnderPseudonym, keyedPseudonym, type Person, underPseudonym } from './privacy.ts';
 import { rowsOf } from './table-rows.ts';
 
 /** What to export, and how. */
@@ -77,6 +77,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
   const versions = new Set<string>();
   // Ids in the store are hashes of exact times: an attacker could try all times near a coarse one.
   const idKey = options.pseudonymKey ?? (options.coarse === undefined ? undefined : randomUUID());
+  const people = await inShownOrder(options);
   const format = formats[options.format];
   const makeWriter = await format.open();
   const written: (WrittenTable & { frequencies: Frequencies })[] = [];
@@ -95,7 +96,7 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
       const frequencies = new Frequencies(columns);
       let rows = 0;
       await table.begin();
-      for await (const batch of batches({ ...options, idKey }, kind, { damaged, sound, versions })) {
+      for await (const batch of batches({ ...options, people, idKey }, kind, { damaged, sound, versions })) {
         const named = batch
           .filter(where)
           .map(shown)
@@ -126,6 +127,23 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
   const page = codebook(written, { created, treatment: hidden.filter(Boolean).join(' ') });
   await options.file(codebookName, (writer) => writer.write(page));
   return written;
+}
+
+/**
+ * The people, under pseudonyms in the order of these. In the order of the store, which is that of UUIDs, a reader who
+ * has a list of UUIDs, or an export under another key, would know from the place of each person who they are.
+ */
+async function inShownOrder({ store, people, pseudonymKey }: TableExport): Promise<TableExport['people']> {
+  if (pseudonymKey === undefined) return people;
+  const uuids = new Map<string, string>();
+  for await (const { uuid } of people()) uuids.set(keyedPseudonym(uuid, pseudonymKey), uuid);
+  const order = [...uuids.keys()].sort();
+  return async function* () {
+    for (const pseudonym of order) {
+      const user = await store.users.byUuid(uuids.get(pseudonym)!);
+      if (user !== null) yield user;
+    }
+  };
 }
 
 /** The options, with the key for the ids of rows; without a key, ids are exported unchanged. */
