@@ -36,13 +36,14 @@ interface Asked {
   hasNames: boolean;
 }
 
-/** Reads the export from a form or an address; null: the range of days is not valid. */
+/** Reads the export from a form or an address; null: a field is not valid. */
 function askedIn(fields: Readonly<Record<string, string>>, { study, now }: StudyCall): Asked | null {
   const yesterday = addDays(localDay(now, 'UTC'), -1);
   const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;
   if (!isShownDay(from) || !isShownDay(to) || from > to) return null;
+  if (coarse !== '' && !cellSizes.includes(coarse)) return null; // never exact places instead of an unknown cell
   const hasNames = names === 'yes' && study.show_names === true;
-  return { from, to, coarse: cellSizes.includes(coarse) ? Number(coarse) : null, hasNames };
+  return { from, to, coarse: coarse === '' ? null : Number(coarse), hasNames };
 }
 
 /** People with stored entries. */

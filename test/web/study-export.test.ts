@@ -61,6 +61,8 @@ it('has the tables of the command, under pseudonyms that stay the same, and is i
   const coarse = await unpack(await bytesOf(await download({ ...range, coarse: '500', names: 'yes' })));
   expect(JSON.parse(coarse['datapackage.json']!).treatment).toMatchObject({ pseudonyms: false, coarse: 500 });
   expect(coarse['days.csv']).toMatch(/sim-demo-1/);
+  const odd = await download({ ...range, coarse: '300' });
+  expect([odd.status, odd.headers.get('location')]).toEqual([303, expect.stringContaining('done=range')]);
 });
 
 it('makes one at a time, and the next one after a reader who left', async () => {
