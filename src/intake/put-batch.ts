@@ -36,6 +36,8 @@ export interface PutOptions {
   now: () => number;
   /** Gets a line for each entry (DEBUG), each rejected value (WARNING) and each put (INFO). Default: no log. */
   log?: Log;
+  /** The most entries that have a line. Default: all. */
+  mostLines?: number;
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;
   /** When another service first received an entry, seconds since the epoch. Default: the time of the put. */
@@ -107,6 +109,7 @@ export async function putTaken(
   const counts = { inserted: 0, updated: 0, rejected: 0 };
   const newest = new NewestTimes();
   let hasStored = false;
+  let [toList, notListed] = [options.mostLines ?? Infinity, 0];
   for await (const { entries: pushed, unusable, isLast } of partsOf(taken)) {
     const at = now();
     const sent = pushed.filter((entry) => {
@@ -125,11 +128,14 @@ export async function putTaken(
     });
     hasStored = true;
     if (noteError !== null) log.write('WARNING', `The profile does not record this put: ${errorText(noteError)}`);
-    log.writeAll('DEBUG', storedMessages(userId, entries, results));
-    await logUnusable(log, userId, unusable);
+    log.writeAll('DEBUG', storedMessages(userId, entries.slice(0, toList), results));
+    await logUnusable(log, userId, unusable.slice(0, Math.max(0, toList - entries.length)));
+    notListed += Math.max(0, entries.length + unusable.length - toList);
+    toList = Math.max(0, toList - entries.length - unusable.length);
     for (const result of results) counts[result] += 1;
     counts.rejected += unusable.length;
   }
+  if (notListed > 0) log.write('WARNING', line.entriesNotListed(userId, notListed));
   log.write('INFO', line.putStored(userId, counts));
   return counts;
 }

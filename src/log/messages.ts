@@ -44,6 +44,8 @@ export const line = {
   /** Null: the key or `write_ts` is unknown. */
   entryRejected: (user: string, key: string | null, writeTs: number | null, reason: string): string =>
     `Updated result for user = ${word(user)}, ${entryText(key, writeTs)} = rejected (${quoted(reason)})`,
+  entriesNotListed: (user: string, count: number): string =>
+    `Entries beyond the lines of a day of user = ${word(user)}, not listed = ${count}`,
   valuesNotListed: (user: string, count: number): string =>
     `Rejected values without a key of user = ${word(user)}, not listed = ${count}`,
   putStored: (user: string, { inserted, updated, rejected }: PutCounts): string =>

@@ -27,6 +27,8 @@ export interface CallerLimits {
   waitingEntries: number;
   /** Different keys that the service does not know. */
   unknownKeys: number;
+  /** Entries per day that the log lists: 16 MB. */
+  linesPerDay: number;
   /** Bytes per day that all new members of a study may send together. */
   studyBytesPerDay: number;
 }
@@ -46,6 +48,7 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'
     bytesPerDay: config.mibPerDay * mebibyte,
     waitingEntries: config.waitingEntries,
     unknownKeys: 1_000,
+    linesPerDay: 100_000,
     studyBytesPerDay: 2_048 * mebibyte, // enough for 5,000 phones on their first day, and not too much for a disk
   };
 }
@@ -127,6 +130,8 @@ export class CallerCounts {
   readonly #studies: WindowCounts;
   /** Characters of the statements of users today. */
   readonly #statements: WindowCounts;
+  /** Entries of users today that the log may list. */
+  readonly #lines: WindowCounts;
 
   /** `now`: seconds since the epoch. */
   constructor(limits: CallerLimits, now: () => number) {
@@ -136,6 +141,7 @@ export class CallerCounts {
     this.#counts = Object.fromEntries(counts);
     this.#studies = new WindowCounts(day, now);
     this.#statements = new WindowCounts(day, now);
+    this.#lines = new WindowCounts(day, now);
   }
 
   /** Counts a call. Throws a 429 `Problem` if the caller has used up the calls or bytes of this minute or day. */
@@ -192,6 +198,14 @@ export class CallerCounts {
       this.#studies.add(study, bytes);
     }
     ofDay.add(user.uuid, bytes);
+  }
+
+  /** Counts entries of a put. Returns how many the log may list: a caller must not rotate the lines of others away. */
+  lines(userId: string, entries: number): number {
+    const { linesPerDay: most } = this.#limits;
+    const left = most === 0 ? Infinity : Math.max(0, most - this.#lines.of(userId));
+    this.#lines.add(userId, entries);
+    return left;
   }
 
   #limitsOf(user: UserRecord): CallerLimits {

@@ -35,7 +35,8 @@ export async function putForCaller(
   const stated = await counts.statements(user, ofKeys, store);
   try {
     const allowed = await withinCorrections(user.uuid, stated.allowed, store);
-    return await putTaken(user.uuid, allowed, { store, now, ...options });
+    const mostLines = counts.lines(user.uuid, taken.length);
+    return await putTaken(user.uuid, allowed, { store, now, mostLines, ...options });
   } catch (error) {
     stated.forget();
     throw error;

@@ -400,3 +400,19 @@ it('readyz names a full disk, by a configurable limit', async () => {
   expect((await full.request('/healthz')).status).toBe(200);
   await full.close();
 });
+
+it('lists so many entries of a caller a day that they cannot rotate the log, and stores and counts all', async () => {
+  await kit.close();
+  await open({ linesPerDay: 3 });
+  const listed = (name: string) => kit.log.filter((one) => one.includes('Updated result') && one.includes(name)).length;
+  const odd = { metadata: { key: 'x'.repeat(2000) }, data: {} };
+  await put([androidLocation(1), androidLocation(2)]);
+  expect((await put([androidLocation(3), odd, androidLocation(4)])).json).toMatchObject({ inserted: 2, rejected: 1 });
+  await put([odd, odd]);
+  expect(listed(ada)).toBe(3);
+  expect(kit.log.filter((one) => one.includes('not listed = 2'))).toHaveLength(2);
+  await put([androidLocation(5)], 'eve');
+  clock += 86_400;
+  await put([androidLocation(6)]);
+  expect(listed('')).toBe(5);
+});
