@@ -130,8 +130,8 @@ export async function exportTables(options: TableExport): Promise<WrittenTable[]
 }
 
 /**
- * The people, under pseudonyms in the order of these. In the order of the store, which is that of UUIDs, a reader who
- * has a list of UUIDs, or an export under another key, would know from the place of each person who they are.
+ * The people, sorted by their pseudonyms if they have any. Sorted by UUID, as the store lists them, their places would
+ * identify them to a reader who has the UUIDs, or an export under another key.
  */
 async function inShownOrder({ store, people, pseudonymKey }: TableExport): Promise<TableExport['people']> {
   if (pseudonymKey === undefined) return people;
