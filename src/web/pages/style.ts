@@ -28,7 +28,7 @@ a{color:inherit;text-decoration-thickness:1px;text-underline-offset:.2em}a:hover
 main{padding-top:1.25rem;padding-bottom:3rem}.narrow{max-width:40rem}
 .bottom{padding-top:1rem;padding-bottom:2rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}
 .bottom a,.bottom nav span{display:inline-flex;align-items:center;min-height:2.75rem;min-width:2.75rem;margin-right:1.25rem}
-.others{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}.one:target .case{stroke:var(--ink);stroke-width:9}.map:has(.one:target) .one:not(:target){opacity:.35}.map{scroll-margin-top:1rem}.map-link:before{content:none!important}.fold,summary,.m,.row .c{min-width:0;max-width:100%;overflow-wrap:anywhere}
+.others{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}.one:target .case{stroke:var(--ink);stroke-width:9}.map:has(.one:target) .one:not(:target){opacity:.35}.map{scroll-margin-top:1rem}.map-link:before{content:none!important}.fold,summary,details,.m,.row .c{min-width:0;max-width:100%;overflow-wrap:anywhere}
 svg{display:block;overflow:visible}svg svg{overflow:hidden}svg text{font-size:12px;fill:var(--ink)}svg .t2{fill:var(--soft)}
 .patterns{position:absolute;width:0;height:0}.pt{fill:var(--c)}.tile,.cut{fill:var(--paper)}
 .ic{width:1.25rem;height:1.25rem;flex:none;fill:none;stroke:var(--c,currentColor);stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
@@ -102,7 +102,7 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .stay form{padding:.5rem 0}.trip .acts form{border:0;padding:0}.trip form{border-top:1px solid var(--line);padding:.75rem 0 .5rem}
 
 .asof{font-size:.875rem;font-weight:400;color:var(--soft);letter-spacing:0;margin-left:.5rem}
-.nums{display:grid;grid-template-columns:1fr 1fr;gap:.5rem;margin:1rem 0}.nums a{display:block;text-decoration:none;border:1.5px solid var(--line);border-radius:8px;padding:.625rem .875rem .75rem;height:100%}.nums a:hover{border-color:var(--edge)}
+.nums{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,8.5rem),1fr));gap:.5rem;margin:1rem 0}.nums a{display:block;text-decoration:none;border:1.5px solid var(--line);border-radius:8px;padding:.625rem .875rem .75rem;height:100%}.nums a:hover{border-color:var(--edge)}
 .nums [aria-current]{border-color:var(--ink);box-shadow:inset 0 -3px var(--ink)}.nums b{display:block;font-size:2.125rem;line-height:1.1;font-weight:700}.nums span{font-weight:650}.nums i{display:block;font-style:normal;font-size:.8125rem;line-height:1.35;color:var(--soft)}
 .above{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;justify-content:space-between;margin:1rem 0 .5rem}.turn a{display:inline-grid;place-items:center;min-width:2.75rem;min-height:2.75rem}.turn [aria-current]{font-weight:700}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;font-weight:400;padding:.375rem .75rem .375rem 0;border-bottom:1px solid var(--line);vertical-align:top;line-height:1.375rem}
