@@ -251,7 +251,8 @@ export function differencesOf(
       [start_zone, end_zone, ...sections.map(({ sensed_mode }) => sensed_mode)].join(),
     );
     const lines = trip.sections.map(({ transit }) => aliases.ofLine(transit)).join();
-    const isSameLine = lines === other.sections.map(({ transit }) => transit?.route_short_name).join();
+    const isSameLine =
+      lines === other.sections.map(({ transit: t }) => t && `${t.route_short_name} ${t.route_long_name}`).join();
     return {
       most_s,
       metres,

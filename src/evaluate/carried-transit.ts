@@ -5,17 +5,16 @@
 import type { LegEvidence } from '../analysis/modes/leg-evidence.ts';
 import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
 import type { TransitLine } from '../model/trip.ts';
-import { noEvidence, type TransitEvidence } from '../transit/match-ride.ts';
+import { type LineFound, noEvidence, type TransitEvidence } from '../transit/match-ride.ts';
 
 /** The evidence for the leg between two times. */
 export type CarriedEvidence = TransitEvidence & { start_ts: number; end_ts: number };
 
-/** The evidence of `source`; adds it to `found`, by the times of the legs. */
-export function recorded(source: TransitSource, found: Map<string, CarriedEvidence>): TransitSource {
+/** The evidence of `source`, which is also added to `found`. */
+export function recorded(source: TransitSource, found: CarriedEvidence[]): TransitSource {
   return (legs, track) => {
     const evidence = source(legs, track);
-    for (const [i, { start, end }] of legs.entries())
-      found.set(`${start} ${end}`, { start_ts: start, end_ts: end, ...evidence[i]! });
+    found.push(...legs.map(({ start, end }, i) => ({ start_ts: start, end_ts: end, ...evidence[i]! })));
     return evidence;
   };
 }
@@ -24,51 +23,51 @@ export function recorded(source: TransitSource, found: Map<string, CarriedEviden
 export function carriedTransit(evidence: readonly CarriedEvidence[]): TransitSource {
   const forLeg = ({ start, end }: LegEvidence): TransitEvidence => {
     const off = ({ start_ts, end_ts }: CarriedEvidence): number => Math.abs(start_ts - start) + Math.abs(end_ts - end);
-    const nearest = [...evidence].sort((a, b) => off(a) - off(b))[0];
+    const nearest = evidence.toSorted((a, b) => off(a) - off(b))[0];
     return nearest !== undefined && off(nearest) < (end - start) / 2 ? nearest : noEvidence;
   };
   return (legs) => legs.map(forLeg);
 }
 
-/** Gives each name of a kind another one, such as `stop 2`; the same name gets the same one. */
+/** The kinds of the names in evidence. */
+const kinds: Partial<Record<keyof LineFound, string>> = {
+  feed: 'feed',
+  agency: 'agency',
+  route_id: 'line',
+  short_name: 'line',
+  long_name: 'line',
+  from_stop: 'stop',
+  to_stop: 'stop',
+};
+
+/** Gives each name another one, such as `stop 2`. The same name of a kind gets the same one. */
 export class Aliases {
   readonly #names = new Map<string, string>();
 
-  of(kind: 'feed' | 'agency' | 'line' | 'stop', name: string): string {
-    const known = this.#names.get(`${kind} ${name}`);
-    const alias = known ?? `${kind} ${[...this.#names.keys()].filter((key) => key.startsWith(`${kind} `)).length + 1}`;
-    this.#names.set(`${kind} ${name}`, alias);
-    return alias;
+  of(kind: string, name: string): string {
+    if (name === '') return '';
+    const key = `${kind} ${name}`;
+    if (!this.#names.has(key)) this.#names.set(key, `${kind} ${this.#names.size + 1}`);
+    return this.#names.get(key)!;
   }
 
   /** The alias of the line of a section; undefined: it has none. */
   ofLine(line: TransitLine | undefined): string | undefined {
-    return line && this.of('line', line.route_short_name || line.route_long_name);
+    return line && `${this.of('line', line.route_short_name)} ${this.of('line', line.route_long_name)}`;
   }
 }
 
 /**
- * Evidence without names and dates. Figures are rounded, because exact ones would confirm a guess of the place, as
- * would the days between the ride and the dates of the feed.
+ * Evidence without names and dates. Figures are rounded, because exact ones would confirm a guess of the place, as would
+ * the days between the ride and the dates of the feed.
  */
-export function withoutNames({ start_ts, end_ts, ...given }: CarriedEvidence, aliases: Aliases, moved: number) {
-  const lines = given.lines.map(({ kind, probability, feed, agency, short_name, long_name, from_stop, to_stop }) => {
-    const line = aliases.of('line', short_name || long_name);
-    return {
-      kind,
-      feed: aliases.of('feed', feed),
-      agency: aliases.of('agency', agency),
-      route_id: line,
-      short_name: line,
-      long_name: '',
-      from_stop: aliases.of('stop', from_stop),
-      to_stop: aliases.of('stop', to_stop),
-      probability: rounded(probability, 1000),
-      feed_age_days: 0,
-    };
+export function withoutNames(given: CarriedEvidence, aliases: Aliases, moved: number): CarriedEvidence {
+  const evidence = JSON.stringify(given, (key, value) => {
+    const kind = kinds[key as keyof LineFound];
+    if (key === 'feed_age_days') return 0;
+    if (kind !== undefined) return aliases.of(kind, value);
+    return typeof value === 'number' ? Math.round(value * 1000) / 1000 : value;
   });
-  const [bus, train] = [rounded(given.bus, 100), rounded(given.train, 100)];
-  return { start_ts: start_ts + moved, end_ts: end_ts + moved, bus, train, lines };
+  const { start_ts, end_ts } = given;
+  return { ...(JSON.parse(evidence) as TransitEvidence), start_ts: start_ts + moved, end_ts: end_ts + moved };
 }
-
-const rounded = (x: number, parts: number): number => Math.round(x * parts) / parts;

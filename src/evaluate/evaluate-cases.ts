@@ -1,8 +1,11 @@
 // Runs the analysis on recorded cases in this process, and scores its trips against what really happened.
 import { analyse } from '../analysis/analyse.ts';
+import type { Observations } from '../analysis/clean/observations.ts';
 import type { Models } from '../analysis/models.ts';
 import { segmenterWith } from '../analysis/segment.ts';
+import type { Segmenter } from '../analysis/segmenter.ts';
 import { modeClass } from '../model/modes.ts';
+import type { Trip } from '../model/trip.ts';
 import { carriedTransit } from './carried-transit.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
@@ -18,24 +21,26 @@ export interface ScoredCase {
   score: CaseScore;
 }
 
-/** The trips that the analysis finds in a case. */
-export function tripsFound({ truth, ...given }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
-  const { locations, motions, events } = given;
+/** Analyses the observations of a case as a whole. */
+export function analyseCase({ locations, motions, events }: Observations, segmenter: Segmenter): Trip[] {
   const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
-  const { records } = analyse(input, segmenterWith(models, truth.transit ? carriedTransit(truth.transit) : null));
-  return records
-    .flatMap(({ trip }) => trip ?? [])
-    .map(({ start_ts, end_ts, distance, sections }) => ({
-      start: start_ts,
-      end: end_ts,
-      distance,
-      sections: sections.map((one) => ({
-        start: one.start_ts,
-        end: one.end_ts,
-        mode: modeClass(one.sensed_mode),
-        confidence: one.mode_confidence ?? 0,
-      })),
-    }));
+  return analyse(input, segmenter).records.flatMap(({ trip }) => trip ?? []);
+}
+
+/** The trips that the analysis finds in a case. */
+export function tripsFound({ truth, ...observations }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
+  const transit = truth.transit ? carriedTransit(truth.transit) : null;
+  return analyseCase(observations, segmenterWith(models, transit)).map((trip) => ({
+    start: trip.start_ts,
+    end: trip.end_ts,
+    distance: trip.distance,
+    sections: trip.sections.map((one) => ({
+      start: one.start_ts,
+      end: one.end_ts,
+      mode: modeClass(one.sensed_mode),
+      confidence: one.mode_confidence ?? 0,
+    })),
+  }));
 }
 
 /** Scores the cases of a folder one by one. `only`: cases whose name contains one of the texts. */

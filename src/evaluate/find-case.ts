@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
 import { segmenterWith } from '../analysis/segment.ts';
-import { lookAround, type Segmenter } from '../analysis/segmenter.ts';
+import { lookAround } from '../analysis/segmenter.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { silentLog } from '../log/log.ts';
 import type { Entry } from '../model/entry.ts';
@@ -21,6 +21,8 @@ import { everyEntry, everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type Bundle, type BundleSource, bundleKeys, bundleOf, differencesOf, type TripDifference } from './bundle.ts';
 import { type CarriedEvidence, carriedTransit, recorded } from './carried-transit.ts';
+import { observationsOf } from './cases.ts';
+import { analyseCase } from './evaluate-cases.ts';
 import { PackedEntries } from './packed-entries.ts';
 
 /**
@@ -60,7 +62,7 @@ export async function findCase(
   for (const reach of reaches) {
     for (const margin of margins) {
       const entries = await entriesAround(store, userId, day.range, margin);
-      const transit = feeds && (await evidenceFor(entries, feeds.evidence, now));
+      const transit = feeds && evidenceFor(entries, feeds.evidence);
       for (let rotation = 0; rotation < rotationsEach; rotation += 1) {
         signal.throwIfAborted();
         const bundle = bundleOf({ ...day, entries, transit, now: now(), random, reach });
@@ -107,44 +109,28 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
   return entries;
 }
 
-/** The trips that a case gives in an empty store. */
-function tripsOf({ put, truth: { transit, range } }: Bundle, now: () => number): Promise<Trip[]> {
-  const segmenter = segmenterWith({}, transit ? carriedTransit(transit) : null);
-  return analysed(put.phone_to_server, segmenter, now, (store, userId) =>
-    readTripsWithin(store, userId, { from: range.start_ts, to: range.end_ts }),
-  );
-}
-
 /** The evidence of transit feeds for the legs of entries. */
-async function evidenceFor(
-  entries: Iterable<Entry>,
-  source: TransitSource,
-  now: () => number,
-): Promise<CarriedEvidence[]> {
-  const found = new Map<string, CarriedEvidence>();
-  await analysed(entries, segmenterWith({}, recorded(source, found)), now, async () => {});
-  return [...found.values()].sort((a, b) => a.start_ts - b.start_ts);
+function evidenceFor(entries: Iterable<Entry>, source: TransitSource): CarriedEvidence[] {
+  const found: CarriedEvidence[] = [];
+  analyseCase(observationsOf([...entries]), segmenterWith({}, recorded(source, found)));
+  return found;
 }
 
-/** Analyses entries in an empty store, and reads something from it. */
-async function analysed<T>(
-  entries: Iterable<Entry>,
-  segmenter: Segmenter,
-  now: () => number,
-  readFrom: (store: Store, userId: string) => Promise<T>,
-): Promise<T> {
+/** The trips that a case gives in an empty store. */
+async function tripsOf({ put, truth: { transit, range } }: Bundle, now: () => number): Promise<Trip[]> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-case-'));
   const store = await openStore(`sqlite:${folder}`);
   try {
     const { user } = await store.users.register('case', { now: now() });
     const batch: Entry[] = [];
-    for (const entry of entries) {
+    for (const entry of put.phone_to_server) {
       batch.push(entry);
       if (batch.length === batchSize) await putBatch(user.uuid, batch.splice(0), { store, now });
     }
     await putBatch(user.uuid, batch, { store, now });
+    const segmenter = segmenterWith({}, transit ? carriedTransit(transit) : null);
     await runPipeline(store, user.uuid, { log: silentLog, now, segmenter });
-    return await readFrom(store, user.uuid);
+    return await readTripsWithin(store, user.uuid, { from: range.start_ts, to: range.end_ts });
   } finally {
     await store.close();
     await rm(folder, { recursive: true, force: true });

@@ -24,7 +24,7 @@ export type FeedFacts = {
   stops: number;
   /** South, west, north, east; degrees. */
   box: [number, number, number, number];
-  /** The cells of 0.5 degrees on which the feed may have an effect, see `cellsOfFeed`. */
+  /** The cells of 0.5 degrees that contain stops, see `cellsOfFeed`. */
   cells: string[];
   notes: { [Note in keyof FeedNotes]: number };
   /** The sizes of the zip and of the packed index. */

@@ -10,8 +10,9 @@ import { zipEntries } from './zip.ts';
 
 /** The most unpacked bytes of all tables that are read. */
 const maxUnpacked = 200 * 1024 * 1024;
-/** bytes of a row. Real rows have some hundred. */
+/** bytes of a row, and rows of a table. The largest national feeds have 10 times as many stop times. */
 const maxRecord = 64 * 1024;
+const maxRows = 8_000_000;
 const tables = [
   'agency',
   'calendar',
@@ -45,7 +46,11 @@ export async function openGtfs(path: string): Promise<GtfsTables> {
       });
       void pipeline(decoded(file.bytes()), parser).catch(() => {}); // errors reach the reader of the rows
       try {
-        for await (const row of parser) yield row as GtfsRow;
+        for await (const row of parser) {
+          if (parser.info.records > maxRows)
+            throw unusable(path, `at most ${maxRows} rows in ${table}.txt, found more: split it by agency`);
+          yield row as GtfsRow;
+        }
       } catch (error) {
         if (error instanceof MobilityError && !(error instanceof SourceBroken)) throw error;
         const found = `${errorText(error)}: correct the table, or add another feed`;

@@ -4,7 +4,7 @@ import type { Segmenter } from '../analysis/segmenter.ts';
 import type { PipelineState } from '../model/pipeline-state.ts';
 import type { Store } from '../store/store.ts';
 import { parseIndex } from '../transit/feed-index.ts';
-import { cellsOfFeed, TransitNetwork } from '../transit/network.ts';
+import { TransitNetwork, touches } from '../transit/network.ts';
 
 /** The transit feeds of a store, in the form that the pipeline uses. */
 export interface TransitFeeds {
@@ -30,13 +30,12 @@ export async function loadFeeds(store: Store): Promise<TransitFeeds | null> {
   if (known?.ids === ids) return known.feeds;
   const texts = await Promise.all(present.map((id) => store.feeds.index(id)));
   const indexes = texts.filter((text) => text !== null).map(parseIndex);
-  const cells = new Map(indexes.map((index) => [index, new Set(cellsOfFeed(index))]));
   const evidence = transitOf(new TransitNetwork(indexes));
   const feeds: TransitFeeds = {
     evidence,
     segmenter: indexes.length === 0 ? shippedSegmenter : segmenterWith({}, evidence),
     touching: (visited) => {
-      const near = indexes.filter((index) => visited?.some((cell) => cells.get(index)!.has(cell)) ?? true);
+      const near = indexes.filter((index) => visited === null || touches(index, visited));
       const agencies = new Set(near.flatMap((index) => index.agencies));
       return indexes.filter((index) => index.agencies.some((agency) => agencies.has(agency))).map(({ id }) => id);
     },

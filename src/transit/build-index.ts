@@ -33,8 +33,6 @@ export interface FeedNotes {
   patterns_left_out: number;
 }
 
-/** The most rows of `stop_times.txt` and `shapes.txt`. The largest national feeds have 10 times as many. */
-const maxRows = 8_000_000;
 /** The most characters of a name and of an id that the index keeps. */
 const maxName = 200;
 /** The most patterns of an index. A large agency has 500 to 3,000; the rarest are event and school trips. */
@@ -70,16 +68,6 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
 
 const unusable = (expected: string, found: string, remedy = 'correct the table, or add another feed'): MobilityError =>
   new MobilityError('MOBILITY_USAGE', `expected a GTFS feed with ${expected}, found ${found}: ${remedy}`);
-
-/** The rows of a long table. Throws if it has more than `maxRows`. */
-async function* manyRows(tables: GtfsTables, table: string): AsyncGenerator<GtfsRow> {
-  let count = 0;
-  for await (const row of tables.rows(table)) {
-    count += 1;
-    if (count > maxRows) throw unusable(`at most ${maxRows} rows in ${table}.txt`, 'more', 'split it by agency');
-    yield row;
-  }
-}
 
 /** A name for one line of a screen. */
 const nameOf = (text: string): string => oneLine(text.slice(0, maxName));
@@ -258,7 +246,7 @@ async function readFrequencies(tables: GtfsTables, trips: Trips): Promise<void> 
 
 async function readStopTimes(tables: GtfsTables, trips: Trips, stops: ReadonlyMap<string, Stop>): Promise<void> {
   const numbers = new Map<string, number>();
-  for await (const row of manyRows(tables, 'stop_times')) {
+  for await (const row of tables.rows('stop_times')) {
     const { trip_id = '', stop_id = '', stop_sequence = '', arrival_time = '', departure_time = '' } = row;
     const trip = trips.byId.get(trip_id);
     const stop = stops.get(stop_id);
@@ -358,7 +346,7 @@ function hoursOf(group: readonly Trip[], isUntimed: boolean): [number, number, n
 async function readShapes(tables: GtfsTables, wanted: ReadonlySet<string>): Promise<Map<string, number[]>> {
   const found = new Map<string, { sequence: number; latitude: number; longitude: number }[]>();
   if (wanted.size === 0) return new Map();
-  for await (const row of manyRows(tables, 'shapes')) {
+  for await (const row of tables.rows('shapes')) {
     const { shape_id = '', shape_pt_sequence = '', shape_pt_lat = '', shape_pt_lon = '' } = row;
     if (!wanted.has(shape_id)) continue;
     const [latitude, longitude] = [Number(shape_pt_lat), Number(shape_pt_lon)];

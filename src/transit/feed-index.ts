@@ -67,63 +67,9 @@ export function kindOfType(type: number): TransitKind | null {
   return null;
 }
 
-const degree = 1e5; // positions are kept to 1.1 m
-
-/** Packs an index as text. Positions are stored as differences, which makes them a third as long. */
-export function formatIndex(index: FeedIndex): string {
-  const steps = (values: readonly number[], stride: number): number[] => {
-    const whole = values.map((value) => Math.round(value * degree));
-    return whole.map((value, at) => (at < stride ? value : value - whole[at - stride]!));
-  };
-  const { stops, patterns, shapes, ...facts } = index;
-  return JSON.stringify({
-    ...facts,
-    stops: stops.map(({ name }) => name),
-    positions: steps(
-      stops.flatMap(({ latitude, longitude }) => [latitude, longitude]),
-      2,
-    ),
-    patterns: patterns.map(({ route, shape, hours, trips, ...pattern }) => {
-      return [
-        route,
-        shape,
-        hours,
-        trips,
-        steps(
-          pattern.stops.map((stop) => stop / degree),
-          1,
-        ),
-        pattern.seconds,
-      ];
-    }),
-    shapes: shapes.map((shape) => steps(shape, 2)),
-  });
-}
+/** An index as text. Positions are kept to 1e-5 degrees, 1.1 m. */
+export const formatIndex = (index: FeedIndex): string =>
+  JSON.stringify(index, (_, value) => (typeof value === 'number' ? Math.round(value * 1e5) / 1e5 : value));
 
 /** Reads an index from a text of `formatIndex`. */
-export function parseIndex(text: string): FeedIndex {
-  const sums = (steps: readonly number[], stride: number): number[] => {
-    const values: number[] = [];
-    for (const step of steps) values.push(step + (values[values.length - stride] ?? 0));
-    return values;
-  };
-  type Packed = [number, number, [number, number, number], number, number[], number[]];
-  const { stops, positions, patterns, shapes, ...facts } = JSON.parse(text) as Omit<FeedIndex, 'stops' | 'patterns'> & {
-    stops: string[];
-    positions: number[];
-    patterns: Packed[];
-  };
-  const places = sums(positions, 2);
-  return {
-    ...facts,
-    stops: stops.map((name, at) => ({
-      name,
-      latitude: places[2 * at]! / degree,
-      longitude: places[2 * at + 1]! / degree,
-    })),
-    patterns: patterns.map(([route, shape, hours, trips, stopSteps, seconds]) => {
-      return { route, shape, hours, trips, stops: sums(stopSteps, 1), seconds };
-    }),
-    shapes: shapes.map((shape) => sums(shape, 2).map((value) => value / degree)),
-  };
-}
+export const parseIndex = (text: string): FeedIndex => JSON.parse(text) as FeedIndex;

@@ -3,7 +3,7 @@
 //   feeds      A Transit 2018, A Transit 2020, B Rail 2019          day of the ride: 2020-05-01
 //   used       A Transit 2020 (valid on the day), B Rail 2019 (the nearest by date of its agency)
 
-import { between, type LatLon, shortWayRound } from '../model/geo/distance.ts';
+import type { LatLon } from '../model/geo/distance.ts';
 import type { FeedIndex, TransitPattern, TransitRoute } from './feed-index.ts';
 import { type LinePlace, Plane, Polyline } from './line.ts';
 
@@ -116,34 +116,16 @@ export class TransitNetwork {
 /** Degrees (5 km), more than `reach`: stops and rails this far from a person may change the person's days. */
 const margin = 0.05;
 
-/**
- * Cells of 0.5 degrees on which a feed may have an effect, such as `57:-245`: all within `margin` of its stops and
- * shapes. They show which users a new feed concerns.
- */
-export function cellsOfFeed({ stops, shapes }: FeedIndex): string[] {
-  const cells = new Set<string>();
-  for (const place of [...stops, ...shapes.flatMap(verticesOf)]) {
-    for (const north of [-margin, margin]) {
-      for (const east of [-margin, margin]) {
-        const longitude = shortWayRound(place.longitude + east);
-        cells.add(coarseCell({ latitude: place.latitude + north, longitude }));
-      }
-    }
-  }
-  return [...cells].sort();
-}
+/** Cells of 0.5 degrees in which a feed has stops, such as `57:-245`. */
+export const cellsOfFeed = ({ stops }: FeedIndex): string[] => [...new Set(stops.map(coarseCell))].sort();
 
-/** The vertices of a shape, and places between those that are farther apart than `margin`. */
-function verticesOf(shape: readonly number[]): LatLon[] {
-  const places: LatLon[] = [];
-  for (let at = 0; at < shape.length; at += 2) {
-    const place = { latitude: shape[at]!, longitude: shape[at + 1]! };
-    const last = places.at(-1) ?? place;
-    const degrees = Math.hypot(place.latitude - last.latitude, place.longitude - last.longitude);
-    for (let step = 1; step < degrees / margin; step += 1) places.push(between(last, place, (step * margin) / degrees));
-    places.push(place);
-  }
-  return places;
+/** True if a feed may have an effect in one of the cells: they touch the box around its stops. */
+export function touches({ stops }: FeedIndex, cells: readonly string[]): boolean {
+  const { south, north, west, east } = boxOf(stops);
+  return cells.some((cell) => {
+    const [row, column] = cell.split(':').map(Number) as [number, number];
+    return row < 2 * north && row + 1 > 2 * south && column < 2 * east && column + 1 > 2 * west;
+  });
 }
 
 /** The cell of 0.5 degrees that contains a place, as row and column, counted from 0 degrees. */
