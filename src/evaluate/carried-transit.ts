@@ -58,8 +58,8 @@ export class Aliases {
 }
 
 /**
- * Evidence without names and dates. Figures are rounded, because exact ones would confirm a guess of the place, as would
- * the days between the ride and the dates of the feed.
+ * Evidence without names and dates. Figures are rounded, because exact ones would confirm a guess of the place, as
+ * would the days between the ride and the dates of the feed.
  */
 export function withoutNames(given: CarriedEvidence, aliases: Aliases, moved: number): CarriedEvidence {
   const evidence = JSON.stringify(given, (key, value) => {

@@ -9,7 +9,7 @@
 
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { dayType, railKinds, type TransitKind } from './feed-index.ts';
-import { Plane, type Polyline } from './line.ts';
+import { Plane, Polyline } from './line.ts';
 import { feedAge, feedsOfDay, type NearStop, type NetworkPattern, type TransitNetwork } from './network.ts';
 
 /** A leg that is not on foot. */
@@ -312,7 +312,7 @@ function corridorScore(
     on += metres * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
   }
   const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * along(corridorCurve, on / seen);
-  const passed = passedStops(pattern, from, to, points, plane);
+  const passed = passedStops(pattern, from, to, ride.track, plane);
   const share = passed.known === 0 ? 0 : passed.passed / passed.known;
   const atStops = passed.known === 0 ? 0 : (passed.known / (passed.known + 2)) * along(stopsCurve, share);
   return corridor + atStops - Math.min(4, back / 400);
@@ -341,23 +341,16 @@ function passedStops(
   pattern: NetworkPattern,
   from: number,
   to: number,
-  points: readonly Point[],
+  track: TransitRide['track'],
   plane: Plane,
 ): { known: number; passed: number; places: { x: number; y: number; isPassed: boolean }[] } {
+  const path = new Polyline(track, plane);
   const places: { x: number; y: number; isPassed: boolean }[] = [];
   for (let at = from + 1; at < to; at += 1) {
     const stop = pattern.feed.stops[pattern.stops[at]!]!;
     const [x, y] = [plane.x(stop), plane.y(stop)];
-    let [least, isSeen] = [Number.POSITIVE_INFINITY, false];
-    for (let edge = 1; edge < points.length; edge += 1) {
-      const [a, b] = [points[edge - 1]!, points[edge]!];
-      const [dx, dy] = [b.x - a.x, b.y - a.y];
-      const length = dx * dx + dy * dy;
-      const share = length === 0 ? 0 : clamp(((x - a.x) * dx + (y - a.y) * dy) / length, 0, 1);
-      const off = Math.hypot(x - a.x - share * dx, y - a.y - share * dy);
-      if (off < least) [least, isSeen] = [off, b.ts - a.ts <= seenGap];
-    }
-    if (isSeen) places.push({ x, y, isPassed: least <= passedStop });
+    const { off, edge } = path.nearest(x, y);
+    if (track[edge + 1]!.ts - track[edge]!.ts <= seenGap) places.push({ x, y, isPassed: off <= passedStop });
   }
   return { known: places.length, passed: places.filter(({ isPassed }) => isPassed).length, places };
 }
@@ -373,12 +366,11 @@ function railsAlone(
 ): number | null {
   const lines = network.railShapes(ride.track, isUsed);
   if (lines.length === 0) return null;
-  const points = ride.track.map(({ ts, ...location }) => ({ location, ts }));
   let [seen, on] = [0, 0];
   const plane = new Plane(ride.start);
-  const flat = points.map(({ location, ts }) => ({ x: plane.x(location), y: plane.y(location), ts }));
-  for (const [at, { location }] of points.entries()) {
-    const metres = seenMetres(flat, at);
+  const points = ride.track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
+  for (const [at, location] of ride.track.entries()) {
+    const metres = seenMetres(points, at);
     if (metres === 0) continue;
     seen += metres;
     if (lines.some(({ line, plane: own }) => line.nearest(own.x(location), own.y(location)).off <= 50)) on += metres;
@@ -447,8 +439,7 @@ function findLines(
 function haltScore({ halts, track }: TransitRide, { pattern, from, to }: Scored, network: TransitNetwork): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
   const { plane } = network.pathOf(pattern);
-  const points = track.map((location) => ({ x: plane.x(location), y: plane.y(location), ts: location.ts }));
-  const stops = passedStops(pattern, from, to, points, plane);
+  const stops = passedStops(pattern, from, to, track, plane);
   return stops.places.reduce((sum, { x, y, isPassed }) => {
     if (!isPassed) return sum;
     const isHalt = halts.some((halt) => Math.hypot(plane.x(halt) - x, plane.y(halt) - y) <= haltReach);
