@@ -77,7 +77,11 @@ async function showDiary() {
 /** Two links: the days of a person, and the study with its password. */
 async function showPages() {
   step('Simulate a study of 12 people and 14 days');
-  await mobility('simulate', '--study', 'sunny', '--users', '12', '--days', '14');
+  const feed = join(out, 'town.zip');
+  await rm(feed, { force: true });
+  await mobility('simulate', '--study', 'sunny', '--users', '12', '--days', '14', '--feed', feed);
+  step('Add the timetables of the town');
+  await mobility('transit', 'add', feed);
   step('Run the pipeline');
   await mobility('pipeline', '--all', '--quiet');
   const server = await startServer();

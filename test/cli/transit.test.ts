@@ -127,3 +127,16 @@ it('transit check lists feeds that ended, what they lack, and stops where no per
 });
 
 const ends = (year: number): GtfsTexts => ({ feed_info: `feed_start_date,feed_end_date\n20240101,${year}1231\n` });
+
+it('simulate --feed writes the lines of the town, which the diary then names', async () => {
+  const { run, folder } = await freshProgram();
+  const feed = join(folder, 'town.zip');
+  const args = ['simulate', '--users', '1', '--days', '1', '--from', '2024-03-12', '--feed', feed];
+  expect((await run(args)).stderr).toContain('expected --study with --feed');
+  await run([...args, '--study', 'sunny']);
+  expect((await run([...args, '--study', 'sunny'])).stderr).toContain('already exists');
+  await run(['transit', 'add', feed]);
+  await run(['pipeline', '--all']);
+  const { stdout } = await run(['diary', '--user', 'sim-demo-1@example.org', '--day', '2024-03-12']);
+  expect(stdout).toContain('1, Évora Transit, from Stop 1');
+});

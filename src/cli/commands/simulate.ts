@@ -1,4 +1,5 @@
 // `mobility simulate`: pushes the data of simulated people into the store or through a server.
+import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { putBatch } from '../../intake/put-batch.ts';
 import type { Entry } from '../../model/entry.ts';
@@ -8,8 +9,10 @@ import { addDays, localDay } from '../../model/time.ts';
 import { type Push, pushThroughServer } from '../../simulate/push-through-server.ts';
 import { simulateDays } from '../../simulate/simulate-day.ts';
 import { simulateMember } from '../../simulate/simulate-study.ts';
+import { townFeed } from '../../simulate/town-feed.ts';
 import { everyUser } from '../../store/paging.ts';
 import { eraseUser } from '../../upkeep/erase-user.ts';
+import { refuseExisting } from '../../util/file-access.ts';
 import { dayArgument, dayIn, type OptionsOf, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, table } from '../output.ts';
@@ -35,6 +38,7 @@ const flags = () =>
           'The last four people never began, are silent, are refused, and are without locations',
       ).conflicts('server'),
     )
+    .option('--feed <file>', 'with --study: write the buses and trains of the town to a new GTFS file')
     .option('--server <url>', 'push through a server with --auth dev instead of into the store', serverUrl)
     .option('--among-others', 'allow a store that has people who are not simulated')
     .addOption(new Option('--remove', 'remove all simulated people of the seed from the store').conflicts('server'))
@@ -44,6 +48,7 @@ const flags = () =>
 Examples:
   mobility simulate --users 10 --days 7
   mobility simulate --study sunny --users 20 --days 30
+  mobility simulate --study sunny --feed town.zip
   mobility simulate --users 3 --from 2024-03-11 --server http://127.0.0.1:8080
 
 People are named sim-<seed>-1@example.org and so on. With --server, they must be registered there, or registration must be open.`,
@@ -63,6 +68,17 @@ async function simulate(context: CommandContext, options: Options): Promise<Outc
   const from = options.from ? dayIn(options.from, now, zone) : addDays(localDay(now, zone), -days);
   const push = server === undefined ? await intoStore(context, options.amongOthers) : pushThroughServer(server);
   const study = options.study === undefined ? null : await studyOf(context, options.study);
+  if (options.feed !== undefined) {
+    if (study === null) throw usageError('expected --study with --feed, found none: add --study NAME');
+    await refuseExisting(options.feed);
+    await writeFile(
+      options.feed,
+      townFeed(
+        Array.from({ length: users }, (_, i) => `${seed}-${i + 1}`),
+        from,
+      ),
+    );
+  }
   const signal = context.interruptible();
   const progress = context.output.progress('starting');
   const rows: { user_email: string; platform: string; days: number; entries: number; new: number }[] = [];
