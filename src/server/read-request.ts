@@ -13,7 +13,7 @@ export interface RequestRules extends BodyRules {
   list?: string;
   /** True: if the caller is authenticated, a body that is not a JSON object is passed on as text. */
   takesAnything?: boolean;
-  /** Fields of a form that may contain the token. Its value is copied to `tokenField`. */
+  /** Fields of a body that may contain the token. Its value is copied to `tokenField`. */
   tokenParameters?: readonly string[];
 }
 
@@ -61,10 +61,12 @@ export async function readRequest(
   if (size > largeBody) await rules.share.slot();
   const { text, notes } = decode(bytes);
   if (size > largeBody) free(bytes);
-  const form = rules.takesAnything && isFormType(type) ? readForm(text, rules) : null;
-  if (form !== null) return { ...nothing, size, notes, body: form };
+  const isForm = rules.takesAnything && (isFormType(type) || looksLikeForm.test(text));
+  const form = isForm ? readForm(text) : null;
+  if (form !== null) return { ...nothing, size, notes, body: withToken(form, rules) };
   try {
-    return { ...nothing, size, notes, ...(await readObject(text, rules)) };
+    const read = await readObject(text, rules);
+    return { ...nothing, size, notes, ...read, body: withToken(read.body, rules) };
   } catch (error) {
     if (!rules.takesAnything || !rules.isKnown() || !(error instanceof Problem) || error.status >= 500) throw error;
     return { ...nothing, size, unread: text };
@@ -99,13 +101,20 @@ const isFormType = (type: string | null): boolean =>
 
 const mostFields = 200;
 
+/** A form that some programs send as plain text: `id=1&lat=2`. */
+const looksLikeForm = /^\w+=[^\s<{]*$/;
+
 /** The fields of a form. null: the text is JSON, which some programs send with the content type of a form. */
-function readForm(text: string, { tokenField, tokenParameters = [] }: RequestRules): JsonObject | null {
+function readForm(text: string): JsonObject | null {
   if (/^\s*[[{]/.test(text) || text.length > longestForm) return null;
-  const fields: JsonObject = Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
-  const token = tokenParameters.map((name) => fields[name]).find(Boolean);
-  if (tokenField !== null && token !== undefined) fields[tokenField] ??= token;
-  return fields;
+  return Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
+}
+
+/** The body with its token in `tokenField`. */
+function withToken(body: JsonObject, { tokenField, tokenParameters = [] }: RequestRules): JsonObject {
+  const token = tokenParameters.map((name) => body[name]).find(Boolean);
+  const isKnown = tokenField === null || token === undefined || (body[tokenField] ?? null) !== null;
+  return isKnown ? body : { ...body, [tokenField]: token };
 }
 
 function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undefined): boolean {

@@ -99,6 +99,64 @@ it.each<[string, string, RequestInit, JsonObject[]]>([
     { headers: { 'Content-Type': 'multipart/form-data; boundary=xyz' }, body: multipart },
     [{ ...fix, altitude: 240, sensed_speed: 3, reported: { hdop: 1 } }],
   ],
+  [
+    'a flat position as JSON, with texts and decimal commas',
+    '/traccar',
+    { headers: json, body: `{"id":"TOKEN","lat":"38,57","lon":-7.9,"timestamp":"${ts}000","accuracy":"12"}` },
+    [{ ...fix, accuracy: 12 }],
+  ],
+  [
+    'a form as plain text',
+    '/traccar',
+    { headers: { 'Content-Type': 'text/plain' }, body: `id=TOKEN&lat=38.57&lon=-7.9&timestamp=${ts}&accuracy=12` },
+    [{ ...fix, accuracy: 12 }],
+  ],
+  [
+    'Traccar Client, its JSON with texts',
+    '/traccar',
+    {
+      headers: json,
+      body: `{"device_id":"TOKEN","location":{"timestamp":"${ts}","coords":{"latitude":"38.57","longitude":"-7.9","accuracy":"12","speed":"3"},"battery":{"level":"0.85"}}}`,
+    },
+    [
+      { ts, battery_level_pct: 85 },
+      { ...fix, accuracy: 12, sensed_speed: 3 },
+    ],
+  ],
+  [
+    'Traccar Client, its JSON without a position',
+    '/traccar',
+    { headers: json, body: `{"device_id":"TOKEN","location":{"timestamp":"${ts}","battery":{"level":0.85}}}` },
+    [{ ts, battery_level_pct: 85 }],
+  ],
+  [
+    'OwnTracks, texts and milliseconds',
+    '/pub',
+    {
+      headers: { ...json, ...basic },
+      body: `{"_type":"location","lat":"38,57","lon":"-7.9","tst":"${ts}000","vel":""}`,
+    },
+    [fix],
+  ],
+  [
+    'OwnTracks, without a time',
+    '/pub',
+    { headers: { ...json, ...basic }, body: '{"_type":"location","lat":38.57,"lon":-7.9}' },
+    [{ ...fix, ts: 1463540400.25 }],
+  ],
+  ['OwnTracks, in the query', `/pub?_type=location&lat=38.57&lon=-7.9&tst=${ts}`, { headers: basic }, [fix]],
+  [
+    'Overland, numbers as texts',
+    '/overland?token=TOKEN',
+    {
+      headers: json,
+      body: `{"locations":[{"type":"Feature","geometry":{"type":"Point","coordinates":["-7.9","38.57"]},"properties":{"timestamp":"${ts}","horizontal_accuracy":"12","battery_level":"0.85"}}]}`,
+    },
+    [
+      { ...fix, accuracy: 12 },
+      { ts, battery_level_pct: 85 },
+    ],
+  ],
 ])('%s', async (title, path, init, expected) => {
   const name = `p${title.replace(/\W/g, '')}`.slice(0, 40).toLowerCase();
   const headers = JSON.stringify(init.headers ?? {}).replace('Bearer TOKEN', `Bearer ${name}`);

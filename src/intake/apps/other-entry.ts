@@ -113,6 +113,12 @@ export function unusable(entry: JsonValue, reason: FormatReason, message: string
   return { entry, reason, message };
 }
 
+/** Makes an unusable entry of a message without a time (null) or with an impossible one. `field`: the name of the time. */
+export function badTime(entry: JsonValue, ts: number | null, field: string): UnusableEntry {
+  const text = `expected ${field} of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found another`;
+  return unusable(entry, ts === null ? 'format_no_time' : 'format_bad_time', text);
+}
+
 const mostRejected = 1024 * 1024; // characters of JSON in a row
 
 /**
@@ -144,18 +150,24 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
 }
 
 /**
- * A number, or a text that contains one such as `"12.5"`. undefined: any other value, or a number below `min`, for
+ * A number, or a text that contains one such as `"12.5"` or `"12,5"`. undefined: any other value, or a number below `min`, for
  * fields in which negative numbers mean "unknown".
  */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
-  const value = typeof sent === 'string' && /^\s*-?\d+(\.\d+)?\s*$/.test(sent) ? Number(sent) : sent;
+  const value =
+    typeof sent === 'string' && /^\s*-?\d+([.,]\d+)?\s*$/.test(sent) ? Number(sent.replace(',', '.')) : sent;
   return typeof value === 'number' && Number.isFinite(value) && value >= min ? value : undefined;
 }
 
-/** Seconds since the epoch of an ISO 8601 time with its offset (`Z`, `+0100` or `+01:00`); null for other values. */
-export function secondsFrom(value: JsonValue | undefined): number | null {
+/**
+ * Seconds since the epoch of a time in seconds or milliseconds, as number or text, or in ISO 8601. Without an offset
+ * (`Z`, `+0100` or `+01:00`) it is in UTC. null: other values.
+ */
+export function timeFrom(value: JsonValue | undefined): number | null {
+  const number = numberFrom(value);
+  if (number !== undefined) return number >= firstMilliseconds ? number / 1000 : number;
   if (typeof value !== 'string') return null;
-  const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:Z|([+-]\d\d):?(\d\d))$/i.exec(value.trim());
+  const parts = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:Z|([+-]\d\d):?(\d\d))?$/i.exec(value.trim());
   if (parts === null) return null;
   const [, day, time, hours, minutes] = parts;
   const ms = Date.parse(`${day}T${time}${hours === undefined ? 'Z' : `${hours}:${minutes}`}`);

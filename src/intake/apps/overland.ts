@@ -3,6 +3,7 @@ import type { Entry, Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
 import {
+  badTime,
   batteryEntry,
   isPossible,
   keptOf,
@@ -12,7 +13,7 @@ import {
   motionEntry,
   numberFrom,
   otherEntry,
-  secondsFrom,
+  timeFrom,
   unusable,
 } from './other-entry.ts';
 import { oneMotion } from './owntracks.ts';
@@ -66,9 +67,9 @@ export function fromOverland(features: readonly JsonValue[]): Mapped {
       mapped.unusable.push(unusable(isJsonObject(feature) ? shown(feature) : feature, reason, text));
       continue;
     }
-    const ts = secondsFrom(properties.timestamp);
+    const ts = timeFrom(properties.timestamp);
     if (ts === null || !isPossible(ts)) {
-      mapped.unusable.push(badTime(shown(feature), ts, properties.timestamp));
+      mapped.unusable.push(badTime(shown(feature), ts, 'properties.timestamp'));
       continue;
     }
     const event = keyPart(properties.action) ?? keyPart(properties.type);
@@ -93,14 +94,6 @@ const shown = ({ type = null, geometry = null, properties }: JsonObject): JsonOb
   geometry,
   properties: isJsonObject(properties) ? keptOf(properties, shownNames) : null,
 });
-
-function badTime(feature: JsonObject, ts: number | null, found: JsonValue | undefined): Mapped['unusable'][number] {
-  if (ts === null) {
-    const text = `expected properties.timestamp as ISO 8601 with an offset, found ${kindOf(found)}`;
-    return unusable(feature, 'format_no_time', text);
-  }
-  return unusable(feature, 'format_bad_time', 'expected properties.timestamp of the years 2010 to 5138, found another');
-}
 
 /** Converts a location. Negative numbers mean "unknown" in all fields except the altitude. */
 function fixOf(feature: JsonObject, properties: JsonObject, ts: number): Entry[] {

@@ -12,6 +12,7 @@ import {
   motionEntry,
   numberFrom,
   otherEntry,
+  timeFrom,
   unusable,
 } from './other-entry.ts';
 
@@ -42,9 +43,10 @@ const passedOver = new Set([
 
 /**
  * Converts one message. A location becomes a location entry, with a motion and a battery reading if it has them. Other
- * messages with a time are stored as they are, under `owntracks/<type>`. Never throws.
+ * messages with a time are stored as they are, under `owntracks/<type>`. A location without a time gets the time
+ * `arrived`, if that is known. Never throws.
  */
-export function fromOwnTracks(message: JsonValue): Mapped {
+export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   if (!isJsonObject(message)) {
     const text = `expected a message of OwnTracks, an object with _type, found ${kindOf(message)}`;
     return aside(unusable(message, 'format_not_an_object', text));
@@ -61,8 +63,8 @@ export function fromOwnTracks(message: JsonValue): Mapped {
     return aside(unusable(shown, 'format_encrypted', text));
   }
   if (passedOver.has(type)) return { entries: [], unusable: [], passedOver: 1 };
-  const ts = numberFrom(message.tst);
-  if (ts === undefined) {
+  const ts = timeFrom(message.tst ?? (type === 'location' ? arrived : undefined));
+  if (ts === null) {
     const text = `expected tst, seconds since the epoch, found ${kindOf(message.tst)}`;
     return aside(unusable(shown, 'format_no_time', text));
   }

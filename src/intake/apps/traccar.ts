@@ -3,8 +3,8 @@
 import type { Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';
-import { firstMilliseconds } from '../../model/time.ts';
 import {
+  badTime,
   batteryEntry,
   isPossible,
   keptOf,
@@ -13,7 +13,7 @@ import {
   motionEntry,
   numberFrom,
   type OtherFix,
-  secondsFrom,
+  timeFrom,
   unusable,
 } from './other-entry.ts';
 
@@ -33,8 +33,11 @@ const motions: Readonly<Record<string, MotionType>> = {
   unknown: motionTypes.UNKNOWN,
 };
 
-/** Converts the locations of a message, each with its motion and battery reading if it has them. Never throws. */
-export function fromTraccar(locations: readonly JsonValue[]): Mapped {
+/**
+ * Converts the locations of a message, each with its motion and battery reading if it has them. Without a time, they
+ * get the time `arrived`, if that is known. Without a position, they give only a battery reading. Never throws.
+ */
+export function fromTraccar(locations: readonly JsonValue[], arrived?: number): Mapped {
   const mapped: Mapped = { entries: [], unusable: [], passedOver: 0 };
   for (const location of locations) {
     if (!isJsonObject(location)) {
@@ -42,14 +45,13 @@ export function fromTraccar(locations: readonly JsonValue[]): Mapped {
       mapped.unusable.push(unusable(location, 'format_not_an_object', text));
       continue;
     }
-    const ts = secondsFrom(location.timestamp);
-    if (ts === null) {
-      const text = `expected timestamp as ISO 8601 with an offset, found ${kindOf(location.timestamp)}`;
-      mapped.unusable.push(unusable(shown(location), 'format_no_time', text));
-    } else if (!isPossible(ts)) {
-      const text = 'expected timestamp of the years 2010 to 5138, found another';
-      mapped.unusable.push(unusable(shown(location), 'format_bad_time', text));
+    const ts = timeFrom(location.timestamp ?? arrived);
+    if (ts === null || !isPossible(ts)) {
+      mapped.unusable.push(badTime(shown(location), ts, 'timestamp'));
     } else if (!isJsonObject(location.coords)) {
+      const battery = batteryOf(location, ts);
+      mapped.entries.push(...battery);
+      if (battery.length > 0) continue;
       const text = `expected coords to be an object, found ${kindOf(location.coords)}`;
       mapped.unusable.push(unusable(shown(location), 'format_unknown', text));
     } else {
@@ -76,13 +78,11 @@ export function fromOsmAnd(query: Readonly<Record<string, string>>, arrived: num
   const { timestamp = query.time, location = '', batt = query.bat ?? query.battery, charge } = query;
   const [north, east] = location.split(',');
   const { lat = north, lon = east } = query;
-  const ts = timestamp ? timeOf(timestamp) : arrived;
+  const ts = timestamp ? timeFrom(timestamp) : arrived;
   const reported = keptOf(query, reportedParameters);
   if (ts === null || !isPossible(ts)) {
-    const reason = ts === null ? 'format_no_time' : 'format_bad_time';
-    const text = 'expected timestamp of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found another';
     const sent = { ...reported, timestamp: timestamp ?? null, lat: lat ?? null, lon: lon ?? null };
-    return { entries: [], unusable: [unusable(sent, reason, text)], passedOver: 0 };
+    return { entries: [], unusable: [badTime(sent, ts, 'timestamp')], passedOver: 0 };
   }
   const entries = lat || lon ? [locationEntry(fixOf({ ...query, lat, lon }, ts), origin, reported)] : [];
   const level = numberFrom(batt, 0);
@@ -104,12 +104,6 @@ function fixOf({ lat, lon, ...query }: Readonly<Record<string, string | undefine
   };
 }
 
-/** Seconds since the epoch. An ISO time without an offset is in UTC. */
-function timeOf(text = ''): number | null {
-  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) >= firstMilliseconds ? Number(text) / 1000 : Number(text);
-  return secondsFrom(text) ?? secondsFrom(`${text}Z`);
-}
-
 /** A location that cannot become an entry, without the field in which the app repeats the token. */
 const shown = (location: JsonObject): JsonObject => keptOf(location, shownNames);
 
@@ -129,11 +123,16 @@ function entriesOf(location: JsonObject, coords: JsonObject, ts: number): Mapped
   const type =
     typeof activity.type === 'string' && Object.hasOwn(motions, activity.type) ? motions[activity.type]! : null;
   if (type !== null) entries.push(motionEntry(ts, type, origin, confidenceOf(activity)));
+  return [...entries, ...batteryOf(location, ts)];
+}
+
+/** The battery reading of a location, if it has one. */
+function batteryOf(location: JsonObject, ts: number): Mapped['entries'] {
   const battery = isJsonObject(location.battery) ? location.battery : {};
   const level = numberFrom(battery.level, 0);
-  const percent = level !== undefined && level <= 1 ? level * 100 : level; // Home Assistant sends percent
-  if (percent !== undefined) entries.push(batteryEntry(ts, Math.round(percent), statusOf(battery), origin));
-  return entries;
+  if (level === undefined) return [];
+  const percent = level <= 1 ? level * 100 : level; // Home Assistant sends percent
+  return [batteryEntry(ts, Math.round(percent), statusOf(battery), origin)];
 }
 
 function confidenceOf({ confidence }: JsonObject): number | undefined {

@@ -14,7 +14,10 @@ import type { Route, RouteCall } from './route.ts';
 
 /** Converts what an app sends to entries. */
 const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
-  owntracks: ({ body }) => (Object.keys(body).length === 0 ? none : fromOwnTracks(body)),
+  owntracks: ({ body, query, now }) => {
+    const message = isPosition(query) ? query : body;
+    return Object.keys(message).length === 0 ? none : fromOwnTracks(message, now());
+  },
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
   traccar: ({ query, body: { location: sent = null, ...others }, now }) => {
     // Home Assistant, configured as guides of GeoPulse show, sends only the coordinates in `location`.
@@ -26,7 +29,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
     const isInBody = !isInQuery && isOsmAnd(inBody) && (location === null || typeof location === 'string');
     const parts = isInQuery || isInBody ? [fromOsmAnd(isInQuery ? query : inBody, now())] : [];
     if (isInBody) return parts[0]!;
-    if (location !== null) parts.push(fromTraccar(Array.isArray(location) ? location : [location]));
+    if (location !== null) parts.push(fromTraccar(Array.isArray(location) ? location : [location], now()));
     else if (!isInQuery || Object.keys(rest).length > 0) parts.push(lacks(rest, 'location'));
     return {
       entries: parts.flatMap(({ entries }) => entries),

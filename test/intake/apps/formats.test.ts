@@ -247,8 +247,8 @@ describe('Traccar Client', () => {
       { ts: 1710230400.25, battery_level_pct: 41, battery_status: 1 },
     ]);
     const bad = fromTraccar([
-      { ...traccar, timestamp: 5 },
-      { ...traccar, coords: null },
+      { ...traccar, timestamp: 'x' },
+      { ...traccar, coords: null, battery: null },
       null,
       { ...traccar, timestamp: '1970-01-01T00:00:00Z' },
     ]);

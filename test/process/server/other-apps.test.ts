@@ -233,7 +233,8 @@ describe.each(all)('%s', (name, app) => {
 
   it('invalid data with a valid token are rejected durably, without the token, and acknowledged', async () => {
     const bodies: JsonValue[] = [{ nothing: 1, device_id: token }];
-    if (name === 'owntracks') bodies.push({ _type: 'encrypted', data: 'AAAA' }, { _type: 'location', lat: 1, lon: 2 });
+    if (name === 'owntracks')
+      bodies.push({ _type: 'encrypted', data: 'AAAA' }, { _type: 'location', tst: 'x', lat: 1, lon: 2 });
     if (name === 'overland') bodies.push({ locations: 7 }, { locations: [7, { type: 'Feature' }] });
     if (name === 'traccar')
       bodies.push({ location: 7, device_id: token }, { location: { timestamp: 'x' }, device_id: token });
