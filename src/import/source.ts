@@ -1,4 +1,5 @@
 // Opens files and folders to import: reads their bytes, unpacks gzip, and keeps their beginning.
+import { isUtf8 } from 'node:buffer';
 import { readdir, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { createGunzip } from 'node:zlib';
@@ -88,7 +89,7 @@ async function sourceFile(
 ): Promise<SourceFile> {
   const first = await headOf(read(() => {}));
   const isGzip = first[0] === 0x1f && first[1] === 0x8b;
-  const encoding = path.endsWith('.bson') ? null : (utf16[first.toString('hex', 0, 2)] ?? null);
+  const encoding = path.endsWith('.bson') || isGzip ? null : encodingOf(first);
   const bytes = async function* (onBytes: (count: number) => void = () => {}): AsyncGenerator<Uint8Array> {
     try {
       if (isGzip) yield* unpacked(read(onBytes), createGunzip({ chunkSize: chunkBytes }));
@@ -105,8 +106,14 @@ async function sourceFile(
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-/** The byte order marks of texts in UTF-16. */
-const utf16: Record<string, string> = { fffe: 'utf-16le', feff: 'utf-16be' };
+/** The encoding of a text that is not in UTF-8: UTF-16, by its byte order mark or its zeros, or that of old programs. */
+function encodingOf(first: Buffer): string | null {
+  const start = first.toString('latin1', 0, 8);
+  if (/^(\xff\xfe|([\t-~]\0){4})/.test(start)) return 'utf-16le';
+  if (/^(\xfe\xff|(\0[\t-~]){4})/.test(start)) return 'utf-16be';
+  const lines = first.subarray(0, first.lastIndexOf('\n') + 1);
+  return isUtf8(lines) || lines.includes(0) ? null : 'windows-1252';
+}
 
 /** Converts a text to UTF-8. */
 async function* recoded(chunks: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<Uint8Array> {

@@ -100,6 +100,22 @@ it('GPX: points of tracks with their fields; points without time or position are
   expect(utf16.entries).toEqual(entries);
 });
 
+const row = '2024-03-12T08:00:00Z,52.5,13.4,7,18';
+const rowText = `csv ${t0} 52.5,13.4 Europe/Berlin accuracy=7 sensed_speed=5`;
+it.each([
+  ['after sep= and a title', `\ufeffsep=,\r\nMy trips\r\ntime,lat,lon,hAcc (m),Speed [km/h]\r\n${row}`],
+  [
+    'of SensorLog',
+    `locationTimestamp_since1970(s),locationLatitude(WGS84),locationLongitude(WGS84),locationHorizontalAccuracy(m),locationSpeed(m/s)\n${t0},52.5,13.4,7,5`,
+  ],
+  ['with units in the values', 'unix\tlat\tlon\tuncertainty\tspeed\n1710230400\t52,5\t13.4E\t7 m\t18 km/h'],
+  ['in UTF-16 without a mark', Buffer.from(`time,lat,lon,acc,speed_kmh\n${row}`, 'utf16le')],
+  ['in UTF-16, big-endian', Buffer.from(`\ufefftime,lat,lon,acc,speed_kmh\n${row}`, 'utf16le').swap16()],
+  ['in Windows-1252', Buffer.from(`Évora\ntime;lat;lon;acc;vel\n${row.replaceAll(',', ';')}\n`, 'latin1')],
+])('CSV: a table %s has the same location', async (_, text) => {
+  expect((await read(text)).entries.map(entryText)).toEqual([rowText]);
+});
+
 it('TCX: trackpoints with a position; points with a heart rate only are left behind', async () => {
   const point = (inner: string) => `<Trackpoint><Time>2024-03-12T08:00:00.500Z</Time>${inner}</Trackpoint>`;
   const { format, entries, left } =

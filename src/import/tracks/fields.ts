@@ -29,7 +29,7 @@ type Field =
 
 /** Units at the end of a name, such as `speed_kmh` or `hAcc (m)`, with the factor that converts their values. */
 const lengths = { m: 1, meter: 1, meters: 1, metre: 1, metres: 1, mm: 1e-3, ft: 0.3048, feet: 0.3048 };
-const degrees = { deg: 1, degree: 1, degrees: 1, e7: 1e-7 };
+const degrees = { deg: 1, degree: 1, degrees: 1, wgs84: 1, e7: 1e-7 };
 const kmh = 1 / 3.6;
 const mph = 0.44704;
 const speeds: Readonly<Record<string, number>> = {
@@ -45,13 +45,14 @@ const table: readonly [field: Field, names: string, units?: Readonly<Record<stri
     'fixtime timestamp time datetime timeutc utctime utc recordedat trackedat capturedat when tst ts t timelong',
   ],
   ['time', 'timestampms timems timestamputc unixtime unixtimestamp epoch locationtime localtime coordtimes'],
-  ['time', 'linestringtimestamps devicetime lastupdated lastchanged'],
+  ['time', 'timestampsince1970s unix gpstime sampletime eventtime linestringtimestamps devicetime'],
+  ['time', 'lastupdated lastchanged'],
   ['time', 'starttime startedat starttimestamp begin start createdat date day'],
   ['date', 'date day'],
   ['end', 'endtime endedat finishedat endtimestamp stoptime end'],
   ['lat', 'latitude lat latitudens latns', degrees],
   ['lon', 'longitude lon lng long longitudeew lonew', degrees],
-  ['accuracy', 'horizontalaccuracy accuracy acc hacc haccuracy horizaccuracy locationaccuracy precision', lengths],
+  ['accuracy', 'horizontalaccuracy accuracy acc hacc haccuracy horizaccuracy precision uncertainty eph', lengths],
   ['altitude', 'altitude alt elevation ele height', lengths],
   ['speed', 'speed velocity sensedspeed', speeds],
   ['speed', 'vel kmh', { '': kmh }],
@@ -89,13 +90,13 @@ export type Fields = Readonly<Partial<Record<Field, readonly FieldColumn[]>>>;
 
 /** The parts of a location among `names`. `columns` takes precedence over the table. */
 export function fieldsIn(names: readonly string[], columns: FileReading['columns'] = {}): Fields {
-  const plain = names.map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ''));
-  const program = programs.find(({ names: some }) => some.every((name) => plain.includes(name)));
+  const forms = names.map(plain);
+  const program = programs.find(({ names: some }) => some.every((name) => forms.includes(name)));
   const fields: Partial<Record<Field, FieldColumn[]>> = {};
   for (const field of allFields) {
-    const found = plain.flatMap((one, i) => {
-      const forms = field === 'person' && one === program?.person ? ['person'] : formsOf(one);
-      const known = forms.flatMap((form) => byName.get(`${field} ${form}`) ?? [])[0];
+    const found = forms.flatMap((one, i) => {
+      const all = field === 'person' && one === program?.person ? ['person'] : formsOf(one);
+      const known = all.flatMap((form) => byName.get(`${field} ${form}`) ?? [])[0];
       return known === undefined ? [] : [{ name: names[i]!, ...known }];
     });
     if (found.length === 0) continue;
@@ -110,13 +111,15 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
   return fields;
 }
 
+const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+
 /**
  * The forms of a name to look up: as it is, in the singular, and without a prefix of AWARE and others:
- * `double_latitude`, `gps_accuracy`.
+ * `double_latitude`, `gps_accuracy`, `locationSpeed(m/s)`.
  */
 const formsOf = (name: string): string[] => {
   const one = name.replace(/ies$/, 'y').replace(/s$/, '');
-  return [name, one, name.replace(/^(double|gps)/, '')];
+  return [name, one, name.replace(/^(double|gps|location|coords)/, '')];
 };
 
 /** True if the columns for time and coordinates are known. */
@@ -142,6 +145,9 @@ interface FixOf {
   reported?: JsonObject;
 }
 
+/** A value with its unit, such as `21.6 km/h` or `240 m`. Degrees have letters of their hemisphere instead. */
+const withUnit = /^([+-]?[\d.,]+) *(m|ft|mm|m\/s|km\/h|kmh|kph|mph|kn|kt|kts|knots)$/i;
+
 /** The location in a record, or the reason why there is none. */
 export function fixFound(
   record: JsonObject,
@@ -151,8 +157,10 @@ export function fixFound(
 ): Found {
   const number = (field: Field, min = Number.NEGATIVE_INFINITY): number | undefined => {
     for (const { name, factor } of fields[field] ?? []) {
-      const value = numberIn(record[name]);
-      if (value !== undefined && value >= min) return factor < 1e-6 ? value / 1e7 : value * factor;
+      const [, text = record[name], unit] = withUnit.exec(String(record[name] ?? '').trim()) ?? [];
+      const value = numberIn(text);
+      const scale = unit === undefined ? factor : byName.get(`${field} ${field}${plain(unit)}`)?.factor;
+      if (value !== undefined && scale && value >= min) return scale < 1e-6 ? value / 1e7 : value * scale;
     }
     return undefined;
   };
