@@ -87,11 +87,7 @@ const flags: Column = column(
 );
 
 const modes: Column[] = [
-  column(
-    'mode',
-    'text',
-    'mode in plain words: walking, bicycling, car, bus, train, vehicle, …; a label replaces the mode of the only ride',
-  ),
+  column('mode', 'text', 'mode in plain words: walking, car, bus, …; a label replaces the mode of the only ride'),
   column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
   column('mode_confidence', 'number', 'probability of `sensed_mode`, 0 to 1; empty if it is not known'),
   column('sensed_mode', 'text', 'mode as the phone app gets it, without labels, such as PredictedModeTypes.WALKING'),
@@ -124,11 +120,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('start_place_id', 'text', 'place where the trip begins; empty if it follows another trip at once'),
     column('end_place_id', 'text', 'place where the trip ends; empty if another trip follows at once'),
     column('corrected', 'boolean', 'true if a correction made or changed the trip'),
-    column(
-      'correction',
-      'text',
-      `kinds of corrections of its time, separated by blanks: ${correctionNames.join(', ')}`,
-    ),
+    column('correction', 'text', `kinds of its corrections, separated by blanks: ${correctionNames.join(', ')}`),
     column('draft', 'boolean', 'true if the trip has not ended: later data may change it'),
     flags,
     column('geometry', 'geometry', 'line of the trip through all its sections'),
@@ -193,11 +185,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('location_id', 'text', 'id of the location, which later data rarely change'),
     column('location_name', 'text', 'name given by a person; empty without one'),
     column('stays', 'integer', 'stays there in the exported days'),
-    column(
-      'home',
-      'number',
-      'probability that the next night is spent there, 0 to 1, for the guessed home; else empty',
-    ),
+    column('home', 'number', 'probability that the next night is spent there, 0 to 1, for the guessed home'),
     column('geometry', 'geometry', 'middle of the stays'),
   ],
   points: [
@@ -288,21 +276,11 @@ export const tables: Record<Kind, readonly Column[]> = {
     column(
       'silent_s',
       'number',
-      'seconds not observed while the phone was not off: it sent nothing, or no location',
+      'seconds not observed although the phone was on: it sent nothing, or no location',
       's',
     ),
-    column(
-      'off_s',
-      'number',
-      'seconds in which tracking, its permission or the phone was off, or that a correction excludes',
-      's',
-    ),
-    column(
-      'inferred_stay_s',
-      'number',
-      'seconds of observed_s that were inferred: two locations at one place, from a phone that reports no rest',
-      's',
-    ),
+    column('off_s', 'number', 'seconds with tracking, its permission or the phone off, or that were excluded', 's'),
+    column('inferred_stay_s', 'number', 'seconds of observed_s inferred from two locations at one place', 's'),
     column(
       'moved_unobserved_m',
       'number',
