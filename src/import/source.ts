@@ -106,7 +106,7 @@ async function sourceFile(
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-/** The encoding of a text that is not in UTF-8: UTF-16, by its byte order mark or its zeros, or that of old programs. */
+/** The encoding of a text that is not in UTF-8: UTF-16 by its byte order mark or its zeros, else Windows-1252. */
 function encodingOf(first: Buffer): string | null {
   const start = first.toString('latin1', 0, 8);
   if (/^(\xff\xfe|([\t-~]\0){4})/.test(start)) return 'utf-16le';

@@ -113,7 +113,7 @@ export function unusable(entry: JsonValue, reason: FormatReason, message: string
   return { entry, reason, message };
 }
 
-/** Makes an unusable entry of a message without a time (null) or with an impossible one. `field`: the name of the time. */
+/** Makes an unusable entry of a message without a time (null) or with an impossible one. `field`: its name. */
 export function badTime(entry: JsonValue, ts: number | null, field: string): UnusableEntry {
   const text = `expected ${field} of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found another`;
   return unusable(entry, ts === null ? 'format_no_time' : 'format_bad_time', text);
@@ -150,8 +150,8 @@ export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntr
 }
 
 /**
- * A number, or a text that contains one such as `"12.5"` or `"12,5"`. undefined: any other value, or a number below `min`, for
- * fields in which negative numbers mean "unknown".
+ * A number, or a text that contains one such as `"12.5"` or `"12,5"`. undefined: any other value, or a number below
+ * `min`, for fields in which negative numbers mean "unknown".
  */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   const value =
