@@ -1,9 +1,10 @@
 // What each kind of correction makes of a day of three trips, compared with the diary that people expect.
 import { expect, it } from 'vitest';
+import { applyCorrections } from '../../../src/diary/corrections/apply.ts';
 import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
 import { beyondLimit } from '../../../src/diary/corrections/correction-limit.ts';
 import { correctionEntry } from '../../../src/diary/corrections/new-correction.ts';
-import type { Correction, CorrectionStanding } from '../../../src/model/correction.ts';
+import type { Correction, CorrectionStanding, Stated } from '../../../src/model/correction.ts';
 import type { Entry, Origin } from '../../../src/model/entry.ts';
 import { justAfter } from '../../../src/model/time.ts';
 import type { Position, TripRecord } from '../../../src/model/trip.ts';
@@ -109,6 +110,11 @@ it.each<[string, object[], string[]]>([
     [first, '6967.5-7417.5, 2180 m, 6000 > 8180, car', '7417.5-7852.5, 3830 m, 8180 > 12000, car chain 7402.5', third],
   ],
   [
+    'is split right after its start: applied',
+    [one('split', 6975)],
+    [first, '6967.5-6997.5, 0 m, 6000 > 6000, car', '6997.5-7852.5, 6010 m, 6000 > 12000, car', third],
+  ],
+  [
     'is split right before its end: applied',
     [one('split', 7845)],
     [first, '6967.5-7837.5, 6000 m, 6000 > 12000, car', '7837.5-7852.5, 0 m, 12000 > 12000, car chain 7845', third],
@@ -165,8 +171,24 @@ it.each<[string, object[], string[]]>([
   const chain = await chainOf(store, user);
   expect(chain.map(rowOf)).toEqual(rows);
   expect(new Set(chain.map(({ chain_ts }) => chain_ts)).size).toBe(chain.length);
-  const standings = await correctedTrips(store).corrections(user);
+  const trips = correctedTrips(store);
+  const shown = chain.filter(({ trip }) => trip !== null);
+  for (const [i, link] of shown.entries())
+    expect(await trips.previous(user, shown[i + 1]?.chain_ts ?? Infinity)).toEqual(link);
+  const standings = await trips.corrections(user);
   expect(standings.map(({ effect }) => effect).join(', ')).toBe(title.split(': ')[1]);
+});
+
+it('a gap that an added trip divides counts its distance once, where the gap ends', async () => {
+  const links = await chainOf(store, await userWith([0, 7200]));
+  const gap = { from: t0 + 1000, to: t0 + 6000, reason: 'phone off', moved_m: 900 } as const;
+  const early = { from: t0 + 700, to: t0 + 900, reason: 'tracking off' } as const;
+  const silent = [links[0]!, { ...links[1]!, silences: [early, gap] }];
+  const stated = { ...span('add', 3000, 4000, walk), write_ts: 1, received_ts: 1 } as unknown as Stated;
+  const found = applyCorrections('ada', silent, [stated]).links.map(({ silences = [] }) =>
+    silences.map(({ from, to, moved_m = 0 }) => `${from - t0}-${to - t0} ${moved_m} m`).join(', '),
+  );
+  expect(found).toEqual(['', '700-900 0 m, 1000-4000 0 m', '4000-6000 900 m']);
 });
 
 const sixStarts = [0, 1, 2, 3, 4, 5].map((i) => i * 7200);
