@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Position, Trip } from '../../../src/model/trip.ts';
 import { dayBar } from '../../../src/web/pages/day-bar.ts';
-import type { DayItem, ShownDay } from '../../../src/web/pages/day-items.ts';
+import { type DayItem, dayItems, type ShownDay, zoneOfDay } from '../../../src/web/pages/day-items.ts';
 import { dayMap } from '../../../src/web/pages/day-map.ts';
+import { dayRow } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { runs } from '../../support/lives.ts';
 
@@ -160,4 +161,104 @@ it('the bar of a day has its parts, hours and words at their times', () => {
   expect(svg).toContain(`00:00 ${t.me.inBar.trip(t.me.mode('CAR'))}, 02:30 Home, 04:00 ${t.me.inBar.not}, 05:00 Home`);
   const row = dayBar(day, items, t, true).text;
   expect([row.includes('Home'), row.includes('tick'), rectsOf(row)]).toEqual([false, false, rectsOf(svg)]);
+});
+
+const gap = (kind: string, from: number, to: number, reason?: string) => ({ kind, from, to, reason });
+const ends = { start_loc: [0, 0], end_loc: [0, 0], start_zone: 'UTC', end_zone: 'UTC' };
+const stayed = {
+  before: { start_ts: -1, end_ts: 0, ...ends },
+  trips: [],
+  after: null,
+  placeAt: () => ({ name: 'A', mark: '' }),
+};
+
+it('gaps that follow each other or a short stay are one gap if they have one reason', () => {
+  const spans = [
+    gap('unobserved', 0, 1000, 'phone off'),
+    gap('unobserved', 1000, 2000, 'phone off'),
+    gap('staying', 2000, 2299),
+    gap('unobserved', 2299, 3000, 'phone off'),
+    gap('unobserved', 3000, 4000, 'no permission'),
+    gap('staying', 4000, 4300),
+    gap('unobserved', 4300, 5000, 'no permission'),
+    gap('unobserved', 5000, 5059, 'phone off'),
+  ];
+  const after = { start_ts: 6000, end_ts: 7000, ...ends };
+  const items = dayItems({ ...stayed, after, now: 5e9, observed: { from: 0, to: 6000, spans } } as unknown as ShownDay);
+  const words = items.map(
+    (one) => `${one.from}-${one.to} ${one.kind === 'gap' ? `${one.reason} ${one.parts}` : one.kind}`,
+  );
+  expect(words).toEqual([
+    '0-3000 phone off 3',
+    '3000-4000 no permission 1',
+    '4000-4300 stay',
+    '4300-5000 no permission 1',
+  ]);
+  expect(items.map((one) => one.kind !== 'trip' && one.place?.name)).toEqual(['A', 'A', 'A', 'A']);
+});
+
+it('the zone of a time is that of the trip under way or before, then of the trip after', () => {
+  const trip = (start_ts: number, start_zone: string, end_zone: string) => ({
+    start_ts,
+    end_ts: start_ts + 100,
+    start_zone,
+    end_zone,
+  });
+  const zone = (ts: number, day: object) =>
+    zoneOfDay({ trips: [], before: null, after: null, ...day } as unknown as ShownDay, ts);
+  const day = { trips: [trip(1000, 'A', 'B')], before: trip(0, 'C', 'D'), after: trip(2000, 'E', 'F') };
+  expect([49, 50, 999, 1000, 1050, 3000].map((ts) => zone(ts, day)).join('')).toBe('CDDABB');
+  expect([day, { ...day, trips: [] }, {}].map((one) => zone(-1, { ...one, before: null }))).toEqual(['A', 'E', 'UTC']);
+});
+
+it('a map is narrower in the north, continues at the date line, and is empty without a place', () => {
+  const placesAt = (...positions: Position[]) => positions.map((position) => ({ position, mark: '' }));
+  const north = dayMap([], placesAt([0, 60], [0.01, 60]), words);
+  for (const part of ['h59.7v-5"/><text class="rt" x="66.7" y="3">100 m', 'cx="34" cy="95"', 'cx="366" cy="95"'])
+    expect(north).toContain(part);
+  const over = (from: number, to: number) =>
+    dayMap(
+      [
+        tripOf(
+          [
+            sectionOf('CAR', 0, 1, [
+              [from, 0],
+              [to, 0],
+            ]),
+          ],
+          [from, 0],
+        ),
+      ],
+      [],
+      words,
+    );
+  expect(over(179.995, -179.995)).toContain('d="M34 95L366 95"');
+  expect(over(-179.995, 179.995)).toContain('d="M366 95L34 95"');
+  expect(dayMap([], [], words)).toBe('');
+});
+
+it('places at one point have their names on all sides', () => {
+  const places = Array.from({ length: 8 }, () => ({ position: [0, 0] as Position, mark: 'A' }));
+  const names = [...dayMap([], places, words).matchAll(/"pn" x="(\d+)" y="(\d+)" text-anchor="(\w+)"/g)];
+  expect(names.map((one) => one.slice(1).join(' ')).join(', ')).toBe(
+    '200 139 middle, 211 122 start, 189 122 end, 209 104 start, 209 140 start, 191 104 end, 191 140 end, 200 139 middle',
+  );
+});
+
+it('the row of a day says that it is not final, else how much was recorded, if not all was', () => {
+  const t = textsFor(['en']);
+  const rowOf = (recorded: number, completeUntil: number, reason = 'phone off', now = 5000) => {
+    const spans = [gap('staying', 0, recorded), gap('unobserved', recorded, 1000, reason)];
+    const sums = { moving_s: 0, staying_s: recorded, unobserved_s: 1000 - recorded };
+    const observed = { day: '2024-03-11', from: 0, to: 1000, spans, ...sums };
+    const rest = { began: [], completeUntil, flagged: [], now };
+    const found = dayRow({ ...stayed, observed, ...rest } as unknown as ShownDay, 'x', t);
+    return [/"n soft" aria-hidden="true">(.*?)</.exec(found.row.text)?.[1], found.past, found.recorded];
+  };
+  expect(rowOf(800, 1000)).toEqual([t.share(0.8), 1000, 800]);
+  expect(rowOf(1000, 1000)).toEqual(['', 1000, 1000]);
+  expect(rowOf(800, 500)).toEqual([t.me.draftMark, 1000, 800]);
+  expect(rowOf(0, 1000, 'after leaving')).toEqual(['', 0, 0]);
+  expect(rowOf(400, 1000, 'phone off', 500)).toEqual([t.share(0.8), 500, 400]);
+  expect(rowOf(0, 0, 'not yet', -1)).toEqual([undefined, 0, 0]);
 });
