@@ -223,10 +223,9 @@ function belowBase(answer: WebAnswer, base: string): WebAnswer {
 
 /** The address that the browser used, as far as headers and settings show. */
 function addressOf(c: Context<ServerEnv>, publicUrl: string): { address: string; isSecure: boolean } {
-  const { host, protocol } = new URL(c.req.url);
+  const { host } = new URL(c.req.url);
   const [forwarded = ''] = (c.req.header('X-Forwarded-Proto') ?? '').split(',');
-  const isSecure =
-    protocol === 'https:' || forwarded.trim().toLowerCase() === 'https' || publicUrl.startsWith('https:');
+  const isSecure = forwarded.trim().toLowerCase() === 'https' || publicUrl.startsWith('https:');
   return { address: publicUrl.replace(/\/+$/, '') || `${isSecure ? 'https' : 'http'}://${host}`, isSecure };
 }
 
