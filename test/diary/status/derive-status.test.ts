@@ -37,6 +37,7 @@ function figures({ profile = usual, state, waiting, ...changes }: Changes): Pers
 
 const user = { uuid: 'u', user_email: 'ada', update_ts: began };
 const token = { hash: 'h', user_id: 'u', created_ts: began, expires_ts: null };
+const stopped = { ...token, revoked_ts: now - 9, revoked_why: 'stopped' as const };
 const lost = (count: number, last_ts: number) => [
   { key: 'background/location', reason: 'out_of_range', count, last_ts },
 ];
@@ -104,6 +105,31 @@ const cases: [title: string, changes: Changes, expected: [state: string, since: 
       'locations too inexact for trips',
       { profile: { ...usual, last_unusable_ts: now - 60, last_unusable_why: 'inexact' }, user },
       ['unusable', began, 'inexact'],
+    ],
+    [
+      'locations that cannot be used for another reason',
+      { profile: { ...usual, last_unusable_ts: now - 60, last_unusable_why: 'late' }, user },
+      ['unusable', began, 'misdated'],
+    ],
+    [
+      'a limit met after a last put of days ago: a call',
+      { profile: { ...quiet(now - 4 * day), last_limit_ts: now - 60 } },
+      ['without_locations', now - 4 * day, 'limited'],
+    ],
+    ['a phone that stopped', { tokens: [stopped] }, ['stopped', now - 9, 'stopped']],
+    [
+      'a phone that stopped, after a run that failed',
+      { tokens: [stopped], state: { last_error: 'no', last_run_ts: now - 7 } },
+      ['behind', now - 7, 'run_failed'],
+    ],
+    [
+      'entries that came after the last run',
+      {
+        profile: { ...usual, waiting_since_ts: now - 2 * day },
+        state: { last_run_ts: now - day },
+        waiting: { count: 1 },
+      },
+      ['in_order', null, null],
     ],
     [
       'a limit met after the last put',
