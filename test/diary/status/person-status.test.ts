@@ -1,11 +1,10 @@
 // Where people stand, as the core tells it of what came through the door, and what the figures of it cost.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { everyStatus, readStatus } from '../../../src/diary/status/all-statuses.ts';
-import { deriveStatus, type PersonStatus } from '../../../src/diary/status/person-status.ts';
+import type { PersonStatus } from '../../../src/diary/status/person-status.ts';
 import { putBatch } from '../../../src/intake/put-batch.ts';
 import { silentLog } from '../../../src/log/log.ts';
 import type { Entry } from '../../../src/model/entry.ts';
-import type { JsonObject } from '../../../src/model/json.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newStore, newUser } from '../../support/store.ts';
@@ -125,19 +124,4 @@ describe('the state is of the first broken link:', () => {
     await run();
     expect(await said()).toEqual(['behind', start, 'converted: set_aside']);
   });
-});
-
-it('refusals and limits break a step while they last: those of an own token at once, of a stranger a day later', async () => {
-  await push(location(start));
-  await run();
-  const { figures } = await stand();
-  const after = (profile: JsonObject): string | undefined =>
-    deriveStatus({ ...figures, profile: { ...figures.profile, ...profile } }, { now: start + 2 * day }).broken?.code;
-  const refused = (last_refusal_ts: number, last_refusal_why: string) => after({ last_refusal_ts, last_refusal_why });
-  expect(refused(start + 60, 'expired')).toBe('refused');
-  expect(refused(start, 'expired')).toBeUndefined();
-  expect(refused(start + day, 'unknown')).toBeUndefined();
-  expect(refused(start + day + 1, 'unknown')).toBe('refused');
-  expect(after({ last_limit_ts: start + day })).toBeUndefined();
-  expect(after({ last_limit_ts: start + day + 1 })).toBe('limited');
 });
