@@ -166,7 +166,12 @@ it('gaps that follow each other or a short stay are one gap if they have one rea
   expect(words.join(', ')).toBe(
     '0-3000 phone off 3, 3000-4000 no permission 1, 4000-4300 stay, 4300-5000 no permission 1',
   );
-  expect(items.map((one) => one.kind !== 'trip' && one.place?.name)).toEqual(['A', 'A', 'A', 'A']);
+  expect(items.map((one) => one.kind === 'gap' && `${one.here?.name}${one.there?.name}`)).toEqual([
+    'AA',
+    'AA',
+    false,
+    'AA',
+  ]);
 });
 
 it('the zone of a time is that of the trip under way or before, then of the trip after', () => {
