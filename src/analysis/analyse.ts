@@ -61,9 +61,15 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
       ({ to }) => to <= trip.first.ts,
     );
     const { record, ...failure } = nextLink(userId, trip, before, gap?.from);
-    const after = { ...record.carry, ...(seen && { seen }) };
+    const after = { ...record.carry, ...(seen && { seen: withoutOldGap(seen, record.carry) }) };
     return { ...failure, record: { ...record, ...(silences.length > 0 && { silences }), carry: after } };
   }
+}
+
+/** A gap that began before the arrival affects no later trip. Without it, analyses after late data converge sooner. */
+function withoutOldGap(seen: LastSeen, { raw_place }: Carry): LastSeen {
+  const { gap, ...others } = seen;
+  return gap !== undefined && raw_place !== null && gap.from <= raw_place.enter_ts ? others : seen;
 }
 
 /** Replaces outliers by readings of unknown motion: the phone was on, but its location is wrong. */

@@ -96,6 +96,18 @@ describe('the cost of a run', () => {
     expect(long).toMatchObject({ added: 0, removed: 0, changed: 1 });
   });
 
+  it('of a day before all others does not depend on the days after', async () => {
+    const user = await newUser(store);
+    const days = [...simulateDays({ platform: 'android', day: '2024-03-12', seed: 'late' }, 16)].toReversed();
+    const locations: number[] = [];
+    for (const entries of days) {
+      await put(store, user, entries);
+      locations.push(figures(await pipeline(store, user, { stretchSize: 200 }), 'analyse trips').locations!);
+    }
+    expect(Math.max(...locations.slice(8))).toBeLessThan(2 * Math.max(...locations.slice(0, 8)));
+    expect(locations.at(-1)).toBeLessThan(800); // about 140 a day
+  });
+
   it('includes writing the trips that changed, and no others', async () => {
     const user = await newUser(store);
     await put(store, user, history(3));
