@@ -306,7 +306,9 @@ const correctionReach = 14 * day;
 
 /** Key of stored places: identifies what they depend on besides the analysed trips. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
-  const concerning = holding(corrections).filter((one) => concernedTime(one).from < until + correctionReach);
+  // A mode does not move the ends of a trip.
+  const moving = holding(corrections).filter(({ kind }) => kind !== 'mode');
+  const concerning = moving.filter((one) => concernedTime(one).from < until + correctionReach);
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 

@@ -65,6 +65,12 @@ it('a look at the places reads trips of the last weeks only, also after late dat
     }
     expect(await earliestRead(store, user)).toBeGreaterThan(last);
   }
+
+  const { start_ts, end_ts } = (await store.trips.next(user, early - 86_400 * 7))!;
+  const mode = correction(now() - 30, { kind: 'mode', ts: (start_ts + end_ts) / 2, mode: 'ferry' });
+  await putBatch(user, [mode], { store, now });
+  expect(await earliestRead(store, user)).toBeGreaterThan(last);
+  expect(await shown(store, user)).toEqual(await shownFromAll(store, user));
 });
 
 it('nothing of the kept places is left where days were removed or the user was erased', async () => {
