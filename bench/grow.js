@@ -5,7 +5,7 @@ import { readDays } from '../dist/diary/read-days.js';
 import { everyStatus, openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import { readDay } from '../dist/web/me-days.js';
 import { textsFor } from '../dist/web/pages/texts/texts.js';
-import { against, inFolder, line, median, ms } from './kit.js';
+import { against, inFolder, line, locations, median, ms } from './kit.js';
 
 const shortDays = 60;
 const newDays = 3;
@@ -17,6 +17,8 @@ const now = () => Date.now() / 1000;
 export async function grow({ days = 1095, others = 10_000 } = {}) {
   console.log(`\ngrow: ${days} days of one person against ${shortDays}, ${others} people beside a study of ${members}`);
   await inFolder((folder) => ofHistory(folder, days));
+  await inFolder(ofRestlessTrip);
+  await inFolder(ofOrder);
   await inFolder((folder) => ofServer(folder, others));
 }
 
@@ -36,11 +38,66 @@ async function ofHistory(folder, days) {
   await store.close();
 }
 
+const hoursUnderWay = { long: 96, short: 6 };
+
+/** A trip that never rests: an hour's put and run, as its beginning moves away. */
+async function ofRestlessTrip(folder) {
+  const store = await openStore(folder);
+  const traveller = async (name, hours) => {
+    const { user } = await store.users.register(name, { now: 1 });
+    const began = 1_700_000_000 - hours * 3600;
+    const hour = async (i) => {
+      const metres = 600; // in 30 s
+      const way = locations(120, 0).map(({ metadata, data }, k) => {
+        const ts = began + i * 3600 + k * 30;
+        const longitude = (((i * 120 + k) * metres) / 111_000) % 360;
+        const at = { latitude: 0.5, longitude: longitude > 180 ? longitude - 360 : longitude };
+        return { metadata: { ...metadata, write_ts: ts + 0.4 }, data: { ...data, ...at, ts, sensed_speed: 20 } };
+      });
+      await putBatch(user.uuid, way, { store, now });
+      await runPipeline(store, user.uuid, { log: silentLog, now });
+    };
+    for (let i = 0; i < hours; i++) await hour(i);
+    return { hour: (i) => hour(hours + i) };
+  };
+  const long = await traveller('long', hoursUnderWay.long);
+  const short = await traveller('short', hoursUnderWay.short);
+  const what = `an hour of a trip that never rests, after ${hoursUnderWay.long} h against ${hoursUnderWay.short} h`;
+  const proportion = hoursUnderWay.long / hoursUnderWay.short; // the open trip is analysed as a whole
+  await inTurns(what, proportion, 24, long, short, (person, i) => person.hour(i));
+  await store.close();
+}
+
+/** Puts in the order of recording against the newest first: of one entry each, then of a day each with its run. */
+async function ofOrder(folder) {
+  const store = await openStore(folder);
+  const orders = { newest: (list) => list.toReversed(), oldest: (list) => list };
+  const one = {};
+  const days = {};
+  for (const [name, inOrder] of Object.entries(orders)) {
+    const { user } = await store.users.register(name, { now: 1 });
+    one[name] = { user, puts: inOrder(locations(2000, 1_700_000_000)).map((entry) => [entry]) };
+    const { user: other } = await store.users.register(`${name}-days`, { now: 1 });
+    days[name] = { user: other, puts: inOrder([...simulateDays(simulated('2024-01-01'), 28)]) };
+  }
+  const put = ({ user, puts }, i) => putBatch(user.uuid, puts[i], { store, now });
+  const run = ({ user }) => runPipeline(store, user.uuid, { log: silentLog, now });
+  await inTurns('a put of one entry, newest first', 1.1, 2000, one.newest, one.oldest, put);
+  await inTurns('the run after them', 1.1, 1, one.newest, one.oldest, run);
+  await inTurns('a day, newest first, put and run', 3, 28, days.newest, days.oldest, async (person, i) => {
+    await put(person, i);
+    await run(person);
+  });
+  await store.close();
+}
+
+const simulated = (day) => ({ platform: 'android', day, seed: 'ada', zone });
+
 /** A person whose history ends on the same day, whatever its length. */
 async function personWith(store, name, days) {
   const { user } = await store.users.register(name, { now: 1 });
   const first = new Date(Date.parse('2024-04-01') - days * 86_400_000).toISOString().slice(0, 10);
-  const all = [...simulateDays({ platform: 'android', day: first, seed: 'ada', zone }, days + newDays)];
+  const all = [...simulateDays(simulated(first), days + newDays)];
   const put = (entries) => putBatch(user.uuid, entries, { store, now });
   const run = () => runPipeline(store, user.uuid, { log: silentLog, now });
   for (const day of all.slice(0, days)) await put(day);
