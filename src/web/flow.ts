@@ -42,13 +42,21 @@ export async function answerPage(
   return study === null ? faultPage(404, call.t) : route.answer({ ...managing, study });
 }
 
-/** Reads the form only of a person who is known, and one file at a time. */
+/**
+ * Reads the form only of a person who is known. Files are read one at a time. The lock is free while a file arrives,
+ * since a slow sender would keep all others out; the check before saves a sender from sending a file in vain.
+ */
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
+  const busy = (): WebAnswer => redirect('/me/data?done=busy#import');
+  const free = call.claim('import');
+  if (free === null) return busy();
+  free.release();
+  const upload = await call.readUpload();
+  if (!isOwnForm(upload.form, call.csrf)) return faultPage(403, call.t);
   const lock = call.claim('import');
-  if (lock === null) return redirect('/me/data?done=busy#import');
+  if (lock === null) return busy();
   try {
-    const upload = await call.readUpload();
-    return isOwnForm(upload.form, call.csrf) ? await route.answer({ ...call, ...upload }) : faultPage(403, call.t);
+    return await route.answer({ ...call, ...upload });
   } finally {
     lock.release();
   }

@@ -22,6 +22,9 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, 
 /** Imports that the profile keeps. */
 const mostKept = 20;
 
+/** ms; then an import ends with what it stored, so that others can import. Added again, the file is read on. */
+const longest = 300_000;
+
 /** An import as the profile keeps it; its entries have `id` as their token. */
 interface KeptImport extends JsonObject {
   id: string;
@@ -61,7 +64,7 @@ export async function importSection(call: PersonCall): Promise<MarkupValue> {
       markup`<li class="stated"><span><b>${one.name}</b>, ${t.date(one.ts, zone)}: ${facts}${range}${isIgnored && ` ${words.isIgnored}`}</span>${one.stored > 0 && button}</li>`,
     );
   }
-  const failed = ownValue<string>({ busy: words.busy, unknown: words.unknown, none: words.none }, query.done);
+  const failed = ownValue<string>(words.failed, query.done);
   const done = failed === undefined ? banner(query.done === 'import' ? words.done : undefined) : banner(failed, 'bad');
   const content = markup`<label><span>${words.file}</span><input type="file" name="file" required></label><button>${words.go}</button>`;
   return markup`<section id="import">${done}<h2>${words.title}</h2><p>${words.lead}</p>${formOf(call, '/me/import', {}, content, true)}${rows.length > 0 && markup`<ul>${rows}</ul>`}</section>`;
@@ -82,12 +85,13 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
     const { parts } = await findParts([path]);
     const id = tokenId(tokenHash(newSecret()));
     const [times, sentWith] = [{ from_ts: Infinity, to_ts: -Infinity }, id];
-    const { stored, known, doubled, set_aside } = await importParts(parts, {
+    const { stored, known, doubled, set_aside, interrupted } = await importParts(parts, {
       store,
       now: () => now,
       log,
       whom: { name: user.user_email, user },
       entriesOnly: true,
+      signal: AbortSignal.timeout(longest),
       put: async (taken, receipts) => {
         const fresh: Taken[] = [];
         for (const one of taken) {
@@ -106,7 +110,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
     const range = stored > 0 ? times : { from_ts: now, to_ts: now };
     const one: KeptImport = { id, name, ts: now, stored, known: known + doubled, rejected: set_aside, ...range };
     await store.profiles.merge(user.uuid, { imports: [...(await readImports(call)), one].slice(-mostKept) });
-    return toImports('import');
+    return toImports(interrupted ? 'long' : 'import');
   } catch (error) {
     if (!isMobilityError(error, 'MOBILITY_USAGE')) throw error;
     return toImports('unknown');

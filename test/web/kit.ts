@@ -19,6 +19,7 @@ export interface Pages {
   /** Signs the manager in again, for a time after the session. */
   signIn(): Promise<void>;
   get(path: string, cookie: string): Promise<Response>;
+  request(path: string, init: RequestInit): Promise<Response>;
   /** Sends the first form of a page whose action contains `action`, with these fields beside its hidden ones. */
   send(page: string, action: string, fields: Record<string, string | Blob>, cookie: string): Promise<Response>;
   close(): Promise<void>;
@@ -76,6 +77,7 @@ export async function openPages(
       pages.manager = await signedIn();
     },
     get,
+    request: async (path, init) => app.request(path, init),
     send: async (page, action, fields, cookie) => {
       const forms = (await (await get(page, cookie)).text()).match(/<form.*?<\/form>/gs) ?? [];
       const form = forms.find((one) => one.includes(`action="${action}`));

@@ -1,5 +1,5 @@
 // One's own history over HTTP: a file is imported, reported, ignored and used again.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { readMultipart } from '../../src/server/read-multipart.ts';
 import { openPages, type Pages } from './kit.ts';
@@ -67,6 +67,28 @@ it('says what is wrong with a file, and reads none of a form from elsewhere', as
   );
   expect(foreign.status).toBe(403);
   expect(await pages.store.counts(user)).toEqual(before);
+});
+
+it('keeps nobody from importing while a slow sender sends a file', async () => {
+  let end = (): void => {};
+  const body = new ReadableStream({
+    start(controller) {
+      end = () => controller.close();
+    },
+  });
+  const headers = { Cookie: pages.person, 'Content-Type': 'multipart/form-data; boundary=b' };
+  const sent = pages.request('/me/import', { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+  await expect.poll(() => body.locked).toBe(true);
+  expect(where(await upload(new File([gpx()], 'a.gpx')))[1]).toBe('/me/data?done=import#import');
+  end();
+  expect((await sent).status).toBe(403); // without the secret of the form
+});
+
+it('ends an import that takes too long, and says so', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+  const to = where(await upload(new File([gpx()], 'a.gpx')))[1]!;
+  timeout.mockRestore();
+  expect([to, await text(to)]).toEqual(['/me/data?done=long#import', expect.stringContaining('add it again')]);
 });
 
 it('reads fields and the file of a form as browsers send it, whatever the file holds', () => {

@@ -349,9 +349,12 @@ export const de: Texts = {
     undo: 'Nicht berücksichtigen',
     use: 'Wieder berücksichtigen',
     isIgnored: 'Wird nicht berücksichtigt; Ihre Tage ändern sich in einigen Minuten.',
-    busy: 'Gerade wird eine andere Datei gelesen. Versuchen Sie es in einigen Minuten noch einmal.',
-    unknown: 'Diese Datei hat kein Format, das der Server kennt. Es wurde nichts hinzugefügt.',
-    none: 'Wählen Sie zuerst eine Datei. Es wurde nichts hinzugefügt.',
+    failed: {
+      busy: 'Gerade wird eine andere Datei gelesen. Versuchen Sie es in einigen Minuten noch einmal.',
+      unknown: 'Diese Datei hat kein Format, das der Server kennt. Es wurde nichts hinzugefügt.',
+      none: 'Wählen Sie zuerst eine Datei. Es wurde nichts hinzugefügt.',
+      long: 'Die Datei dauert zu lange. Ein Teil wurde gelesen: Fügen Sie sie noch einmal hinzu, um den nächsten Teil zu lesen.',
+    },
   },
 
   // ---------------------------------------------------------------- figures

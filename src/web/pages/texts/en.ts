@@ -359,9 +359,12 @@ export const en = {
     undo: 'Ignore what it brought',
     use: 'Use it again',
     isIgnored: 'Ignored; your days change within some minutes.',
-    busy: 'Another file is being read. Try again in some minutes.',
-    unknown: 'This file is in no format that the server knows. Nothing was added.',
-    none: 'Choose a file first. Nothing was added.',
+    failed: {
+      busy: 'Another file is being read. Try again in some minutes.',
+      unknown: 'This file is in no format that the server knows. Nothing was added.',
+      none: 'Choose a file first. Nothing was added.',
+      long: 'The file takes too long. A part of it was read: add it again to read the next part.',
+    },
   },
 
   // ---------------------------------------------------------------- figures
