@@ -320,7 +320,7 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const exact = chosen.find(isExact);
   if (exact !== undefined)
     throw usageError(
-      `--kind ${exact} is exactly what the phone sent: leave out --pseudonyms and --coarse, or this kind`,
+      `--kind ${exact} shows exact places, times or texts: leave out --pseudonyms and --coarse, or this kind`,
     );
   return chosen;
 }
