@@ -64,8 +64,8 @@ function release(version, isDry) {
     `release/mobility-${version}.cdx.json`,
     read('npm', 'sbom', '--package-lock-only', '--omit=dev', '--sbom-format', 'cyclonedx'),
   );
-  const builder = ['docker', 'podman'].find((name) => spawnSync(name, ['--version']).status === 0);
-  if (builder === undefined) console.log('release: no image: neither docker nor podman is installed');
+  const builder = ['docker', 'podman'].find((name) => spawnSync(name, ['info']).status === 0);
+  if (builder === undefined) console.log('release: no image: neither docker nor podman runs here');
   else run(builder, 'build', '--file', 'examples/deploy/Dockerfile', '--tag', `mobility:${version}`, '.');
   console.log(`release: look at release/, then: git push origin main v${version}`);
 }
