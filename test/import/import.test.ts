@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { Part } from '../../src/import/import-format.ts';
+import type { Part, SourcePerson } from '../../src/import/import-format.ts';
 import { findParts, formatNames } from '../../src/import/import-formats.ts';
 import { importParts } from '../../src/import/import-source.ts';
+import { MobilityError } from '../../src/model/mobility-error.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshProgram, type Program } from '../cli/kit.ts';
 import { newStore } from '../support/store.ts';
@@ -228,6 +229,45 @@ it('an unreadable document does not affect the others', async () => {
   await writeFile(join(folder, 'Stage_timeseries.bson'), Buffer.concat([deep, wrong, BSON.serialize(good)]));
   const { code, json } = await run(['import', folder, '--json']);
   expect([code, json()]).toMatchObject([3, { read: 3, stored: 1, set_aside: 2 }]);
+});
+
+it('a damaged line of an own export is a problem of its own, and the other lines are imported', async () => {
+  const { folder, run } = await freshProgram();
+  await writeFile(join(folder, 'user.json'), JSON.stringify({ uuid, user_email: 'ada' }));
+  const lines = ['null', '{"metadata":', JSON.stringify(entry(1))];
+  await writeFile(join(folder, 'entries.jsonl'), lines.join('\n'));
+  await writeFile(join(folder, 'errors.jsonl'), 'null');
+  const { code, json, stderr } = await run(['import', folder, '--json']);
+  expect([code, json()]).toMatchObject([3, { read: 4, stored: 1, set_aside: 3 }]);
+  expect(stderr).toMatch(/entries.jsonl: expected JSON at line 2, .*expected a line as export writes it in/s);
+});
+
+it('a store that fails ends the import, also an import of a source without bytes', async () => {
+  const store = await newStore();
+  const full = new MobilityError('MOBILITY_STORE_FULL', 'the disk is full');
+  const users = Object.create(store.users, { byUuid: { value: () => Promise.reject(full) } });
+  const shares: (number | null)[] = [];
+  const importOf = (of: SourcePerson | null, size: number) => {
+    const part: Part = {
+      name: 'a',
+      format: 'a',
+      size,
+      names: 'people',
+      read: async function* () {
+        yield of === null ? { left: 'trips' } : { of, person: true };
+      },
+    };
+    const failing: Store = Object.create(store, { users: { value: users } });
+    return importParts([part], {
+      store: failing,
+      now: () => 1,
+      whom: null,
+      onProgress: (_, share) => shares.push(share),
+    });
+  };
+  await expect(importOf({ uuid }, 9)).rejects.toBe(full);
+  await importOf(null, 0);
+  expect(shares).toEqual([1]);
 });
 
 it('folders are read once, whatever links are in them, and unknown files are named', async () => {
