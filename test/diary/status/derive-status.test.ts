@@ -117,6 +117,12 @@ const cases: [title: string, changes: Changes, expected: [state: string, since: 
       ['without_locations', now - 4 * day, 'limited'],
     ],
     ['a phone that stopped', { tokens: [stopped] }, ['stopped', now - 9, 'stopped']],
+    ['a phone that stopped without data', { profile: {}, user, tokens: [stopped] }, ['stopped', now - 9, 'stopped']],
+    [
+      'entries that wait for a day and a half',
+      { profile: { ...usual, waiting_since_ts: now - 1.5 * day }, state: { last_run_ts: null }, waiting: { count: 1 } },
+      ['in_order', null, null],
+    ],
     [
       'a phone that stopped, after a run that failed',
       { tokens: [stopped], state: { last_error: 'no', last_run_ts: now - 7 } },
@@ -196,8 +202,9 @@ const cases: [title: string, changes: Changes, expected: [state: string, since: 
   ];
 
 it.each(cases)('%s', (_, changes, expected) => {
-  const { state, since, broken } = deriveStatus(figures(changes), { now });
+  const { state, since, broken, waiting_s } = deriveStatus(figures(changes), { now });
   expect([state, since, broken?.code ?? null]).toEqual(expected);
+  if (broken?.code === 'not_run') expect(waiting_s).toBe(now - since!);
 });
 
 it('the remedy names the person, the command and what is known', () => {
