@@ -452,7 +452,7 @@ it('corrections of one moment are all kept, and one beyond those that a person m
   expect((await drop(9e8)).headers.get('location')).toBe(`/me/day/${day}?done=full`);
   expect(await page(`/me/day/${day}?done=full`)).toContain('maximum number of corrections');
   const said = await program.run(['correct', 'drop', '--user', person, '--day', day, '--at', '12:00'], { now: clock });
-  expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('at most 1000 corrections')]);
+  expect([said.code, said.stderr]).toEqual([2, expect.stringContaining('at most 1000 active corrections')]);
   expect(await waiting()).toBe(before);
   expect((await post('/me/correct', { csrf: csrf!, day, kind: 'undo', of: '1' })).status).toBe(400);
   expect(await waiting()).toBe(before);
