@@ -53,6 +53,15 @@ export function findTests(use: Use): void {
       }
     });
 
+    use.it('a query of some fields has them, and a later query has all', async (user) => {
+      await fill(user, [fix(1)]);
+      const [some] = await find(user, { fields: ['latitude', 'platform'] });
+      const { metadata, data } = fix(1);
+      const { key, write_ts, platform } = metadata;
+      expect(some).toMatchObject({ metadata: { key, write_ts, platform }, data: { latitude: data.latitude } });
+      same(await find(user, {}), [fix(1)]);
+    });
+
     use.it('write_ts and data time are two orders; entries without a data time are in the first only', async (user) => {
       const [a, b, c] = [fix(1, { ts: 20 }), fix(2, { ts: 10 }), entry(location, 3, { note: 'x' })];
       const label = entry('manual/mode_confirm', 50, { start_ts: 5, end_ts: 9, label: 'bike' });
