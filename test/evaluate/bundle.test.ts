@@ -70,7 +70,8 @@ it('a case carries the evidence of transit feeds without names, and gives the sa
   expect(truth).not.toMatch(/f00d|Town|East|Eastern/);
   expect((await run(['evaluate', '--cases', out, '--json'])).json()).toMatchObject({ overall: { f1: 1, mode: 1 } });
   await writeFile(files[1]!, truth.replace('"transit"', '"other"'));
-  expect((await run(['evaluate', '--cases', out, '--json'])).json()).toMatchObject({ overall: { f1: 1, mode: 0 } });
+  const without = (await run(['evaluate', '--cases', out, '--json'])).json<{ overall: { mode: number } }>();
+  expect(without.overall.mode).toBeLessThan(0.5);
 });
 
 const day = '2024-03-31'; // the clocks of Europe go forward

@@ -1,5 +1,6 @@
 // Transit feeds in the pipeline: whose days they change, and that only the set of feeds matters.
 import { expect, it } from 'vitest';
+import type { Section } from '../../src/model/trip.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
 import { previewRebuild } from '../../src/upkeep/rebuild-user.ts';
@@ -9,7 +10,8 @@ import { addFeed, ride } from '../transit/bus-ride.ts';
 import { townFeed } from '../transit/town.ts';
 
 const sections = async (store: Store, user: string) =>
-  (await chainOf(store, user)).flatMap(({ trip }) => trip?.sections ?? []);
+  (await chainOf(store, user)).flatMap(({ trip }) => trip?.sections.filter(isRide) ?? []);
+const isRide = ({ sensed_mode }: Section): boolean => !sensed_mode.endsWith('WALKING');
 const lines = async (store: Store, user: string) =>
   (await sections(store, user)).flatMap(({ transit }) => transit?.route_short_name ?? []);
 const round = (store: Store) => runAll(store, { log: memoryLog(), now: () => 4_000_000_000 });

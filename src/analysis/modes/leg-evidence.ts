@@ -66,6 +66,8 @@ export const legLimits = {
   stay: 1200,
   /** m; error in the distance between where a vehicle was parked and where it left again (by hand) */
   parked: 60,
+  /** s of waiting before, or of walking before and after: who drives a car rarely does either (by hand) */
+  boarding: { wait: 105, walks: 180 },
   /** s; a user who waits this long for a vehicle did not park it (by hand) */
   waited: 60,
   /** s; so much walking between two legs suggests parking; less counts in proportion (by hand) */
@@ -185,7 +187,7 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
 }
 
 /** Feature of the wait. It fades from `stayed` s to `stay` s, because a longer rest is rather a stay than a wait. */
-export function waitFeature(waited: number): number {
+function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);
   return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
@@ -213,8 +215,17 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   return { boarded: walked > 0 ? 1 : 0, waited, walks: [walkFeature(walked), walkFeature(after)] };
 }
 
+/** The wait and the walks around a leg as shares of `legLimits.boarding`; 1 or more suggests public transport. */
+export function boardingShares(features: readonly number[]): { wait: number; walks: number } {
+  const [wait, before, after] = [waitIndex, waitIndex + 1, waitIndex + 2].map((f) => features[f]!);
+  const { boarding } = legLimits;
+  return { wait: wait! / waitFeature(boarding.wait), walks: Math.min(before!, after!) / walkFeature(boarding.walks) };
+}
+
+const waitIndex = legFeatures.indexOf('ln wait');
+
 /** Feature of seconds of walking. */
-export const walkFeature = (seconds: number): number => log(1 + seconds / 60, 1, 20);
+const walkFeature = (seconds: number): number => log(1 + seconds / 60, 1, 20);
 
 /** For `turnPerKm`, by hand: m along the path between two corners, and the least km that it divides by. */
 const chord = 60;

@@ -10,7 +10,7 @@
 // gives its probability. Forward-backward sums over the sequences and gives the marginals of each leg and pair.
 // `tools/train/joint.mjs` fits the weights on recorded and simulated days; they are in `models/journeys-*.json`.
 import { noEvidence, type TransitEvidence } from '../../transit/match-ride.ts';
-import { type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
+import { boardingShares, type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
 /** Weights of the CRF, from a file in `models`. */
 export interface ModeCrf {
   id: string;
@@ -83,8 +83,14 @@ const n = modes.length;
  */
 const transitWeight = 1.4;
 
-function transitScore(mode: string, { bus, train }: TransitEvidence): number {
-  return transitWeight * (mode === 'BUS' ? bus : mode === 'TRAIN' ? train : 0);
+/** The share of the evidence for a bus that counts for a leg like a drive: a car may follow the line (by hand). */
+const likeDrive = 0.25;
+
+function transitScore(mode: string, { bus, train }: TransitEvidence, features: readonly number[]): number {
+  if (mode !== 'BUS') return mode === 'TRAIN' ? transitWeight * train : 0;
+  const { wait, walks } = boardingShares(features);
+  const share = bus > 0 ? Math.min(1, likeDrive + (1 - likeDrive) * Math.max(wait, walks)) : 1;
+  return transitWeight * share * bus;
 }
 
 /** Scores of the modes of a leg: weights times features, plus evidence of feeds. `only`: the true mode, if known. */
@@ -96,7 +102,7 @@ function scoreModes(
 ): number[] {
   return weights.map((row, m) => {
     if (!possible[m] || (only !== undefined && only !== m)) return Number.NEGATIVE_INFINITY;
-    return row.reduce((score, weight, f) => score + weight * features[f]!, transitScore(modes[m]!, transit));
+    return row.reduce((score, weight, f) => score + weight * features[f]!, transitScore(modes[m]!, transit, features));
   });
 }
 

@@ -15,7 +15,7 @@ import { trackLimits } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
-import { type LegEvidence, legFeatures, legLimits, modes, waitFeature, walkFeature } from './leg-evidence.ts';
+import { boardingShares, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
 import { nameLine } from './line-name.ts';
 
 /** Index of the first mode by vehicle. */
@@ -39,10 +39,10 @@ const confidenceLimits = {
   unread: 0.8,
   /** Below these m/s of the 95 % quantile of the speed; ferries and runners are as slow as such trains and bicycles. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
-  /** A car after and before so many s on foot: few people park so far away. */
-  walked: { most: 0.4, seconds: 180 },
-  /** A bus after so few s of waiting. */
-  noWait: { most: 0.6, seconds: 105 },
+  /** A car between two long walks: few people park so far away. */
+  walked: 0.4,
+  /** A bus that the user hardly waited for. */
+  noWait: 0.6,
 };
 
 /** Probabilities by state for a section that overlaps no leg, in the order of `modes` (by hand: little confidence). */
@@ -102,21 +102,15 @@ function mostProbable(
 ): number {
   const name = modes[found.indexOf(Math.max(...found))]!;
   if (line !== undefined && ((name === 'BUS' && line.bus > 0) || (name === 'TRAIN' && line.train > 0))) return 1;
-  const feature = (one: (typeof legFeatures)[number]): number => leg?.features[legFeatures.indexOf(one)] ?? 0;
+  const { wait, walks } = leg === undefined ? { wait: 0, walks: 0 } : boardingShares(leg.features);
   const fastest = leg?.fastest ?? 0;
   const most = isRead ? 1 : confidenceLimits.unread;
   if (name === 'WALKING') return most;
   if (name === 'BICYCLING') return fastest < confidenceLimits.slow.bicycle ? confidenceLimits.slow.most : most;
   if (name === 'TRAIN')
     return Math.min(most, fastest < confidenceLimits.slow.train ? confidenceLimits.slow.most : confidenceLimits.train);
-  if (name === 'BUS')
-    return feature('ln wait') < waitFeature(confidenceLimits.noWait.seconds)
-      ? confidenceLimits.noWait.most
-      : confidenceLimits.vehicle;
-  const walks = Math.min(feature('ln walk before'), feature('ln walk after'));
-  return walks >= walkFeature(confidenceLimits.walked.seconds)
-    ? confidenceLimits.walked.most
-    : confidenceLimits.vehicle;
+  if (name === 'BUS') return wait < 1 ? confidenceLimits.noWait : confidenceLimits.vehicle;
+  return walks >= 1 ? confidenceLimits.walked : confidenceLimits.vehicle;
 }
 
 /** Mixes probabilities with equal ones, so that the highest is at most `most`. A vehicle remains one. */

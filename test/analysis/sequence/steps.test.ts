@@ -114,6 +114,13 @@ describe('the conditional random field', () => {
     expect(chance(legBy('BUS', 0))[3]!).toBeLessThan(others[0]!);
   });
 
+  it('does not take a drive along a bus line, without a wait, for a ride by bus', () => {
+    const transit = [{ bus: 3, train: 0, lines: [] }];
+    const chance = (wait: number): number => forwardBackward([legBy('CAR', wait)], crf, { transit }).single[0]![3]!;
+    expect(chance(0)).toBeLessThan(0.5);
+    expect(chance(180)).toBeGreaterThan(0.9);
+  });
+
   it('says no mode that is too slow for the leg', () => {
     const fast = { ...legBy('CAR', 0), possible: [false, false, true, true, true] };
     expect(forwardBackward([fast], crf).single[0]!.slice(0, 2)).toEqual([0, 0]);
