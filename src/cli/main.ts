@@ -8,7 +8,6 @@ import { noteAct } from './audit-action.ts';
 import { CommandContext, type ContextOptions } from './context.ts';
 import { OutputClosed, type Sink, sinkOf } from './output.ts';
 
-/** Exit codes of every command. */
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
 /** All commands by task: the name, which is also the name of its file in `commands/`, and what the command does. */

@@ -36,7 +36,6 @@ export const bundleKeys: readonly string[] = Object.keys(passing);
 /** Values that are kept besides numbers. None of them is a text of a user. */
 const words = new Set<JsonValue | undefined>(['time', 'distance', 'low', 'medium', 'high', true, false, null]);
 
-/** The input of a bundle. */
 export interface BundleSource {
   /** Entries of the day and around it. */
   entries: Iterable<Entry>;
@@ -92,7 +91,8 @@ export function bundleOf({ entries, day, range, trips, transit, now, random, rea
   const sources = [...sourceNames].sort(); // their order decides which of them is used
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
-    const [ts, at] = [Number(entry.data.ts), positionIn(entry.data)];
+    const ts = Number(entry.data.ts);
+    const at = positionIn(entry.data);
     const nearest = (trips.findLast(({ start_ts }) => start_ts <= ts) ?? trips[0])?.start_zone;
     const time_zone = zoneNamed(entry) ?? nearest ?? 'UTC';
     const program = `app-${String(sources.indexOf(sourceOf(entry))).padStart(2, '0')}`;
@@ -201,7 +201,7 @@ function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: numb
 
 const week = 7 * 86_400;
 const hourOf = (ts: number): number => Math.floor(ts / 3600) * 3600;
-/** The fewest and most weeks to move back, and the earliest time, from which on times have the same precision. */
+/** The least and most weeks to move back, and the earliest possible time: all later times have the same precision. */
 const [fewest, most, earliest] = [4, 520, 2 ** 30];
 
 /**

@@ -85,7 +85,8 @@ function* recordFound(record: JsonObject, where: string): Generator<Found> {
   });
   for (const reading of Array.isArray(record.activity) ? record.activity : []) {
     const { timestamp, timestampMs, activity } = isJsonObject(reading) ? reading : {};
-    const [at, found] = [timeOf(timestamp ?? timestampMs), surest(activity)];
+    const at = timeOf(timestamp ?? timestampMs);
+    const found = surest(activity);
     if (at !== null && found !== null) yield { of: null, entry: motionEntry(at, found.type, origin, found.percent) };
   }
 }

@@ -75,7 +75,6 @@ export const zippedFile = (archive: string, entry: Entry, place: ZipPlace = arch
 export const keptFile = (path: string, part: FilePart): Promise<SourceFile> =>
   sourceFile(path, part.size, (onBytes) => partBytes(part, onBytes));
 
-/** A text as a file. */
 export const textFile = (text: string): Promise<SourceFile> =>
   sourceFile('upload', text.length, async function* () {
     yield Buffer.from(text);

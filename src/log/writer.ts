@@ -17,7 +17,6 @@ const retryAfter = 1000; // ms between attempts to write again after a failure
 
 /** Settings of a process's log. */
 export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
-  /** The program that writes the log. */
   kind: LogKind;
   /** Thread id of the lines. Default: `p` and the process number. */
   threadId?: string | undefined;
@@ -104,8 +103,8 @@ type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknow
 
 /**
  * Opens the transport, which starts a new file each day and after a full one. `compress-files.ts` replaces its options
- * `zippedArchive` and `maxFiles`. These options compress into files that everyone can read, ignore files of killed
- * processes, and delete only files in a list that is lost when the disk is full.
+ * `zippedArchive` and `maxFiles`: everyone can read the files that these compress, they ignore files of killed
+ * processes, and they forget which files to delete when the disk is full.
  */
 async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;

@@ -12,7 +12,8 @@ export function sourceOf({ metadata: { platform, origin } }: Entry): string {
 
 /** The names of the source of an entry in corrections: for `other/owntracks` also `other` and `owntracks`. */
 export function sourceNames(entry: Entry): string[] {
-  const [own, at] = [sourceOf(entry), sourceOf(entry).indexOf('/')];
+  const own = sourceOf(entry);
+  const at = own.indexOf('/');
   return at < 0 ? [own] : [own, own.slice(0, at), own.slice(at + 1)];
 }
 

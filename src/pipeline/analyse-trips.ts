@@ -105,7 +105,6 @@ function changedRange(
   return { from: Math.min(reanalyseFrom, near?.from ?? reanalyseFrom), to: Number.MAX_VALUE };
 }
 
-/** The input of a run. */
 interface Work {
   context: RunContext;
   changed: TimeRange;

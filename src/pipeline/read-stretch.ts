@@ -40,7 +40,6 @@ export interface ReadStretch {
   loadedUntil: number;
 }
 
-/** The part of the store that is read. */
 export interface StretchStore {
   timeseries: Pick<Timeseries, 'find' | 'zonesAround'>;
 }

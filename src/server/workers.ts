@@ -19,7 +19,6 @@ export interface WorkersOptions {
   onDeath: (text: string) => void;
 }
 
-/** The running workers of a server. */
 export interface Workers {
   /** The port that the workers share. */
   port: number;

@@ -34,7 +34,6 @@ const shortStay = 300;
 /** Hours in which the first person switches tracking off: on the third last day, if there are ten days or more. */
 const offHours = [11, 15] as const;
 
-/** A person of the study. */
 export interface Member {
   /** From 1 to `of`, the number of people. */
   number: number;
@@ -44,7 +43,6 @@ export interface Member {
   seed: string;
 }
 
-/** The days to simulate. */
 export interface StudyDays {
   from: string;
   days: number;

@@ -32,7 +32,6 @@ export interface PatternPath {
   unknown: readonly number[];
 }
 
-/** A stop near a place. */
 export interface NearStop {
   /** Index in the pattern's list of stops. */
   at: number;

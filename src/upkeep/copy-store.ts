@@ -40,7 +40,6 @@ export interface CopyOptions {
   onUser?: (copied: CopiedUser) => void;
 }
 
-/** The result for one person. */
 export interface CopiedUser {
   user_id: string;
   user_email: string;

@@ -12,7 +12,6 @@ import { runStage } from '../pipeline/stage.ts';
 import { errorPages } from '../store/paging.ts';
 import type { ErrorRow, Store } from '../store/store.ts';
 
-/** The errors to recover. */
 export interface RecoverOptions extends PipelineOptions {
   /** Only errors with this key. */
   key?: string;

@@ -84,7 +84,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
     await writeFile(path, file.bytes, { mode: 0o600 });
     const { parts } = await findParts([path]);
     const id = tokenId(tokenHash(newSecret()));
-    const [times, sentWith] = [{ from_ts: Infinity, to_ts: -Infinity }, id];
+    const times = { from_ts: Infinity, to_ts: -Infinity };
     const { stored, known, doubled, set_aside, interrupted } = await importParts(parts, {
       store,
       now: () => now,
@@ -103,7 +103,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
           times.from_ts = Math.min(times.from_ts, ts);
           times.to_ts = Math.max(times.to_ts, ts);
         }
-        const counts = await call.putTaken(user, fresh, { receipts, sentWith });
+        const counts = await call.putTaken(user, fresh, { receipts, sentWith: id });
         return { ...counts, updated: counts.updated + taken.length - fresh.length };
       },
     });

@@ -5,10 +5,7 @@ import { WindowCounts } from '../util/rate-counts.ts';
 const failureWindow = 900; // s
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
-/**
- * The most passwords in the queue, with the one that is computed: `all` of known browsers, and as many of other
- * callers; from one network or browser; from callers without a known network.
- */
+/** The most passwords in the queue, of known browsers and of other callers each; then per network or browser. */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
 /** Counts in one process. */

@@ -87,7 +87,8 @@ function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAnswer {
 /** Every failure has the same answer, so the answer does not reveal which names exist. */
 async function signIn(call: WebCall): Promise<WebAnswer> {
   const { t, form, limits, origin, log, store } = call;
-  const [name, password] = [(form.name ?? '').trim().toLowerCase().slice(0, 100), form.password ?? ''];
+  const name = (form.name ?? '').trim().toLowerCase().slice(0, 100);
+  const { password = '' } = form;
   // A browser that signed in before is counted alone, so that strangers cannot lock it out.
   const browser = knownBrowser(call, await store.managers.byName(name));
   if (browser === null && limits.isHeld(origin)) return faultPage(429, t);

@@ -15,7 +15,6 @@ import { recordedTime } from './pages/day-items.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
-/** A person of a study. */
 export interface StudyPerson extends PersonStatus {
   /** Identifies the person in addresses of pages. */
   id: string;

@@ -80,7 +80,6 @@ interface Signed {
   csrf: string;
 }
 
-/** A call of a participant. */
 export interface PersonCall extends WebCall, Signed {
   user: UserRecord;
   session: TokenRecord;
@@ -98,7 +97,7 @@ export interface StudyCall extends ManagerCall {
   study: StudyRecord;
 }
 
-/** The answer of a page. */
+/** The status, headers and content of a page. */
 export interface WebAnswer {
   status: number;
   body: Markup | string | Uint8Array | AsyncIterable<string | Uint8Array>;
@@ -115,7 +114,6 @@ export type WebRoute = { method: 'GET' | 'POST'; path: string; takesFile?: true 
   | { who: 'study'; answer(call: StudyCall): Promise<WebAnswer> }
 );
 
-/** A page as an answer. */
 export const answerOf = (body: Markup, status = 200): WebAnswer => ({ status, body });
 
 /** Sends the browser to another page of this server. */

@@ -42,8 +42,8 @@ function copyProject() {
 let worker = null;
 
 /**
- * Runs the tests in the copy, or only some of them, after `changed` was written: `survived`, `killed` or `stopped` after
- * too long, how long it took, and the files of tests that failed.
+ * Runs the tests in the copy, or only some of them, after `changed` was written: `survived`, `killed` or `stopped`
+ * after too long, how long it took, and the files of tests that failed.
  */
 async function runTests(copy, limitSeconds, { changed, tests = room.tests } = {}) {
   worker ??= fork(fileURLToPath(new URL('worker.js', import.meta.url)), [], {

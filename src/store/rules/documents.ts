@@ -23,7 +23,8 @@ export function documents(engine: Engine): Documents {
         const stored = new Map(present.map((row) => [row.key, textOf(row)]));
         const fresh = new Map<string, DocumentRow>();
         const results = put.map(({ key, write_ts }, i) => {
-          const [before, text] = [stored.get(key), texts[i]!];
+          const before = stored.get(key);
+          const text = texts[i]!;
           if (before === text) return 'unchanged';
           stored.set(key, text);
           fresh.set(key, { user: userId, key, write_ts, data: packText(text) });

@@ -14,7 +14,8 @@ export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow
   const trips: string[] = [];
   const names: string[] = [];
   for (const item of items) {
-    const [left, wide] = [x(item.from), x(item.to) - x(item.from)];
+    const left = x(item.from);
+    const wide = x(item.to) - left;
     const at = `x="${left}%" width="${wide.toFixed(2)}%"`;
     if (item.kind === 'gap') {
       const outside = t.me.inBar.outside[item.reason];

@@ -20,7 +20,7 @@ export interface ShownPlace {
   look: 'home' | 'work' | 'place';
 }
 
-/** The data for the page of a day. */
+/** The trips, times, labels and flags that the page of a day shows. */
 export interface ShownDay {
   observed: ObservedDay;
   /** Trips that touch the day, in order. */

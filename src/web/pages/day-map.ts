@@ -3,14 +3,12 @@ import type { Position, Section, Trip } from '../../model/trip.ts';
 import { html } from './html.ts';
 import { modeLine, styleOf } from './mode-styles.ts';
 
-/** A place on the map. */
 export interface MapPlace {
   position: Position;
   /** The label beside its ring. */
   mark: string;
 }
 
-/** The words of a map. */
 export interface MapWords {
   title: string;
   north: string;

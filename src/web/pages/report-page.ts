@@ -93,7 +93,8 @@ function numbersOf(one: Shown, all: Shown | undefined, hasRange: boolean, t: Tex
 }
 
 function barOf(mode: string, part: number): Markup {
-  const [look, width] = [modeLook(mode), Math.round(Math.min(1, part) * barWidth * 10) / 10];
+  const look = modeLook(mode);
+  const width = Math.round(Math.min(1, part) * barWidth * 10) / 10;
   return new Markup(
     `<svg viewBox="0 0 ${barWidth} 12" width="${barWidth}" aria-hidden="true"><rect class="on ${look.name}" fill="${modeFill(look)}" width="${width}" height="12"/></svg>`,
   );

@@ -10,7 +10,6 @@ export interface HeadLink {
   isCurrent?: boolean;
 }
 
-/** The parts of a page. */
 export interface Shell {
   t: Texts;
   title: string;

@@ -9,7 +9,6 @@ import type { UserRecord } from '../../model/user.ts';
 import { namedPlaces, type ShownDay } from './day-items.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** The reader of the days. */
 export interface Reader {
   t: Texts;
   /** Seconds since the epoch. */
