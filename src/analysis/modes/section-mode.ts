@@ -37,7 +37,9 @@ const confidenceLimits = {
   vehicle: 0.8,
   train: 0.85,
   unread: 0.8,
-  /** Below these m/s of the 95 % quantile of the speed; ferries and runners are as slow as such trains and bicycles. */
+  /**
+   * If the 95 % quantile of the speed is below these m/s: ferries are as slow as such trains, runners as such bicycles.
+   */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
   /** A car between two long walks: few people park so far away. */
   walked: 0.4,

@@ -43,8 +43,8 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
 }
 
 /**
- * The `elements` of a file, each with its attributes and the first text of each part of a location in it, extensions
- * included. `creator`: the program that wrote the file, as the file says.
+ * The elements of a file named in `elements`, each with its attributes and with the first text of each part of a
+ * location, also from extensions. `creator`: the program that the file names as its author.
  */
 async function* pointsIn(
   file: SourceFile,
