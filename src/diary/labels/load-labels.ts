@@ -1,5 +1,6 @@
 // Loads the user input about the trips and stays of a time range. Inputs are matched whenever the diary is read.
 
+import { plainMode } from '../../model/modes.ts';
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { Trip } from '../../model/trip.ts';
@@ -7,7 +8,7 @@ import type { TripSpan } from '../../store/store.ts';
 import { correctedTrips } from '../corrections/corrected-trips.ts';
 import { inLabelledMode } from '../corrections/stated-mode.ts';
 import type { Input } from './input-keys.ts';
-import { findSpan, type Span } from './match-inputs.ts';
+import { coversSeveral, findSpan, type Span } from './match-inputs.ts';
 import { type LabelStore, longestInput, readInputs } from './read-inputs.ts';
 import { combineInputs, noInput, type UserInput } from './user-labels.ts';
 
@@ -17,7 +18,7 @@ export interface Labels {
   ofTrip(startTs: number): UserInput;
   /** Input about a stay. null: open. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
-  /** The trip in the mode of its label, see `inLabelledMode`. */
+  /** The trip in the mode of its label, see `inLabelledMode`. A label of several trips leaves walks as they are. */
   stated<T extends Pick<Trip, 'start_ts' | 'sections'>>(trip: T): T;
   /** Number of trips with a label or a survey. */
   readonly labelledTrips: number;
@@ -78,7 +79,11 @@ export function matchInputs(inputs: readonly Input[], trips: readonly TripSpan[]
     },
     ofTrip,
     stated: (trip) => {
-      const { mode_confirm: label } = ofTrip(trip.start_ts).user_input;
+      const own = byStart.get(trip.start_ts) ?? [];
+      const isWalk = trip.sections.every(({ sensed_mode }) => plainMode(sensed_mode) === 'walking');
+      // A label of several trips may mean another of them.
+      const counting = isWalk ? own.filter((input) => !coversSeveral(input, tripSpans)) : own;
+      const { mode_confirm: label } = combineInputs(counting).user_input;
       return typeof label === 'string' ? inLabelledMode(trip, modeOf(label)) : trip;
     },
     ofStay: (enterTs, exitTs) => {

@@ -7,6 +7,8 @@ import { exactCells, readMonth } from '../../../src/figures/month-report.ts';
 import { labelModes, studyLabels } from '../../../src/model/study-labels.ts';
 import type { Section } from '../../../src/model/trip.ts';
 import { freshProgram } from '../../cli/kit.ts';
+import { correction } from '../../support/corrections.ts';
+import { put } from '../../support/diary.ts';
 
 const config = {
   label_lists: {
@@ -81,4 +83,11 @@ it('exports and figures have the mode of a label, and exports the analysed mode 
   const [trip] = (await rows('trips', 'again')).filter(({ trip_id }) => trip_id === id);
   expect(trip).toMatchObject({ mode: 'ferry', analysed_mode: ride!.mode, mode_confirmed: 'ferry' });
   expect(await modes()).toContain('ferry');
+
+  // The first half has the label, as its times say, but it remains a walk.
+  const walk = before.find(({ trip_id, mode }) => trip_id === id && mode === 'walking')!;
+  const split = correction(now, { kind: 'split', ts: Date.parse(walk.finished_at!) / 1000 });
+  await program.withStore(async (store) => put(store, (await store.users.byEmail(user!.user_email))!.uuid, [split]));
+  const [half] = (await rows('sections', 'split')).filter(({ section_id }) => section_id === walk.section_id);
+  expect(half).toMatchObject({ trip_id: id, mode: 'walking', mode_confirmed: 'ferry' });
 });
