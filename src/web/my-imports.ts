@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { findParts } from '../import/import-formats.ts';
@@ -24,6 +25,9 @@ const mostKept = 20;
 
 /** ms; then an import ends with what it stored, so that others can import. Added again, the file is read on. */
 const longest = 300_000;
+
+/** Entries per transaction, so that puts of phones wait for few of them. */
+const together = 200;
 
 /** An import as the profile keeps it; its entries have `id` as their token. */
 interface KeptImport extends JsonObject {
@@ -93,18 +97,26 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       entriesOnly: true,
       signal: AbortSignal.timeout(longest),
       put: async (taken, receipts) => {
-        const fresh: Taken[] = [];
-        for (const one of taken) {
-          // Entries that the store has already stay unchanged: the undo of this import must not ignore them.
-          if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
-          fresh.push(one);
-          if (!isEntry(one)) continue;
-          const ts = dataTime(one.data) ?? one.metadata.write_ts;
-          times.from_ts = Math.min(times.from_ts, ts);
-          times.to_ts = Math.max(times.to_ts, ts);
+        const sum = { inserted: 0, updated: 0, rejected: 0 };
+        for (let start = 0; start < taken.length; start += together) {
+          const part = taken.slice(start, start + together);
+          const fresh: Taken[] = [];
+          for (const one of part) {
+            // Entries that the store has already stay unchanged: the undo of this import must not ignore them.
+            if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
+            fresh.push(one);
+            if (!isEntry(one)) continue;
+            const ts = dataTime(one.data) ?? one.metadata.write_ts;
+            times.from_ts = Math.min(times.from_ts, ts);
+            times.to_ts = Math.max(times.to_ts, ts);
+          }
+          const counts = await call.putTaken(user, fresh, { receipts, sentWith: id });
+          sum.inserted += counts.inserted;
+          sum.updated += counts.updated + part.length - fresh.length;
+          sum.rejected += counts.rejected;
+          await setImmediate();
         }
-        const counts = await call.putTaken(user, fresh, { receipts, sentWith: id });
-        return { ...counts, updated: counts.updated + taken.length - fresh.length };
+        return sum;
       },
     });
     const range = stored > 0 ? times : { from_ts: now, to_ts: now };
