@@ -194,6 +194,16 @@ describe('the diary has one trip for', () => {
     expect(Math.abs(way / (3 * 3600 * 220) - 1)).toBeLessThan(0.1);
   });
 
+  it('a flight with locations on board between two drives, which keep a mode', async () => {
+    const flown: Part = { ...drive(3600, 220), word: 'still' };
+    const ends = [rest(600), walk(240)];
+    const { trips } = await lived(pushedDay([drive(900), ...ends, flown, ...ends, drive(900), ...home]));
+    const found = trips.flatMap(modes);
+    expect(found).toContain('AIR_OR_HSR');
+    for (const end of [found[0], found.at(-1)]) expect(end).toMatch(/^(CAR|BUS|TRAIN)$/); // a straight drive at one speed
+    for (const { mode_confidence } of trips.flatMap(({ sections }) => sections)) expect(mode_confidence).not.toBeNaN();
+  });
+
   it('a night train from one zone into another, on the day on which it left by the local time there', async () => {
     const day = pushedDay([asleep(15 * 3600), drive(6 * 3600, 30), ...home]); // 23:00 in Berlin, midnight in Helsinki
     const border = t0 + 17 * 3600;

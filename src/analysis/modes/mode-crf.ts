@@ -93,13 +93,17 @@ function transitScore(mode: string, { bus, train }: TransitEvidence, features: r
   return transitWeight * share * bus;
 }
 
-/** Scores of the modes of a leg: weights times features, plus evidence of feeds. `only`: the true mode, if known. */
+/**
+ * Scores of the modes of a leg: weights times features, plus evidence of feeds. If the leg is too fast for all modes,
+ * as a flight is, it gives no evidence: all scores are 0. `only`: the true mode, if known.
+ */
 function scoreModes(
   { features, possible }: LegEvidence,
   weights: readonly (readonly number[])[],
   only: number | undefined,
   transit: TransitEvidence,
 ): number[] {
+  if (!possible.includes(true)) return weights.map(() => 0);
   return weights.map((row, m) => {
     if (!possible[m] || (only !== undefined && only !== m)) return Number.NEGATIVE_INFINITY;
     return row.reduce((score, weight, f) => score + weight * features[f]!, transitScore(modes[m]!, transit, features));
