@@ -1,6 +1,6 @@
 // Withholds figures that could reveal a person: of too few people, dominated by one person, or found by subtraction.
 import { createHash } from 'node:crypto';
-import { add, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
+import { add, compareCells, type Dimension, type Figures, type PersonTally, weekdays } from './tally.ts';
 
 /**
  * Published figures of a cell. Noise changes each sum by at most the part of the person who contributes most. Trips are
@@ -14,6 +14,8 @@ export interface DisclosedCell {
   trips: number;
   km: number;
   minutes: number;
+  /** By weekday, observed days of the weekdays of the cell; otherwise of the table. */
+  observed_days: number | null;
   trips_per_day: number | null;
   km_per_day: number | null;
   minutes_per_day: number | null;
@@ -37,16 +39,19 @@ interface Cell {
   people: Map<string, Figures>;
 }
 
+/** Observed s by UUID, then by weekday and together as `all`, without people who were not observed. */
+export type ObservedTimes = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
 /**
  * The figures to publish. `everybody`: the figures of each person as a whole, if they are not the sum of the cells.
- * `observed`: observed s of each person, also of people without trips.
+ * `observed`: also of people without trips.
  */
 export interface Question {
   by: Dimension;
   least: number;
   occasion: string;
   everybody?: ReadonlyMap<string, Figures>;
-  observed?: ReadonlyMap<string, number>;
+  observed?: ObservedTimes;
 }
 
 /** Default of the least number of people. */
@@ -88,11 +93,18 @@ export function disclose(
     hidden.push(smallest);
     merge(rest, smallest);
   }
-  const days = publishedDays(observed, least, occasion);
-  const publish = (cell: Cell): DisclosedCell => withRates(publishedCell(cell, least, occasion), days);
+  shown.sort((a, b) => compareCells(by)(a.name, b.name));
+  const days = publishedDays(observedOn(observed, ['all']), least, occasion);
+  const names = shown.map(({ name }) => name);
+  const byWeekday = by === 'weekday' ? daysByWeekday(names, { observed, least, occasion }) : null;
+  const publish = (cell: Cell): DisclosedCell =>
+    withRates(
+      publishedCell(cell, least, occasion),
+      byWeekday === null || cell === all ? days : byWeekday.get(cell.name)!,
+    );
   return {
     all: isSafe(all, least) ? publish(all) : null,
-    cells: shown.sort((a, b) => compareCells(by)(a.name, b.name)).map(publish),
+    cells: shown.map(publish),
     withheld: hidden.length,
     rest: hidden.length > 0 && isSafe(rest, least) ? publish(rest) : null,
     observed_days: days,
@@ -146,10 +158,34 @@ function publishedDays(observed: ReadonlyMap<string, number>, least: number, occ
   return twoDigits(noisySum(parts, noiseOf(observed, occasion), figureNames.length) / 86_400);
 }
 
+/** The observed s of people on some weekdays, or of `all`, without people who were not observed then. */
+function observedOn(observed: ObservedTimes, names: readonly string[]): Map<string, number> {
+  const on = (own: ReadonlyMap<string, number>) => names.reduce((sum, name) => sum + (own.get(name) ?? 0), 0);
+  return new Map([...observed].flatMap(([person, own]) => (on(own) > 0 ? [[person, on(own)]] : [])));
+}
+
+/**
+ * The days of each shown weekday, and of the other weekdays together as `rest`. All are null if one of them is of too
+ * few people, because subtraction would reveal it:
+ *
+ *     all 100, Monday 50, Tuesday 46  ->  the other weekdays 4
+ */
+function daysByWeekday(
+  shown: readonly string[],
+  { observed, least, occasion }: Required<Pick<Question, 'observed' | 'least' | 'occasion'>>,
+): Map<string, number | null> {
+  const others = weekdays.filter((name) => !shown.includes(name));
+  const parts = new Map(shown.map((name) => [name, observedOn(observed, [name])]));
+  parts.set('rest', observedOn(observed, others));
+  const isSafe = [...parts.values()].every((people) => people.size === 0 || isBroad([...people.values()], least));
+  return new Map([...parts].map(([name, people]) => [name, isSafe ? publishedDays(people, least, occasion) : null]));
+}
+
 function withRates(cell: ReturnType<typeof publishedCell>, days: number | null): DisclosedCell {
   const rate = (figure: number): number | null => (days ? twoDigits(figure / days) : null);
   const { trips, km, minutes } = cell;
-  return { ...cell, trips_per_day: rate(trips), km_per_day: rate(km), minutes_per_day: rate(minutes) };
+  const rates = { trips_per_day: rate(trips), km_per_day: rate(km), minutes_per_day: rate(minutes) };
+  return { ...cell, observed_days: days, ...rates };
 }
 
 /** Pseudorandom bytes, the same for the same people and occasion. */

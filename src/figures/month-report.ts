@@ -6,8 +6,17 @@ import { addDays, day, daysOfMonth } from '../model/time.ts';
 import { everyUser } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
-import { type Disclosed, disclose } from './disclose.ts';
-import { add, addTrip, compareCells, type Dimension, type Figures, type PersonTally, weekdayOf } from './tally.ts';
+import { type Disclosed, disclose, type ObservedTimes } from './disclose.ts';
+import {
+  add,
+  addTrip,
+  compareCells,
+  type Dimension,
+  divisorOf,
+  type Figures,
+  type PersonTally,
+  weekdayOf,
+} from './tally.ts';
 
 /** One month by one dimension. */
 export interface MonthReport extends Disclosed {
@@ -30,8 +39,7 @@ export interface MonthFigures {
   /** By UUID, without people who have no trip. */
   tallies: ReadonlyMap<string, PersonTally>;
   everybody: ReadonlyMap<string, Figures>;
-  /** Observed s by UUID, then by weekday and together as `all`, without people who were not observed. */
-  observed: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  observed: ObservedTimes;
 }
 
 /** The figures of one person in a month. */
@@ -100,12 +108,8 @@ export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<s
 export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
   month,
   by,
-  ...disclose(tallies, { by, least, occasion: month, ...whole, observed: wholeDays(whole) }),
+  ...disclose(tallies, { by, least, occasion: month, ...whole }),
 });
-
-/** Observed s of each person. */
-const wholeDays = ({ observed }: Pick<MonthFigures, 'observed'>): Map<string, number> =>
-  new Map([...observed].map(([userId, own]) => [userId, own.get('all')!]));
 
 /** Exact figures of a cell. They can reveal what single people did. */
 export interface ExactCell extends Figures {
@@ -118,8 +122,7 @@ export interface ExactCell extends Figures {
 }
 
 /** The exact figures of a month: its cells, then all of them together as `all`. */
-export function exactCells({ by, tallies, everybody, ...whole }: MonthFigures): ExactCell[] {
-  const observed = wholeDays(whole);
+export function exactCells({ by, tallies, everybody, observed }: MonthFigures): ExactCell[] {
   const sums = new Map<string, Figures>();
   const people = new Map<string, number>();
   const count = (cell: string, figures: Figures): void => {
@@ -129,19 +132,17 @@ export function exactCells({ by, tallies, everybody, ...whole }: MonthFigures): 
   for (const tally of tallies.values()) for (const [cell, figures] of tally) count(cell, figures);
   const cells = [...sums.keys()].sort(compareCells(by));
   for (const figures of everybody.values()) count('all', figures);
-  const days = [...observed.values()].reduce((sum, seconds) => sum + seconds, 0) / day;
   return [...cells, ...(everybody.size > 0 ? ['all'] : [])].map((cell) => {
     const figures = sums.get(cell)!;
+    const divisor = divisorOf(by, cell);
+    const own = [...observed].map(([userId, of]) => [userId, (of.get(divisor) ?? 0) / day] as const);
+    const days = own.reduce((sum, [, each]) => sum + each, 0);
     const km = figures.metres / 1000 / days;
     const kmOf = (userId: string): number =>
       ((cell === 'all' ? everybody.get(userId) : tallies.get(userId)?.get(cell))?.metres ?? 0) / 1000;
     // Standard error of a ratio of sums over people (Cochran, Sampling Techniques, 2.11).
-    const squares = [...observed].reduce(
-      (sum, [userId, seconds]) => sum + (kmOf(userId) - (km * seconds) / day) ** 2,
-      0,
-    );
-    const spread =
-      observed.size < 2 ? null : (1.96 * Math.sqrt((squares * observed.size) / (observed.size - 1))) / days;
+    const squares = own.reduce((sum, [userId, each]) => sum + (kmOf(userId) - km * each) ** 2, 0);
+    const spread = own.length < 2 ? null : (1.96 * Math.sqrt((squares * own.length) / (own.length - 1))) / days;
     return {
       cell,
       people: people.get(cell)!,

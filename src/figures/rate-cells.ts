@@ -2,7 +2,7 @@
 //
 //     trips a day of three people 2, 4, 6  ->  draws (2, 2, 6), (4, 6, 6), … of rates 3.3, 5.3, …  ->  4, 2 to 6
 import type { MonthFigures } from './month-report.ts';
-import { add, compareCells, type Dimension, type Figures, type PersonTally } from './tally.ts';
+import { add, compareCells, type Dimension, divisorOf, type Figures, type PersonTally } from './tally.ts';
 
 /** What one person weighs and did in a period. */
 export interface WeightedPerson {
@@ -39,8 +39,7 @@ export function rateCells(people: readonly WeightedPerson[], by: Dimension): Rat
   const next = randomNumbers(seed);
   const samples = Array.from({ length: draws }, () => people.map(() => people[Math.floor(next() * people.length)]!));
   return cells.map((cell) => {
-    // Trips on Mondays are divided by Mondays; a day has every mode and hour.
-    const divisor = by === 'weekday' ? cell : 'all';
+    const divisor = divisorOf(by, cell);
     const interval = (rate: (sample: readonly WeightedPerson[]) => number | null): RateInterval => {
       const estimate = rate(people);
       if (estimate === null) return null;

@@ -19,10 +19,14 @@ export interface Figures {
 /** Figures of one person by cell. */
 export type PersonTally = Map<string, Figures>;
 
-const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+/** The cells by weekday, in order. */
+export const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 
 /** The cell of a local day by weekday. */
 export const weekdayOf = (day: string): string => weekdays[(new Date(day).getUTCDay() + 6) % 7]!;
+
+/** The observed days by which a cell is divided: trips on Mondays by Mondays; a day has every mode and hour. */
+export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekday' ? cell : 'all');
 
 /** Degrees; cells of the grid are about 1.1 km high. */
 const gridStep = 0.01;

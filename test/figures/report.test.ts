@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { disclose } from '../../src/figures/disclose.ts';
-import { isSettled, monthReport, readMonth } from '../../src/figures/month-report.ts';
+import { isSettled, type MonthReport, monthReport, readMonth } from '../../src/figures/month-report.ts';
 import { add, addTrip, type Dimension, type PersonTally } from '../../src/figures/tally.ts';
 import { run as runProgram } from '../cli/kit.ts';
 import { chainAfter } from '../support/diary.ts';
@@ -57,7 +57,7 @@ it('no figure covers fewer than the least number of people, and neither does the
 });
 
 /** A study in which each person travels in each cell, by chance. */
-function busyStudy(people: number, seed: number): Map<string, PersonTally> {
+function busyStudy(people: number, seed: number, cells = ['car', 'walking', 'bus']): Map<string, PersonTally> {
   const study = new Map<string, PersonTally>();
   let state = seed;
   const random = (): number => {
@@ -66,7 +66,7 @@ function busyStudy(people: number, seed: number): Map<string, PersonTally> {
   };
   for (let i = 0; i < people; i++) {
     const tally: PersonTally = new Map();
-    for (const cell of ['car', 'walking', 'bus']) {
+    for (const cell of cells) {
       const trips = 5 + Math.floor(random() * 20);
       add(tally, cell, { trips, metres: trips * 3000 * (1 + random()), seconds: trips * 600 });
     }
@@ -144,8 +144,17 @@ it('a figure to which one person contributes more than half is withheld', () => 
 
 describe('the observed days of a month', () => {
   const asked = { by: 'mode', least, occasion: '2024-03' } as const;
-  const observedBy = (days: readonly number[], seed = 1) =>
-    new Map(days.map((each, i) => [`${seed}-${i}`, each * 86_400]));
+  const onMondays = { ...asked, by: 'weekday' } as const;
+  const busyMondays = busyStudy(12, 1, ['Monday']);
+  /** Days on Mondays of each person, and on Sundays of the last ones. */
+  const observedBy = (days: readonly number[], seed = 1, sundays: readonly number[] = []) =>
+    new Map(
+      days.map((each, i) => {
+        const sunday = (sundays[days.length - 1 - i] ?? 0) * 86_400;
+        const own = { all: each * 86_400 + sunday, Monday: each * 86_400, Sunday: sunday };
+        return [`${seed}-${i}`, new Map(Object.entries(own))];
+      }),
+    );
 
   it('are those of everybody, also of people without a trip, and figures for each follow from what is published', () => {
     const observed = observedBy(Array(40).fill(20));
@@ -164,17 +173,49 @@ describe('the observed days of a month', () => {
     }
   });
 
+  it.each([
+    ['are of the weekday', [], 'shown'],
+    ['are of the weekday, if enough people were observed on others', Array(5).fill(2), 'shown'],
+    ['are withheld by weekday, if subtraction reveals the other days of a few people', [3, 3], 'withheld'],
+    ['are withheld by weekday, if one person has most of the other days', [1, 1, 1, 1, 5], 'withheld'],
+  ] as const)('%s', (_, sundays, mondays) => {
+    const observed = observedBy(Array(12).fill(4), 1, sundays);
+    const { all, cells, observed_days: days } = disclose(busyMondays, { ...onMondays, observed });
+    const [monday] = cells;
+    if (mondays === 'withheld')
+      expect(monday).toMatchObject({ observed_days: null, trips_per_day: null, km_per_day: null });
+    else {
+      expect(Math.abs(monday!.observed_days! - 12 * 4)).toBeLessThanOrEqual(4 + 1); // one person, and rounding
+      expect(monday!.km_per_day).toBe(Number((monday!.km / monday!.observed_days!).toPrecision(2)));
+    }
+    expect(all!.km_per_day).toBe(Number((all!.km / days!).toPrecision(2)));
+  });
+
+  it('are those of all weekdays that are not shown, for the rest', () => {
+    const study = busyStudy(12, 1, ['Monday']);
+    const weekends = [...study.values()].slice(0, 8);
+    for (const [i, tally] of weekends.entries())
+      add(tally, i < 4 ? 'Saturday' : 'Sunday', { trips: 5, metres: 5000, seconds: 900 });
+    const observed = observedBy(Array(12).fill(4), 1, Array(12).fill(2)); // nobody on Saturdays
+    const { cells, rest } = disclose(study, { ...onMondays, observed });
+    expect(cells.map(({ cell }) => cell)).toEqual(['Monday']);
+    expect(Math.abs(rest!.observed_days! - 12 * 2)).toBeLessThanOrEqual(2 + 1);
+    expect(rest!.trips_per_day).toBe(Number((rest!.trips / rest!.observed_days!).toPrecision(2)));
+  });
+
   it('reveal little more than chance about a person by whom two reports differ', () => {
-    let wrong = 0;
+    let [wrong, wrongMondays] = [0, 0];
     for (let seed = 1; seed <= 100; seed++) {
       const days = Array.from({ length: 6 }, (_, i) => 5 + ((seed * 7 + i * 11) % 26));
       const observed = observedBy(days, seed);
       const without = new Map([...observed].slice(1));
-      const [a, b] = [observed, without].map((one) => disclose(busyStudy(6, seed), { ...asked, observed: one }));
-      const guess = a!.observed_days! - b!.observed_days!;
-      if (Math.abs(guess - days[0]!) > days[0]! / 2) wrong += 1;
+      const study = busyStudy(6, seed, ['Monday']);
+      const [a, b] = [observed, without].map((one) => disclose(study, { ...onMondays, observed: one }));
+      const isWrong = (guess: number): boolean => Math.abs(guess - days[0]!) > days[0]! / 2;
+      if (isWrong(a!.observed_days! - b!.observed_days!)) wrong += 1;
+      if (isWrong(a!.cells[0]!.observed_days! - b!.cells[0]!.observed_days!)) wrongMondays += 1;
     }
-    expect(wrong).toBeGreaterThan(40);
+    expect(Math.min(wrong, wrongMondays)).toBeGreaterThan(40);
   });
 });
 
@@ -268,6 +309,19 @@ it('reports a month of everybody as a table and as CSV, and too few people as no
       ),
     );
     for (const all of alls) expect(all).toEqual(month.all);
+    // A person makes about as many trips on an observed Monday as on any observed day.
+    const weekdays = await run(['report', '--from', '2024-03', '--by', 'weekday', '--json']);
+    const exact = await run(['report', '--from', '2024-03', '--by', 'weekday', '--exact', '--json']);
+    const { cells: exactly } = exact.json<{ cells: { cell: string; trips_per_day: number[] }[] }>();
+    const { cells } = weekdays.json<{ months: [MonthReport] }>().months[0];
+    expect(cells.map(({ cell }) => cell)).toEqual(['Monday', 'Tuesday']);
+    const both = cells.reduce((sum, { observed_days }) => sum + observed_days!, 0);
+    expect(Math.abs(both - observed)).toBeLessThanOrEqual(4); // each with noise of one person
+    for (const { cell, trips, observed_days, trips_per_day } of cells) {
+      expect(trips_per_day).toBe(Number((trips / observed_days!).toPrecision(2)));
+      const [rate] = exactly.find((one) => one.cell === cell)!.trips_per_day;
+      expect(Math.abs(trips_per_day! / rate! - 1)).toBeLessThan(0.4); // noise of one of eight people, twice
+    }
     const early = await runProgram(['report', '--from', '2024-03'], { env, now: Date.UTC(2024, 3, 7) / 1000 });
     expect(early).toMatchObject({ code: 2 });
     expect(early.stderr).toContain('ended 7 days ago');
