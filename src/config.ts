@@ -78,7 +78,12 @@ const rows = {
     'how callers identify themselves: token, or dev (plain names, for development)',
   ),
   openRegistration: row('MOBILITY_OPEN_REGISTRATION', 'false', flag, 'with dev: /profile/create registers any name'),
-  devAnywhere: row('MOBILITY_DEV_ANYWHERE', 'false', flag, 'with dev: allow addresses other than loopback'),
+  devAnywhere: row(
+    'MOBILITY_DEV_ANYWHERE',
+    'false',
+    flag,
+    'with dev: let the server listen on addresses other than loopback',
+  ),
   publicUrl: row('MOBILITY_PUBLIC_URL', '', webAddress, 'address of the server for phones, used in links and QR codes'),
   tiles: row('MOBILITY_TILES', '', text, 'PMTiles file of raster tiles behind the maps of days; default: no base map'),
   bodyLimitMiB: row(
@@ -116,7 +121,7 @@ const rows = {
     'MOBILITY_LEASE_SECONDS',
     '60',
     integer(1, 86_400),
-    'seconds until the lease of a pipeline run that was killed expires',
+    'if a pipeline run is killed, seconds until its lease expires',
   ),
 };
 

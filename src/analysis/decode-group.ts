@@ -44,7 +44,7 @@ export interface DecodedGroup extends Observations {
  * s; states are also decoded this long before and after a group. Their features use data up to `lookAround` before and
  * after it. iPhones report walking long before they report locations.
  */
-const margin = { before: { time: 420, distance: 1200 }, after: 300 };
+const decodeMargin = { before: { time: 420, distance: 1200 }, after: 300 };
 
 /** Decodes a group from the observations in it and up to `lookAround` before and after it. */
 export function decodeGroup(
@@ -59,7 +59,7 @@ export function decodeGroup(
   const track = new Track(near);
   const sleeps = sampling === 'time' ? sleepsIn(within(events, from - lookAround, to + lookAround)) : [];
   const [model, crf] = readings.length > 0 ? [models.full, models.crf] : [models.sparse, models.crfSparse];
-  const [begin, end] = [from - margin.before[sampling], to + margin.after];
+  const [begin, end] = [from - decodeMargin.before[sampling], to + decodeMargin.after];
   const cells = decodeCells({ track, motions: readings, sampling, from: begin, to: end }, model);
   const segments = toSegments(cells, track, sleeps);
   const legs = collectEvidence({ segments, track, cells }, begin, end);

@@ -135,8 +135,8 @@ export async function readStated(
 }
 
 /**
- * Finds the start of a day and its zone: a trip has the zone of its start, the time until the next trip has the zone of
- * its end.
+ * Makes a function that gives the start and zone of a day. During a trip, the zone of its start applies; after it, the
+ * zone of its end.
  */
 function dayStarts(trips: readonly Trip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: Number.NEGATIVE_INFINITY, zone: trips[0]?.start_zone ?? zone }];

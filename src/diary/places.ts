@@ -304,7 +304,7 @@ export async function placesUntil(
 /** s; a correction does not change trips longer before its time */
 const correctionReach = 14 * day;
 
-/** Key of stored places: identifies what they depend on besides the analysed trips. */
+/** Key of the stored places. It changes with all that changes them except new trips: end, retention, corrections. */
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
   // A mode does not move the ends of a trip.
   const moving = holding(corrections).filter(({ kind }) => kind !== 'mode');

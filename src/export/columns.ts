@@ -149,7 +149,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     ...user,
     column('stop_id', 'text', 'id of the stop between two sections of a trip: a wait or a transfer'),
     column('trip_id', 'text', 'trip to which the stop belongs'),
-    column('number', 'integer', 'number of the section before it'),
+    column('number', 'integer', 'number of the section before the stop'),
     ...times('end of the section before', 'start of the section after'),
     column('duration_s', 'number', 'seconds between the sections', 's'),
     column('distance_m', 'number', 'metres between the sections in a straight line', 'm'),
@@ -162,7 +162,7 @@ export const tables: Record<Kind, readonly Column[]> = {
   ],
   places: [
     ...user,
-    column('place_id', 'text', 'id of the place; each stay has its own'),
+    column('place_id', 'text', 'id of this stay; for the place itself see location_id'),
     column('location_id', 'text', 'location of the stay: the same for all stays at one spot'),
     ...times('arrival; empty for the first place', 'departure; empty while the person is there'),
     column('duration_s', 'number', 'seconds from arrival to departure', 's'),

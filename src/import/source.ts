@@ -98,7 +98,9 @@ async function sourceFile(
       if (error instanceof SourceBroken) throw error;
       const { code = '' } = error as NodeJS.ErrnoException;
       const reason = code.startsWith('Z_') ? 'it is damaged or breaks off' : (reasons[code] ?? errorText(error));
-      throw new SourceBroken(`cannot be read to its end: ${reason}: everything before it was read`, { cause: error });
+      throw new SourceBroken(`cannot be read to its end (${reason}); everything before that point was read`, {
+        cause: error,
+      });
     }
   };
   const head = isGzip || encoding !== null ? await headOf(bytes()) : first;

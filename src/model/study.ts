@@ -27,7 +27,7 @@ export interface StudySettings {
   show_names?: boolean;
   /** Language of its invitations, and of its texts for readers of other languages. Absent: English. */
   language?: string;
-  /** Secret of the pseudonyms in exports from pages; absent: there was no such export. */
+  /** Secret of the pseudonyms in exports made on web pages; absent: none was made. */
   export_key?: string;
   /** The configuration that the app reads, with a `version`; null until it is made. */
   config: JsonObject | null;

@@ -77,9 +77,9 @@ export const writeDocuments: Stage = {
 };
 
 /**
- * The days to build: the whole window, unless the run knows which trips changed. Then all days between the first and
- * the last of: the days of the changed trips; the day of the trip before them, whose document contains the start of the
- * next trip; the days without a document. null: none.
+ * The days to build. If the run does not know which trips changed: the whole window. Otherwise the span of (1) the days
+ * of the changed trips, (2) the day of the trip before them, whose document contains the start of the next trip,
+ * (3) the days without a document. null: nothing to build.
  */
 function daysToBuild(
   changedTrips: RunContext['changedTrips'],

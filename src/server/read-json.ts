@@ -36,7 +36,7 @@ export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 /** The deepest nesting of an element. The body and its list are two more levels. */
 const elementDepth = maxDepth - 2;
 
-/** A text shorter than this cannot exceed the limits of values and depth: each value or level takes two characters. */
+/** Each value or level takes two characters or more, so a shorter element is within both limits unchecked. */
 const shortElement = 2 * elementDepth;
 
 const parsedLength = 8 * 1024; // characters that are parsed in one step

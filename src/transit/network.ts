@@ -112,8 +112,8 @@ export class TransitNetwork {
   }
 }
 
-/** Degrees (5 km), more than `reach`: stops and rails this far from a person may change the person's days. */
-const margin = 0.05;
+/** Degrees, 5.5 km from south to north, added to boxes: stops and rails so far away can still have an effect. */
+const boxMargin = 0.05;
 
 /** Cells of 0.5 degrees in which a feed has stops, such as `57:-245`. */
 export const cellsOfFeed = ({ stops }: FeedIndex): string[] => [...new Set(stops.map(coarseCell))].sort();
@@ -138,14 +138,14 @@ interface Box {
   east: number;
 }
 
-/** The bounding box of a track with a margin. */
+/** The bounding box of a track, enlarged by `boxMargin`. */
 function boxOf(track: readonly LatLon[]): Box {
   const box = { south: 90, north: -90, west: 180, east: -180 };
   for (const { latitude, longitude } of track) {
-    box.south = Math.min(box.south, latitude - margin);
-    box.north = Math.max(box.north, latitude + margin);
-    box.west = Math.min(box.west, longitude - margin);
-    box.east = Math.max(box.east, longitude + margin);
+    box.south = Math.min(box.south, latitude - boxMargin);
+    box.north = Math.max(box.north, latitude + boxMargin);
+    box.west = Math.min(box.west, longitude - boxMargin);
+    box.east = Math.max(box.east, longitude + boxMargin);
   }
   return box;
 }

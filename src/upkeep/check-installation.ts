@@ -140,7 +140,7 @@ async function checkActs(host: Host): Promise<Check[]> {
   }
 }
 
-/** True for a lease of a process of this host that no longer runs. */
+/** True if the process that holds the lease ran on this host and has ended. */
 export function isDead({ owner }: Lease): boolean {
   const [, pid, host] = /^\w+ (\d+) on (.+)$/.exec(owner) ?? [];
   if (pid === undefined || host !== hostname()) return false;

@@ -79,7 +79,7 @@ export interface GroupPart {
   last: Candidate;
 }
 
-/** DELETE */
+/** One or more pieces that form one trip, and why its stops are waits or not. */
 export interface Journey extends GroupPart {
   /** Its waits, and why the stop after it is no wait; null: no stop was judged. */
   waits: { start_ts: number; end_ts: number; reason: StopReason }[];

@@ -31,7 +31,7 @@ Examples:
   mobility debug-bundle --user ada@example.org --day 2024-03-12 --out case
   mobility evaluate --cases case
 
-The case is tried on an empty store; exit code 3: some of its trips differ. docs/cli.md says what it protects and what not.`,
+The case is tried on an empty store; exit code 3: some of its trips differ. docs/cli.md says which data the case hides and which not.`,
     );
 
 type Options = OptionsOf<typeof flags>;

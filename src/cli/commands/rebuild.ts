@@ -93,7 +93,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/** Adds the changes of each user to the report, and passes its rows on. Throws if a single user fails. */
+/** Adds each user's changes to the report and passes the rows on. If only one user was asked for, throws its error. */
 async function deriveAll(
   context: CommandContext,
   { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,

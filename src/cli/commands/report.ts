@@ -52,7 +52,7 @@ const flags = () =>
     )
     .option('--weights <file>', 'with --exact: CSV of people with a weight for each')
     .option('--pseudonyms <file>', 'with --weights: the key of the pseudonyms that name the people')
-    .option('--least <people>', 'least number of people behind a figure', wholeNumber(3, 10_000), usualLeast)
+    .option('--least <people>', 'fewest people that a figure may be based on', wholeNumber(3, 10_000), usualLeast)
     .addOption(new Option('--csv <file>', 'write CSV; - for standard output').conflicts('html'))
     .option('--html <file>', 'write an HTML page; - for standard output')
     .addHelpText(

@@ -37,7 +37,7 @@ export function command(context: CommandContext) {
 function addCommand(context: CommandContext) {
   return new Command('add')
     .description('register one user; a registered user keeps their UUID')
-    .argument('<name>', 'name the user logs in with (user_email)')
+    .argument('<name>', 'name with which the user logs in (user_email)')
     .option('--uuid <uuid>', 'UUID of the user; default: a new random one')
     .addHelpText('after', '\nExamples:\n  mobility users add ada@example.org\n  mobility users add ada --uuid 6a0d…')
     .action(

@@ -303,7 +303,7 @@ async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {
   return { from, to, ...ends, before, after };
 }
 
-/** The `chain_ts` of the trips that may be under way at `ts`: a trip may begin before its `chain_ts`. */
+/** Range of `chain_ts`, also past `ts`, to search for the trip under way at `ts`: trips may begin before `chain_ts`. */
 function rangeUnderWay({ from, before, after }: Gap, ts: number): TimeRange {
   const first = before?.chain_ts ?? Math.max(from, ts);
   return { from: first, to: after !== null && after.start_ts <= ts ? after.chain_ts : Math.max(first, from) };

@@ -77,7 +77,7 @@ export function toTraits(trip: TraitSource): TripTraits {
 /** m; two trip ends closer than this are one place */
 const sameEnd = 300;
 
-/** Factors of the weight of a labelled trip: for another sensed mode, and for another kind of day. */
+/** A labelled trip whose sensed mode, or kind of day, differs from the trip's counts by this factor. */
 const otherMode = 0.2;
 const otherKindOfDay = 0.7;
 

@@ -42,7 +42,7 @@ export interface PersonStatus {
   faults: number;
   /** s for which entries have been pending although a run could have moved them; null: none are pending. */
   waiting_s: number | null;
-  /** s from the first pending put to the run that moved it, or to now; null: no put within a day. */
+  /** s from the first put since the last run to the run that moved it, or to now; null: no such put within a day. */
   lag_s: number | null;
 }
 

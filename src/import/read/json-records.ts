@@ -11,7 +11,7 @@ export type JsonRecord =
       value: JsonValue;
       /** Characters of its JSON text. */
       length: number;
-      /** The member of the outermost object whose list contains the record; null: none. */
+      /** Name of the member of the outermost object that holds the record in its list; null: none. */
       of: string | null;
       /** Its position in the file, for messages. */
       where: string;

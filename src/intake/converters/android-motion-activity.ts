@@ -31,7 +31,7 @@ function convert(entry: Entry): Conversion {
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  // Without a time, the data are the library's own object: its other fields are internals of the library.
+  // With other names and no time, `data` is the library's object as it was: remove all its fields.
   const gone = names === currentNames || hasTime(data) ? names : Object.keys(data);
   return withTime(entry, timeIn(entry), { type, confidence }, gone);
 }

@@ -86,7 +86,7 @@ function createClient(
 function checkDatabase(database: string): void {
   if (['admin', 'config', 'local'].includes(database)) {
     throw new Error(
-      `${database} belongs to the server and allows no transactions: name another database, and set authSource if users log in there`,
+      `${database} belongs to the server and allows no transactions: name another database; if users are defined in ${database}, add authSource=${database}`,
     );
   }
   if (/[\s/\\."$*<>:|?\0]/.test(database) || Buffer.byteLength(database) > 63) {

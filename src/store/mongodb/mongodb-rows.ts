@@ -28,7 +28,7 @@ export const parts: Table<PartRow> = {
 /** bytes. A document has at most 16 MiB. */
 const partLength = 8 * 2 ** 20;
 
-/** Documents per batch. It is higher than a batch of 16 MiB can hold, so a result of one batch takes one command. */
+/** More documents than fit into the 16 MiB of a batch, so that a result of up to 16 MiB needs no second command. */
 const batchSize = 1_000_000;
 
 /** The database, the session and the user for which rows are read and written. */

@@ -9,8 +9,8 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 export type ChunkHead = Pick<ChunkRow & Summed, 'user' | 'key' | 'first' | 'sum'>;
 
 /**
- * The most characters of JSON in the cache of a process, over all its stores. An entry of a phone has about 35, and
- * takes 12 times as many bytes of memory.
+ * The most characters of JSON in the cache of a process, over all its stores. One entry of a phone takes about 35
+ * characters here, and 12 bytes of memory per character.
  */
 const mostCharacters = 2 ** 20;
 

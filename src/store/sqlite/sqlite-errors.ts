@@ -82,7 +82,7 @@ function meaningOfFile(code: string): Meaning | null {
   }
   if (['EACCES', 'EPERM'].includes(code)) {
     const advice =
-      'expected to be allowed to read and write here; run the command as the user of the service, or give it the right';
+      'no permission to read and write here: run the command as the user of the service, or give your user access';
     return ['MOBILITY_STORE_READONLY', advice];
   }
   if (['ENOSPC', 'EDQUOT'].includes(code)) return ['MOBILITY_STORE_FULL', 'no space to write'];
@@ -93,5 +93,6 @@ function meaningOfFile(code: string): Meaning | null {
     return ['MOBILITY_STORE_UNAVAILABLE', 'too many files are open; raise the limit of open files (ulimit -n)'];
   }
   const isOutOfReach = ['EIO', 'EAGAIN', 'EBUSY', 'ESTALE', 'ENOMEM', 'ENOENT'].includes(code);
-  return isOutOfReach ? ['MOBILITY_STORE_UNAVAILABLE', 'the folder is out of reach'] : null;
+  const advice = `the folder or its disk does not answer (${code}): check that the disk is mounted and sound, then retry`;
+  return isOutOfReach ? ['MOBILITY_STORE_UNAVAILABLE', advice] : null;
 }
