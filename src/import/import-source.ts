@@ -9,6 +9,7 @@ import { errorText, isMobilityError, MobilityError } from '../model/mobility-err
 import { isUserName, type UserRecord } from '../model/user.ts';
 import { hasEntry } from '../store/paging.ts';
 import type { Document, ErrorRow, Store } from '../store/store.ts';
+import { startSlices } from '../util/slices.ts';
 import type { Found, Owner, Part, SourcePerson } from './import-format.ts';
 import { SourceBroken } from './source-error.ts';
 
@@ -135,8 +136,10 @@ async function importPart(part: Part, report: PartReport, people: People, option
     options.signal?.throwIfAborted(); // ends a reader that finds nothing
     bytes += count;
   };
+  const slices = startSlices();
   try {
     for await (const found of part.read({ onBytes })) {
+      if (slices.isOver()) await slices.next(); // other calls of a server run in between
       if (options.signal?.aborted) break;
       if ('unread' in found) {
         report.read += 1;

@@ -2,7 +2,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
 import { findParts } from '../import/import-formats.ts';
@@ -15,6 +14,7 @@ import { isJsonObject, type JsonObject } from '../model/json.ts';
 import { isMobilityError } from '../model/mobility-error.ts';
 import { tokenHash, tokenId } from '../model/user.ts';
 import { hasEntry } from '../store/paging.ts';
+import { startSlices } from '../util/slices.ts';
 import { type MarkupValue, markup } from './pages/markup.ts';
 import { ownValue } from './pages/texts/texts.ts';
 import { newSecret } from './sessions.ts';
@@ -97,12 +97,14 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
       entriesOnly: true,
       signal: AbortSignal.timeout(longest),
       put: async (taken, receipts) => {
+        const slices = startSlices();
         const sum = { inserted: 0, updated: 0, rejected: 0 };
         for (let start = 0; start < taken.length; start += together) {
           const part = taken.slice(start, start + together);
           const fresh: Taken[] = [];
           for (const one of part) {
             // Entries that the store has already stay unchanged: the undo of this import must not ignore them.
+            if (slices.isOver()) await slices.next();
             if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
             fresh.push(one);
             if (!isEntry(one)) continue;
@@ -114,7 +116,6 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
           sum.inserted += counts.inserted;
           sum.updated += counts.updated + part.length - fresh.length;
           sum.rejected += counts.rejected;
-          await setImmediate();
         }
         return sum;
       },
