@@ -3,8 +3,9 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
+import { mapInSlices } from '../../util/slices.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
-import type { Condition, Engine, Query, Rows, Where } from '../rows/rows.ts';
+import type { Condition, Engine, Query, Where } from '../rows/rows.ts';
 import { objectIn, readColumn } from '../rows/sums.ts';
 import { places, type TripRow, trips as table } from '../rows/tables.ts';
 import type { TripOutline, Trips } from '../store.ts';
@@ -18,8 +19,13 @@ const beginning = Number.NEGATIVE_INFINITY;
 const end = Number.POSITIVE_INFINITY;
 
 export function trips(engine: Engine): Trips {
-  const links = (userId: string, where: Where<TripRow>, rest: Omit<Query<TripRow>, 'where'> = {}) =>
-    engine.read((rows) => linksWhere(rows, { where: { user: userId, ...where }, order: ['chain_ts'], ...rest }));
+  const links = async (userId: string, where: Where<TripRow>, rest: Omit<Query<TripRow>, 'where'> = {}) => {
+    const query: Query<TripRow> = { where: { user: userId, ...where }, order: ['chain_ts'], ...rest };
+    const found = await engine.read((rows) => rows.find(table, query));
+    return mapInSlices(found, (row) =>
+      readColumn(table, row, 'record', () => unpackValue(row.record) as unknown as TripRecord),
+    );
+  };
   const first = async (userId: string, chain_ts: Condition, order: 'chain_ts' | '-chain_ts') =>
     (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
   const chain: Trips['chain'] = async (userId, { from = beginning, to = end, limit }) => {
@@ -94,12 +100,6 @@ export function trips(engine: Engine): Trips {
       });
     },
   };
-}
-
-async function linksWhere(rows: Rows, query: Query<TripRow>): Promise<TripRecord[]> {
-  return (await rows.find(table, query)).map((row) =>
-    readColumn(table, row, 'record', () => unpackValue(row.record) as unknown as TripRecord),
-  );
 }
 
 function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
