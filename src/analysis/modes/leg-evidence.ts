@@ -20,7 +20,7 @@ export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
 
 /** Features of a leg, in the order of the weights in `models`. The names are stored there: do not rename. */
 export const legFeatures = [
-  'one',
+  'one', // the bias
   'on foot',
   'cycling',
   'ln share walk',
@@ -36,7 +36,7 @@ export const legFeatures = [
   'silent',
   'ln speed',
   'ln fastest',
-  'fast',
+  'fast', // excess of the 95 % speed over 27 m/s
 ] as const;
 
 /** A leg with its features, and its relation to the previous leg by vehicle or bicycle. */
@@ -152,7 +152,7 @@ function farthest(track: Track, start: number, end: number): number {
   return most;
 }
 
-const log = (value: number, least: number, most: number): number => Math.log(Math.min(most, Math.max(least, value)));
+const clampedLn = (x: number, least: number, most: number): number => Math.log(Math.min(most, Math.max(least, x)));
 
 function measureLeg(track: Track, cells: Cells, leg: Leg) {
   const seconds = Math.max(1, leg.end - leg.start);
@@ -161,14 +161,14 @@ function measureLeg(track: Track, cells: Cells, leg: Leg) {
   const fastest = fastestSpeed(track, leg);
   const { covered, halts } = findHalts(track, leg);
   const own = [1, leg.state === cellStates.walk ? 1 : 0, leg.state === cellStates.cycle ? 1 : 0];
-  for (const share of movingShares(leg, cells)) own.push(log(share, 0.01, 1));
+  for (const share of movingShares(leg, cells)) own.push(clampedLn(share, 0.01, 1));
   const shape = [
     covered,
-    covered * log(turnPerKm(track, leg) / 0.6, 0.25, 10),
-    covered * log(halts.length / Math.max(km, 0.3), 0.1, 10),
+    covered * clampedLn(turnPerKm(track, leg) / 0.6, 0.25, 10), // divisors: typical values, by hand
+    covered * clampedLn(halts.length / Math.max(km, 0.3), 0.1, 10),
     gapShare(track, leg),
-    log(average / 8, 0.05, 10),
-    log(fastest / 12, 0.05, 10),
+    clampedLn(average / 8, 0.05, 10),
+    clampedLn(fastest / 12, 0.05, 10),
     Math.max(0, fastest - 27) / 10,
   ];
   return { own, shape, fastest };
@@ -186,10 +186,10 @@ export function movingShares({ state, start, end }: Leg, { ts, probability }: Ce
   return sums.map((sum) => sum / moving);
 }
 
-/** Feature of the wait. It fades from `stayed` s to `stay` s, because a longer rest is rather a stay than a wait. */
+/** Feature of the wait. It fades from `stayed` to `stay` s, as such a rest is rather a stay: 1075 s count as 105 s. */
 function waitFeature(waited: number): number {
   const doubt = (legLimits.stay - waited) / (legLimits.stay - legLimits.stayed);
-  return log(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
+  return clampedLn(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
 
 /** Whether the user boarded leg `i` on foot, s of waiting before it, and features of the walks around it. */
@@ -215,17 +215,17 @@ function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: nu
   return { boarded: walked > 0 ? 1 : 0, waited, walks: [walkFeature(walked), walkFeature(after)] };
 }
 
-/** The wait and the walks around a leg as shares of `legLimits.boarding`; 1 or more suggests public transport. */
-export function boardingShares(features: readonly number[]): { wait: number; walks: number } {
-  const [wait, before, after] = [waitIndex, waitIndex + 1, waitIndex + 2].map((f) => features[f]!);
+/** Wait and shorter walk over `boarding`, as features: quotients of logarithms. 1 or more suggests public transport. */
+export function boardingRatios(features: readonly number[]): { wait: number; walks: number } {
+  const [wait, before, after] = boardingAt.map((f) => features[f]!);
   const { boarding } = legLimits;
   return { wait: wait! / waitFeature(boarding.wait), walks: Math.min(before!, after!) / walkFeature(boarding.walks) };
 }
 
-const waitIndex = legFeatures.indexOf('ln wait');
+const boardingAt = (['ln wait', 'ln walk before', 'ln walk after'] as const).map((f) => legFeatures.indexOf(f));
 
 /** Feature of seconds of walking. */
-const walkFeature = (seconds: number): number => log(1 + seconds / 60, 1, 20);
+const walkFeature = (seconds: number): number => clampedLn(1 + seconds / 60, 1, 20);
 
 /** For `turnPerKm`, by hand: m along the path between two corners, and the least km that it divides by. */
 const chord = 60;

@@ -3,6 +3,7 @@
 //   legs          walk ---- motor ---- walk ---- motor ---- walk
 //   chain                     o---------------------o               legs by vehicle or bicycle, in order
 //   score of a leg            weights of each mode * features       "waited 240 s, few turns": TRAIN
+//   evidence of feeds         1.4 * log likelihood ratio       along the stops of line 7: BUS
 //   score of a pair           weights of pair kinds * features      "parked there and came back": the same car
 //   result                    CAR .7, BUS .3        CAR .7, BUS .3
 //
@@ -10,7 +11,7 @@
 // gives its probability. Forward-backward sums over the sequences and gives the marginals of each leg and pair.
 // `tools/train/joint.mjs` fits the weights on recorded and simulated days; they are in `models/journeys-*.json`.
 import { noEvidence, type TransitEvidence } from '../../transit/match-ride.ts';
-import { boardingShares, type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
+import { boardingRatios, type LegEvidence, legFeatures, modes } from './leg-evidence.ts';
 /** Weights of the CRF, from a file in `models`. */
 export interface ModeCrf {
   id: string;
@@ -22,17 +23,20 @@ export interface ModeCrf {
   waits: number[];
 }
 
-/** Kinds of two consecutive legs by vehicle or bicycle. Each kind is a feature of the pair. */
+/**
+ * Kinds of two consecutive legs by vehicle or bicycle, each a feature of the pair. "left": the user seems to come back
+ * to a parked vehicle. "near": the second leg begins where the first ended.
+ */
 export const pairKinds = [
-  'both public',
-  'both public, left',
-  'the same, near',
-  'car and public',
-  'cars, near',
-  'the same, left',
-  'cars, apart',
-  'bicycle and vehicle',
-  'bicycles',
+  'both public', // a bus to the station, then a train
+  'both public, left', // a bus to a shop, and from the same stop a bus back
+  'the same, near', // a train, and another from the same platform
+  'car and public', // a car to the station, then a train
+  'cars, near', // a car with a stop for fuel
+  'the same, left', // a car to a shop and back
+  'cars, apart', // a lift, and a taxi from another street
+  'bicycle and vehicle', // a bicycle to the station, then a train
+  'bicycles', // a bicycle with a stop, or two rented ones
 ] as const;
 
 const [walk, bike, car] = [0, 1, 2];
@@ -88,7 +92,7 @@ const likeDrive = 0.25;
 
 function transitScore(mode: string, { bus, train }: TransitEvidence, features: readonly number[]): number {
   if (mode !== 'BUS') return mode === 'TRAIN' ? transitWeight * train : 0;
-  const { wait, walks } = boardingShares(features);
+  const { wait, walks } = boardingRatios(features);
   const share = bus > 0 ? Math.min(1, likeDrive + (1 - likeDrive) * Math.max(wait, walks)) : 1;
   return transitWeight * share * bus;
 }
@@ -160,7 +164,7 @@ export function forwardBackward(
   return { single, pairs };
 }
 
-/** Reads weights. Throws an Error if they are for other features. */
+/** Reads weights. Throws if `features` or the number of modes differs; does not check `pair_kinds`, `stop_features`. */
 export function readModeCrf(text: string): ModeCrf {
   const { id, features, modes: weights, pairs, waits } = JSON.parse(text) as ModeCrf & { features: unknown };
   if (JSON.stringify(features) !== JSON.stringify(legFeatures) || weights.length !== n)

@@ -4,7 +4,7 @@
 //   section                  |------------------------------|        takes the probabilities of that leg
 //   without readings      p ** 0.45 to 0.75, divided by the sum      locations alone: less confidence
 //   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
-//   speed alone           a limit for its probability                no feed: a car or bus is at most .8
+//   no feed confirms it   a limit for its probability                a car or bus is at most .8
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
 
 import type { TransitLine } from '../../model/trip.ts';
@@ -15,7 +15,7 @@ import { trackLimits } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
-import { boardingShares, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
+import { boardingRatios, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
 import { nameLine } from './line-name.ts';
 
 /** Index of the first mode by vehicle. */
@@ -34,16 +34,17 @@ const sharpnessUnread = { none: 0.45, all: 0.3 };
  * simulated days and on logged rides of another country: there, most cars with walks at both ends were trains.
  */
 const confidenceLimits = {
+  /** A car or a bus without one of the doubts below. */
   vehicle: 0.8,
+  /** A train faster than `slow.train`. */
   train: 0.85,
+  /** Any mode, if there are no motion readings. */
   unread: 0.8,
-  /**
-   * If the 95 % quantile of the speed is below these m/s: ferries are as slow as such trains, runners as such bicycles.
-   */
+  /** If the 95 % speed is below these m/s: ferries are as slow as such trains, runners as such bicycles. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
   /** A car between two long walks: few people park so far away. */
   walked: 0.4,
-  /** A bus that the user hardly waited for. */
+  /** A bus that the user hardly waited for: less than 105 s, or more than 1075 s, because `ln wait` fades. */
   noWait: 0.6,
 };
 
@@ -54,8 +55,9 @@ const modesByState = [
   [0.2, 0.6, 0.1, 0.1, 0],
   [0, 0.1, 0.5, 0.25, 0.15],
 ];
+const noneIsPossible = [0, 0, 0, 0, 1]; // each mode of the leg is too slow for the section: a train, the fastest
 
-/** m/s; a faster average, or a fast peak with `averageWithPeak`, means a flight or a high-speed train (physical) */
+/** m/s (physical). By air: an average over `average`, or over `averageWithPeak` and a 95 % speed over `average`. */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 /** A flight or a high-speed train. */
@@ -72,7 +74,7 @@ const unknownMode: Mode = {
   mode_probabilities: {},
 };
 
-/** The mode of a section, from the leg that shares most of its time. `average`: m/s */
+/** The mode of a section, from the leg that overlaps it longest. `average`: m/s */
 export function sectionMode(
   { legs, probabilities, transit, track, motions }: DecodedGroup,
   section: Leg,
@@ -89,14 +91,14 @@ export function sectionMode(
   const sharpened = own.map((p, m) => (average <= legLimits.limits[m]! ? p ** sharpness : 0));
   const sum = sharpened.reduce((a, b) => a + b, 0);
   const line = shared[i]! > 0 ? transit[i] : undefined;
-  if (sum === 0) return nameLine(toMode([0, 0, 0, 0, 1]), line);
+  if (sum === 0) return nameLine(toMode(noneIsPossible), line);
   const found = sharpened.map((p) => p / sum);
   const isPossible = legLimits.limits.map((limit) => average <= limit);
-  return nameLine(toMode(limited(found, isPossible, mostProbable(found, legs[i], line, motions.length > 0))), line);
+  return nameLine(toMode(limited(found, isPossible, confidenceCap(found, legs[i], line, motions.length > 0))), line);
 }
 
 /** The highest probability that the most probable mode may have. */
-function mostProbable(
+function confidenceCap(
   found: readonly number[],
   leg: LegEvidence | undefined,
   line: TransitEvidence | undefined,
@@ -104,7 +106,7 @@ function mostProbable(
 ): number {
   const name = modes[found.indexOf(Math.max(...found))]!;
   if (line !== undefined && ((name === 'BUS' && line.bus > 0) || (name === 'TRAIN' && line.train > 0))) return 1;
-  const { wait, walks } = leg === undefined ? { wait: 0, walks: 0 } : boardingShares(leg.features);
+  const { wait, walks } = leg === undefined ? { wait: 0, walks: 0 } : boardingRatios(leg.features);
   const fastest = leg?.fastest ?? 0;
   const most = isRead ? 1 : confidenceLimits.unread;
   if (name === 'WALKING') return most;

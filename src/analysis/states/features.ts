@@ -17,8 +17,8 @@ import { SortedWindow } from './sorted-window.ts';
 export const cellSeconds = 15;
 
 /**
- * Names of the features, in the order of the models. The number in a name is the window in seconds, or in minutes
- * before "m"; the number after "_" is a quantile. The names are stored in `models`: do not rename.
+ * Names of the features, stored in `models`: do not rename. The number is how far the window reaches before and after
+ * the cell, in s, or in minutes before "m" (`back`, `fwd`: to one side); the number after "_" is a quantile.
  */
 export const featureNames: readonly string[] = `
   since until gap gapv
@@ -64,7 +64,7 @@ export interface CellInput {
 }
 
 /** Cells before and after a cell that its features need: 420 s, and one more cell for the speed of the last. */
-const margin = 29;
+const cellMargin = 29;
 
 /** Features per cell. */
 export const cellWidth = featureNames.length;
@@ -93,7 +93,7 @@ export function forEachBlock(input: CellInput, visit: (block: Block) => void): v
     const cells = (to - from) / cellSeconds + 1;
     for (let done = 0; done < cells; done += blockSize) {
       const count = Math.min(blockSize, cells - done);
-      const block = { ts: from + done * cellSeconds, first: margin + done, count, rows };
+      const block = { ts: from + done * cellSeconds, first: cellMargin + done, count, rows };
       writeDistances(block, grid);
       writeOrder(block, grid);
       writeShares(block, sums);
@@ -121,7 +121,7 @@ function stretchesNear({ track, from, to }: CellInput): [number, number][] {
   return found;
 }
 
-/** The track sampled at the cells of a span, and at `margin` cells before and after it. */
+/** The track sampled at the cells of a span, and at `cellMargin` cells before and after it. */
 interface Grid {
   x: Float64Array;
   y: Float64Array;
@@ -139,7 +139,7 @@ interface Grid {
 }
 
 function sampleGrid(track: Track, from: number, to: number): Grid {
-  const n = (to - from) / cellSeconds + 1 + 2 * margin;
+  const n = (to - from) / cellSeconds + 1 + 2 * cellMargin;
   const lists = floats(n, 'x', 'y', 'metres', 'since', 'until', 'gapSpeed', 'speed');
   const { x, y, metres, since, until, gapSpeed, speed } = lists;
   const covered = new Uint8Array(n);
@@ -148,7 +148,7 @@ function sampleGrid(track: Track, from: number, to: number): Grid {
   const { longestSilence } = featureLimits;
   let after = 0;
   for (let i = 0; i < n; i += 1) {
-    const ts = from + (i - margin) * cellSeconds;
+    const ts = from + (i - cellMargin) * cellSeconds;
     while (after < count && times[after]! <= ts) after += 1;
     const a = Math.max(0, after - 1);
     const b = Math.min(after, count - 1);
@@ -196,11 +196,11 @@ function writeDistances({ first, count, rows }: Block, grid: Grid): void {
   }
 }
 
-/** Cells on either side in the windows of `writeOrder`: two minutes and five. */
+/** Cells to each side in the windows of `writeOrder`: two minutes and five. */
 const nearby = 8;
 const far = 20;
 
-/** Features 19 to 24 and 28: quantiles of speed over two and five minutes, and of acceleration over five. */
+/** Features 19 to 24 and 28: quantiles of speed within 2 and 5 minutes, and of acceleration within 5, to each side. */
 function writeOrder({ first, count, rows }: Block, { speed, covered }: Grid): void {
   const nearSpeeds = new SortedWindow(2 * nearby + 1);
   const speeds = new SortedWindow(2 * far + 1);
@@ -273,7 +273,7 @@ function cumulate({ x, y, speed, covered }: Grid): Sums {
   return { slow, fast, turned, ridden };
 }
 
-/** Features 25 to 27: shares of slow and fast cells in five minutes, and turning over three. */
+/** Features 25 to 27: shares of slow and fast cells within 5 minutes, and turning within 3, to each side. */
 function writeShares({ first, count, rows }: Block, { slow, fast, turned, ridden }: Sums): void {
   for (let i = first, at = 0; i < first + count; i += 1, at += cellWidth) {
     rows[at + 25] = (slow[i + 21]! - slow[i - 20]!) / 41;

@@ -26,8 +26,8 @@ export const decodeWeights = {
   /** Lower probabilities count as this. */
   floor: 1e-4,
   /**
-   * Logarithm of the probability of each change of state, from row to column, in the order of `stateNames`. Between a
-   * bicycle and a vehicle people rest or walk.
+   * Cost of each change of state, from row to column, in the order of `stateNames` (not a probability: rows do not sum
+   * to 1). Between a bicycle and a vehicle people rest or walk.
    */
   change: [
     [0, -3.5, -5, -5],
@@ -168,7 +168,7 @@ function applyReadings(
 ): void {
   let next = 0;
   for (let i = 0; i < ts.length; i += 1) {
-    // A reading counts for the next cell, whose middle is later: a fast ride may last until the reading.
+    // A reading counts for the first cell whose middle is not before it: the cell before may still be part of a ride.
     while (next < motions.length && motions[next]!.ts <= ts[i]! - cellSeconds) next += 1;
     let named: number | null = null;
     let agree = true;
