@@ -95,6 +95,10 @@ describe('migrate', () => {
     const { code, stdout } = await run(['migrate', '--to', target]);
     expect([code, stdout]).toEqual([3, expect.stringMatching(/^ada@example\.org: differs: .*--overwrite/)]);
     expect(stdout).toContain('0 copied (0 rows written, 0 removed), 1 already equal, 1 not copied; both sides are not');
+    const before = await everybodyAt(target);
+    const tried = await run(['migrate', '--to', target, '--overwrite', '--dry-run', '--json']);
+    expect(tried.json()).toMatchObject({ copied: 1, same: 1, removed: 1, equal: false });
+    expect(await everybodyAt(target)).toEqual(before);
     const overwritten = await run(['migrate', '--to', target, '--overwrite', '--json']);
     expect(overwritten.json()).toMatchObject({ copied: 1, same: 1, removed: 1, equal: true });
     expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
@@ -146,6 +150,7 @@ describe('migrate', () => {
     await withSource(async (store) => {
       const { uuid } = (await store.users.register('busy', { now: 1 })).user;
       await store.leases.acquire(uuid, 'pipeline 7 on host', 60);
+      await store.leases.acquire((await store.users.byEmail('ben@example.org'))!.uuid, 'killed long ago', 0);
       await store.users.register('other', { now: 1 });
       changeRow(address, (await store.users.byEmail(ada!))!.uuid, ['profiles', 'profile'], garbage);
     });
@@ -210,10 +215,26 @@ describe('an interrupted migrate', () => {
     }
     expect(arriving).toBeGreaterThan(3);
   });
+
+  it('in place of other data leaves a user whom the store does not admit, too', async () => {
+    const { run, address, target } = await withPeople();
+    await run(['migrate', '--to', target]);
+    for (const name of names) await run(['users', 'token', name, '--store', target]);
+    await copyUntil(address, target, 4, { overwrite: true }); // two writes are of studies, one is of erased tokens
+    await withStore(target, async (store) => {
+      const left = await store.unfinished();
+      expect(left.map(({ stage }) => stage)).toEqual(['arriving']);
+      const late = store.profiles.merge(left[0]!.user_id, {});
+      await expect(late).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
+    });
+    expect((await run(['migrate', '--to', target, '--overwrite'])).code).toBe(0);
+    expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
+  });
 });
 
 it('a person whom the source changes during the copy is reported as failed', async () => {
   const { address, target } = await withPeople();
+  let clock = 1000;
   const report = await onEngine(address, {}, (source) =>
     onEngine(target, {}, (engine) => {
       const write: typeof engine.write = async (user, work) => {
@@ -221,15 +242,16 @@ it('a person whom the source changes during the copy is reported as failed', asy
         if (isCopied) await source.write(null, (rows) => rows.remove(profiles, {}));
         return engine.write(user, work);
       };
-      return copyStore(source, { ...engine, write }, { now });
+      return copyStore(source, { ...engine, write }, { now: () => (clock += 5) });
     }),
   );
   const failed = report.reports.map(({ status, message }) => [status, message?.slice(0, 28)]);
   expect([failed, report.equal]).toEqual([[['failed', 'the source changed meanwhile']], false]);
+  expect(report.seconds).toBe(5);
 });
 
 /** Copies until the write number `at`; true if there are fewer writes. */
-function copyUntil(from: string, to: string, at: number): Promise<boolean> {
+function copyUntil(from: string, to: string, at: number, more = {}): Promise<boolean> {
   return onEngine(from, {}, (source) =>
     onEngine(to, {}, async (target) => {
       let writes = 0;
@@ -237,7 +259,7 @@ function copyUntil(from: string, to: string, at: number): Promise<boolean> {
         if (writes++ >= at) throw new Error('died');
         return target.write(...args);
       };
-      return copyStore(source, { ...target, write }, { now }).then(
+      return copyStore(source, { ...target, write }, { now, ...more }).then(
         () => true,
         () => false,
       );
