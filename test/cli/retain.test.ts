@@ -148,6 +148,37 @@ it('a call that was killed at any write is finished by the next, with the same d
   expect(new Set(outcomes).size).toBe(1);
 });
 
+it('a call with an earlier limit than the one before does not move the state back', async () => {
+  const life = Array.from({ length: 8 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const store = await newStore();
+  await store.users.register('ada', { uuid: user, now: 1 });
+  await put(store, user, life.flat());
+  const retained = async (days: number) => {
+    await retain(store, user, { before: t0 + days * day, what: 'raw', log: memoryLog(), now: () => now });
+    return (await store.pipeline.get(user)).retained;
+  };
+  const [first, same, earlier, later] = [await retained(5), await retained(5), await retained(3), await retained(6)];
+  expect([same, earlier]).toEqual([first, first]);
+  expect(later!.chain_ts).toBeGreaterThan(first!.chain_ts);
+});
+
+it('a user whom a run holds is named, the others are processed, and the log has what was removed', async () => {
+  const program = await simulated();
+  const { run, withStore, address } = program;
+  await run(['users', 'add', 'busy']);
+  await withStore(async (store) => {
+    await store.leases.acquire((await store.users.byEmail('busy'))!.uuid, 'pipeline 7 on host', 600);
+  });
+  const done = await run(['retain', '--all', ...old, '--what', 'raw', '--yes', '--json'], { now });
+  expect([done.code, done.stderr]).toEqual([3, expect.stringMatching(/^busy: .*pipeline 7 on host/m)]);
+  const { users, failed } = done.json<{ users: object[]; failed: object[] }>();
+  expect([users.length, failed.length]).toEqual([1, 1]);
+  const [count] = done.stderr.match(/[\d,]+(?= rows of 1 user removed)/)!;
+  const logs = (await readdir(join(address, 'logs'))).filter((name) => name.startsWith('pipeline'));
+  const texts = await Promise.all(logs.map((name) => readFile(join(address, 'logs', name), 'utf8')));
+  expect(texts.join('')).toContain(`Removed ${count} old rows of 1 user`);
+});
+
 it('later days are the same in any order of what comes after, and as if nothing had been removed', async () => {
   const life = Array.from({ length: 9 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
   const later = async (removes: boolean, order: readonly number[]): Promise<string> => {
