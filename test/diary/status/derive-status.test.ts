@@ -55,6 +55,21 @@ const cases: [title: string, changes: Changes, expected: [state: string, since: 
       ['refused', now - 60, 'refused'],
     ],
     [
+      'a refusal of a phone that only called',
+      { profile: { last_fetch_ts: now - 70, last_refusal_ts: now - 59, last_refusal_why: 'expired' }, user },
+      ['refused', now - 70, 'refused'],
+    ],
+    [
+      'a refusal of a phone that never called',
+      { profile: { last_refusal_ts: now - 59, last_refusal_why: 'expired' }, user },
+      ['refused', began, 'refused'],
+    ],
+    [
+      'encrypted messages less than a day after a location',
+      { set_aside: bad('format_encrypted', now - 30) },
+      ['in_order', null, null],
+    ],
+    [
       'a refusal before the last put',
       { profile: { ...usual, last_refusal_ts: now - 60, last_refusal_why: 'expired' } },
       ['in_order', null, null],
@@ -205,6 +220,17 @@ it.each(cases)('%s', (_, changes, expected) => {
   const { state, since, broken, waiting_s } = deriveStatus(figures(changes), { now });
   expect([state, since, broken?.code ?? null]).toEqual(expected);
   if (broken?.code === 'not_run') expect(waiting_s).toBe(now - since!);
+});
+
+it.each([
+  ['a run at the time of the put', now - 60, 0, 0],
+  ['a run after the put', now - 50, 0, 10],
+  ['a run before the put, which has been moved', now - 61, 0, null],
+  ['a pending put', now - 61, 1, 60],
+  ['no run', null, 0, null],
+])('the lag of %s', (_, last_run_ts, count, expected) => {
+  const profile = { ...usual, waiting_since_ts: now - 60 };
+  expect(deriveStatus(figures({ profile, state: { last_run_ts }, waiting: { count } }), { now }).lag_s).toBe(expected);
 });
 
 it('the remedy names the person, the command and what is known', () => {
