@@ -95,6 +95,17 @@ describe('when callers hold all they may', () => {
     expect(ended.length).toBeGreaterThan(0);
   });
 
+  it('strangers of one network have the part of a network, and end their own slowest body', async () => {
+    const { hold, share, ended } = open();
+    expect(share('net 1')).toMatchObject({ bytes: 0, expected: 0, isReceived: false });
+    for (let i = 0; i < 8; i += 1) await hold('net 1', 10_000);
+    await tick();
+    expect(ended).toEqual([]);
+    await hold('net 1', 10_000);
+    await tick();
+    expect(ended).toEqual(['net 1']);
+  });
+
   it('strangers of one network keep out nobody of another', async () => {
     const { hold } = open();
     for (let i = 0; i < 200; i += 1) await statusOf(hold('net 1', 10_000));
@@ -149,6 +160,14 @@ describe('large bodies', () => {
     await expect(reading).resolves.toBeUndefined();
   });
 
+  it('count for their caller while they wait', async () => {
+    const { hold } = open({ patience: 20 });
+    (await hold('ada', 600_000)).isReceived = true;
+    const first = statusOf(hold('bob', 20_000, 500_000));
+    expect(await statusOf(hold('bob', 100_001, 100_001))).toBe(429);
+    expect(await first).toBe(503);
+  });
+
   it('are refused with 503 if no room comes in time', async () => {
     const { hold } = open({ patience: 20 });
     (await hold('ada', 600_000)).isReceived = true;
@@ -186,7 +205,9 @@ it('answers count for their owner, and the oldest of the owner who holds most en
   answer('eve', 3 * mebibyte);
   answer('joe', 2 * mebibyte);
   expect(() => answer('bob', 3 * mebibyte)).toThrow(expect.objectContaining({ status: 503 }));
-  clock.now = 6_000;
+  clock.now = 4_999;
+  expect(() => answer('bob', 3 * mebibyte)).toThrow(expect.objectContaining({ status: 503 }));
+  clock.now = 5_000;
   answer('bob', 3 * mebibyte);
   expect(cut).toEqual(['ada']);
   sent();

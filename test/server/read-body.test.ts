@@ -47,12 +47,25 @@ describe('bytes of a body', () => {
 
   it('another encoding is refused with 415, and the answer names the accepted ones', async () => {
     const reading = readBody(body([Buffer.from('x')], { encoding: 'br' }), 10, known());
-    await expect(reading).rejects.toMatchObject({ status: 415, options: { headers: { 'Accept-Encoding': 'gzip' } } });
+    await expect(reading).rejects.toMatchObject({
+      status: 415,
+      options: { code: 'MOBILITY_UNSUPPORTED', headers: { 'Accept-Encoding': 'gzip' } },
+    });
   });
 
   it('a large body without a token anywhere is refused with 403', async () => {
     const large = Buffer.from(`{"phone_to_server":["${'x'.repeat(200_000)}"]}`);
     expect(await statusOf(readBody(body([large]), 1e6, big(), false))).toBe(403);
+  });
+
+  it('a token at the start is admitted once, however many pieces follow', async () => {
+    const admitted: string[] = [];
+    const admit = async (token: string): Promise<void> => void admitted.push(token);
+    const pieces = ['{"user":"ada","x":"', ...Array<string>(3).fill('x'.repeat(200_000)), '"}'].map((one) =>
+      Buffer.from(one),
+    );
+    const rules = { limit: 1e6, share: known(), tokenField: 'user', isKnown: () => false, admit };
+    expect([await statusOf(read(body(pieces), rules)), admitted]).toEqual([403, ['ada']]);
   });
 
   it('broken gzip and broken connections are refused with 400', async () => {
