@@ -6,7 +6,7 @@ import type { CorrectionStanding } from '../../src/model/correction.ts';
 import type { Trip } from '../../src/model/trip.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import { statedList, statedOn } from '../../src/web/me-corrections.ts';
-import { type Choices, flagAnswers, gapForms, stayForms, tripForms } from '../../src/web/me-forms.ts';
+import { type Choices, flagAnswers, gapForms, stayForms, tripForms, tripLink } from '../../src/web/me-forms.ts';
 import { type DayItem, dayItems, type ShownDay, type ShownPlace } from '../../src/web/pages/day-items.ts';
 import { type MarkupValue, markup } from '../../src/web/pages/markup.ts';
 import { shownDays } from '../../src/web/pages/shown-days.ts';
@@ -75,6 +75,12 @@ describe('the forms of a trip', () => {
     expect(forms(asked({ clock: '10:05' })).at(-1)).toMatchObject({ clock: '10:05' });
     const opened = [{}, { clock: '10:05' }].map((query) => asked(query).text.split('<details open>').length - 1);
     expect(opened).toEqual([1, 2]);
+  });
+
+  it('open by a link that names what it opens and the trip', () => {
+    const words = (what: 'correct' | 'why') =>
+      tripLink(day, tripAt(midnight + 36_000), what, t).text.replaceAll(/<[^>]*>/g, '');
+    expect([words('correct'), words('why')]).toEqual(['Correct', 'Why?'].map((word) => expect.stringContaining(word)));
   });
 
   it('propose to split a trip in the middle of its longest stop', () => {
