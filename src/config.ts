@@ -98,7 +98,7 @@ const rows = {
     integer(0, 10_000_000),
     'MiB that a worker receives of one caller a day; 0: no limit',
   ),
-  waitingEntries: row(
+  pendingEntries: row(
     'MOBILITY_WAITING_ENTRIES',
     '2000000',
     integer(0, 1_000_000_000),
@@ -115,7 +115,7 @@ const rows = {
     'MOBILITY_READY_DISK',
     '100',
     integer(0, 1_000_000_000),
-    'MiB free on the disk of the store below which GET /readyz answers 503; 0: any',
+    'least free space on the disk of the store, MiB; with less, GET /readyz answers 503; 0: no limit',
   ),
   leaseSeconds: row(
     'MOBILITY_LEASE_SECONDS',

@@ -66,7 +66,7 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
   }
 }
 
-/** A gap that began before the arrival affects no later trip. Without it, analyses after late data converge sooner. */
+/** Leaves out a gap that began before the user arrived. It affects no later trip, and late data converge sooner. */
 function withoutOldGap(seen: LastSeen, { raw_place }: Carry): LastSeen {
   const { gap, ...others } = seen;
   return gap !== undefined && raw_place !== null && gap.from <= raw_place.enter_ts ? others : seen;

@@ -106,8 +106,9 @@ export class CommandContext {
   }
 
   /**
-   * Opens the store of the settings; the same one at every call, with the options of the first that succeeded. Throws
-   * `MOBILITY_STORE_ADDRESS` if there is none and `make` is not set: a mistyped folder should not become a store.
+   * Opens the store of the settings. Later calls return the same store: only the options of the first successful call
+   * count. Throws `MOBILITY_STORE_ADDRESS` if there is none and `make` is not set: a mistyped folder should not become
+   * a store.
    */
   store(how: StoreOptions = {}): Promise<Store> {
     if (this.#store !== undefined) return this.#store;
@@ -119,12 +120,12 @@ export class CommandContext {
     return this.#store;
   }
 
-  /** Opens the log files of that kind; the same ones at every call. */
+  /** Opens the log files of that kind. Later calls return the same log. */
   async log(kind: LogKind): Promise<Log> {
     return (await this.logFiles(kind)).log;
   }
 
-  /** The same with all functions of an open log. Only the first `threadId` counts. */
+  /** Like `log`, with all functions of an open log. Only the first `threadId` counts. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
     if (!this.#logs.has(kind)) this.#logs.set(kind, openLog(this.config(), kind, threadId, this.output.note));
     return this.#logs.get(kind)!;
@@ -140,7 +141,7 @@ export class CommandContext {
     return user;
   }
 
-  /** From here on Ctrl-C and SIGTERM abort `signal` instead of ending the program; a second Ctrl-C ends it at once. */
+  /** After this call, Ctrl-C and SIGTERM abort `signal` and do not end the program; a second Ctrl-C ends it at once. */
   interruptible(): AbortSignal {
     this.#stopListening ??= abortOnSignals(this.#abort);
     return this.signal;

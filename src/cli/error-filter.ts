@@ -2,7 +2,6 @@
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
 import type { ErrorFilter } from '../upkeep/error-groups.ts';
 
-/** Adds the flags to a command. */
 export function withErrorFilter<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
   return command
     .option('--key <key>', 'only errors of this key, such as manual/survey', keyArgument)

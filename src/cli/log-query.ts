@@ -31,7 +31,7 @@ export function withLogFlags(command: Command, context: CommandContext): Command
   return command
     .option(
       '--since <time>',
-      'from this time on: 2h (ago), 3d, 10:00, yesterday, monday, 2026-11-21, 2026-11-21T09:30',
+      'this time and later: 2h (ago), 3d, 10:00, yesterday, monday, 2026-11-21, 2026-11-21T09:30',
       from,
     )
     .option('--until <time>', 'up to this time; a day is included as a whole', to)

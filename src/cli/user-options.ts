@@ -8,10 +8,8 @@ import { repeated } from './arguments.ts';
 import type { CommandContext } from './context.ts';
 import { didYouMean } from './nearest-name.ts';
 
-/** The flags that choose users, as parsed. */
 export type UserChoice = Partial<ReturnType<ReturnType<typeof withUserChoice>['opts']>>;
 
-/** Adds the flags to a command. */
 export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }

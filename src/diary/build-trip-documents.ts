@@ -50,8 +50,8 @@ export async function readTripsOfDays(
 }
 
 /**
- * The trip after each record. At the date line, a trip of another day may lie between two trips of one day. So one trip
- * surely follows another only if it begins at the place where the other ended.
+ * The trip after each record. At the date line, a trip of another day may lie between two trips of one day. So trip B
+ * surely follows trip A only if B begins at the place where A ended.
  */
 async function readFollowingTrips(
   store: DiaryStore,

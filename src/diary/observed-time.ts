@@ -28,7 +28,7 @@ export type UnobservedReason =
   | 'not yet'
   | 'taken out';
 
-/** Reasons that mean that tracking was off on purpose, or the time excluded. The others mean that data are missing. */
+/** Reasons for which data were left out on purpose: tracking was off, or the time is excluded. */
 const offReasons: ReadonlySet<UnobservedReason> = new Set(['tracking off', 'no permission', 'phone off', 'taken out']);
 
 /** A time that was not observed, and the reason. */
@@ -91,7 +91,7 @@ export function observedDays(source: ObservedSource, from: string, to: string): 
   return days;
 }
 
-/** The unobserved time of a range, in order, as in the days. Pure. */
+/** The unobserved parts of a range, in order of time, by the rules of `observedDays`. Pure. */
 export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }: TimeRange): Unobserved[] {
   const { spans } = dayOf(from, to, collectKnown(source));
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
@@ -121,7 +121,7 @@ export type StatedTime = Pick<ObservedSource, 'observed' | 'setAside' | 'atHome'
 
 const isStay = ({ kind }: Stated): boolean => kind === 'at_home' || kind === 'at_place';
 
-/** Reads these inputs of a user's unobserved time. */
+/** Reads the `StatedTime` of a user. */
 export async function readStated(
   store: CorrectionStore & Pick<Store, 'pipeline'>,
   userId: string,
@@ -225,7 +225,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const taken = isStated ? undefined : out.find(isAround);
-    // If only one of several sources or tokens was excluded, the others show whether the user stayed.
+    // If data of one source or token was excluded, other data show whether the user stayed.
     const isTaken = taken !== undefined && (gap !== undefined || !(isMoving || taken.source || taken.token_id));
     const reason = isTaken ? 'taken out' : gap ? (cause ?? gap).reason : null;
     const kind = reason !== null ? 'unobserved' : isMoving ? 'moving' : 'staying';

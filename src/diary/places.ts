@@ -28,7 +28,7 @@ const limits = {
   reach: 150,
   /** m; side of the cells in which stays are counted */
   count: 50,
-  /** m; sizes of the cells for ids: the place with most stays in a cell gets its id, others try a smaller cell */
+  /** m; sizes of the cells for ids: the place with most stays in a cell gets its id, other places try a smaller cell */
   ids: [1500, 500, 150, 1],
   /** s after midnight; people are at home at this time */
   night: 3 * 3600,

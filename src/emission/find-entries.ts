@@ -82,7 +82,7 @@ type Query = Pick<Selection, 'keys' | 'time' | 'from' | 'to'>;
 /**
  * The pushed entries by time, key and `write_ts`. Of two with the same identity and time, the pending one counts, as it
  * is newer. A run may move entries from the usercache to the timeseries meanwhile. So a part of the usercache is read
- * first, then the timeseries up to the end of that part: an entry that left one before is in the other.
+ * first, then the timeseries up to the end of that part: an entry moved in between is in the timeseries.
  */
 async function* recorded(store: Store, userId: string, selection: Query): AsyncGenerator<Entry, undefined> {
   const { keys, time, from, to } = selection;
@@ -96,7 +96,7 @@ async function* recorded(store: Store, userId: string, selection: Query): AsyncG
   }
 }
 
-/** The entries of the timeseries after a position, up to and with another one; null: no bound. */
+/** The entries of the timeseries after `after`, up to and including `until`; null: no bound. */
 async function* storedWithin(
   { timeseries }: Store,
   userId: string,

@@ -40,7 +40,7 @@ const kinds: Partial<Record<keyof LineFound, string>> = {
   to_stop: 'stop',
 };
 
-/** Gives each name another one, such as `stop 2`. The same name of a kind gets the same one. */
+/** Replaces each name by an alias, such as `stop 2`. Equal names of a kind get the same alias. */
 export class Aliases {
   readonly #names = new Map<string, string>();
 

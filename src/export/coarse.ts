@@ -101,8 +101,8 @@ function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], t
 }
 
 /**
- * Makes a function that takes the vertices of a path from `origin` on, and returns whether it has turned: no straight
- * line from `origin` is within `tolerance` m of all of them.
+ * Makes a function that takes the vertices of a path that begins at `origin`, and returns whether it has turned: no
+ * straight line from `origin` is within `tolerance` m of all of them.
  */
 function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolean {
   const shrink = Math.cos((origin.latitude * Math.PI) / 180);

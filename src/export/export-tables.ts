@@ -56,7 +56,7 @@ function fileOf(kind: Kind, format: FormatName, names: TableExport['names']): st
 export class DamagedPeople extends Error {
   /** By UUID. */
   readonly people: ReadonlyMap<string, { user: UserRecord; error: MobilityError }>;
-  /** Number of the other people. */
+  /** Number of people without damaged rows. */
   readonly others: number;
 
   constructor(people: DamagedPeople['people'], others: number) {
@@ -69,7 +69,7 @@ export class DamagedPeople extends Error {
 
 /**
  * Writes one file per kind, `datapackage.json` and `codebook.html`; returns the written tables. Throws `DamagedPeople`
- * after the last person: then the tables contain some rows of damaged people, and the other two files are missing.
+ * after the last person: then the tables contain some rows of damaged people, manifest and codebook are missing.
  */
 export async function exportTables(options: TableExport): Promise<WrittenTable[]> {
   const damaged: Damaged = new Map();

@@ -9,7 +9,7 @@ export type NameSet = 'trackintel' | 'scikit-mobility' | 'dawarich' | 'geopulse'
 /** Pairs of our column, or a computed column, and the library's name, in its order. Other columns are left out. */
 type Renaming = readonly (readonly [ours: string | Made, theirs: string])[];
 
-/** Columns that have the same name there. */
+/** Columns that have the same name in the library. */
 const same = (...names: string[]): Renaming => names.map((name) => [name, name]);
 
 /** A column that only the library has. */

@@ -30,7 +30,7 @@ export interface Disclosed {
   withheld: number;
   /** The withheld cells together; null if there are none, or if they have too few people. */
   rest: DisclosedCell | null;
-  /** Observed time of all people in days of 24 h, with noise and two digits as other figures; null: too few people. */
+  /** Observed days of 24 h, with noise and rounded to two digits like other figures; null: too few people. */
   observed_days: number | null;
 }
 

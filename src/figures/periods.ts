@@ -92,7 +92,7 @@ function labeller(frequency: UtcFrequency, first: number): (ts: number) => numbe
   };
 }
 
-/** A time in the bin after the one labelled `ts`. Every label is the midnight that begins the last day of its bin. */
+/** A time in the bin after the bin labelled `ts`. A label is the midnight that begins the last day of its bin. */
 function firstAfter(frequency: UtcFrequency, ts: number): number {
   return addUtc(ts, 1, frequency === '2W' ? 'week' : 'day');
 }

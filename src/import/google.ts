@@ -59,7 +59,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   for (const point of Array.isArray(path) ? path : []) {
     const { timestamp, timestampMs, accuracyMeters } = isJsonObject(point) ? point : {};
     const more = { accuracy: numberFrom(accuracyMeters, 0) };
-    yield fixFound(point, timeOf(timestamp ?? timestampMs), where, more);
+    yield locate(point, timeOf(timestamp ?? timestampMs), where, more);
   }
   const { waypoints } = within(movement, 'waypointPath');
   const [first, last] = Array.isArray(waypoints) ? [waypoints[0], waypoints.at(-1)] : [];
@@ -67,8 +67,8 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   const places = [visit.location, visit, ...candidates].filter((place) => spotOf(place) !== null);
   const from = isVisit ? places[0] : spotOf(movement.startLocation) ? movement.startLocation : first;
   const to = isVisit ? places[0] : spotOf(movement.endLocation) ? movement.endLocation : last;
-  yield fixFound(from, start, where);
-  if (to !== undefined && end !== null) yield fixFound(to, end, where);
+  yield locate(from, start, where);
+  if (to !== undefined && end !== null) yield locate(to, end, where);
   const type = isVisit ? motionTypes.STILL : motionOf(movement.activityType);
   if (type !== null && type !== motionTypes.UNKNOWN && start !== null)
     yield { of: null, entry: motionEntry(start, type, origin) };
@@ -76,7 +76,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
 
 /** Reads a location of any phone of the user, with its motion readings. Until 2022, times are texts of milliseconds. */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
-  yield fixFound(record, timeOf(record.timestamp ?? record.timestampMs), where, {
+  yield locate(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
     accuracy: numberFrom(record.accuracy, 0),
     vaccuracy: numberFrom(record.verticalAccuracy, 0),
@@ -115,7 +115,7 @@ function pathPoint(
   where: string,
 ): Found {
   const ts = time === undefined ? start + 60 * Number(minutes) : timeOf(time);
-  return fixFound(point, ts, where);
+  return locate(point, ts, where);
 }
 
 /** A visit: locations at the place at its start and end, without movement. A visit within a visit is skipped. */
@@ -131,8 +131,8 @@ function* visitFound(
     yield { left: 'a visit within a visit' };
     return;
   }
-  yield fixFound(place, start, where);
-  yield fixFound(place, end, where);
+  yield locate(place, start, where);
+  yield locate(place, end, where);
   yield { of: null, entry: motionEntry(start, motionTypes.STILL, origin) };
 }
 
@@ -142,8 +142,8 @@ function* activityFound(
   end: number,
   where: string,
 ): Generator<Found> {
-  yield fixFound(from, start, where);
-  yield fixFound(to, end, where);
+  yield locate(from, start, where);
+  yield locate(to, end, where);
   const { type: word, probability } = isJsonObject(topCandidate) ? topCandidate : {};
   const type = motionOf(word);
   if (type === null || type === motionTypes.UNKNOWN) return;
@@ -155,7 +155,7 @@ function* activityFound(
 function* signalFound({ position, activityRecord }: JsonObject, where: string): Generator<Found> {
   if (isJsonObject(position)) {
     const { LatLng, point, timestamp, accuracyMeters, accuracyMm, altitudeMeters, speedMetersPerSecond } = position;
-    yield fixFound(LatLng ?? point, timeOf(timestamp), where, {
+    yield locate(LatLng ?? point, timeOf(timestamp), where, {
       accuracy: numberFrom(accuracyMeters, 0) ?? (Number(accuracyMm) >= 0 ? Number(accuracyMm) / 1000 : undefined),
       altitude: numberFrom(altitudeMeters),
       sensed_speed: numberFrom(speedMetersPerSecond, 0),
@@ -188,7 +188,7 @@ function surest(activities: JsonValue | undefined): { type: MotionType; percent:
   return best;
 }
 
-function fixFound(place: JsonValue | undefined, ts: number | null, where: string, more: Partial<OtherFix> = {}): Found {
+function locate(place: JsonValue | undefined, ts: number | null, where: string, more: Partial<OtherFix> = {}): Found {
   const spot = spotOf(place);
   if (spot === null)
     return {

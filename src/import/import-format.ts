@@ -36,7 +36,7 @@ export type Found =
   /** A doubt about the whole source. It does not count as read. */
   | { warning: string };
 
-/** How to read files that do not say this themselves. */
+/** How to read files that do not state zone or columns. */
 export interface FileReading {
   /** IANA zone of times without an offset. */
   zone?: string | undefined;
@@ -44,7 +44,6 @@ export interface FileReading {
   columns?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Options of a reader. */
 export interface SourceReadOptions extends FileReading {
   /** Gets the number of bytes read from disk. */
   onBytes(count: number): void;

@@ -85,8 +85,8 @@ const batchEntries = 5000;
 const batchLength = 1024 * 1024;
 
 /**
- * The same for all users together: a database may have entries of ten thousand users in any order. Parsed, a character
- * takes about twenty bytes.
+ * The same limits for all users together: a database may have entries of ten thousand users in any order. Parsed, a
+ * character takes about twenty bytes.
  */
 const mostPending = 20_000;
 const mostPendingLength = 4 * 1024 * 1024;

@@ -20,7 +20,7 @@ export function readWeights(csv: string): Map<string, number> {
     rows.map((row, i) => {
       const weight = Number(row.weight!.replace(',', '.'));
       if (row.weight === '' || !(weight >= 0 && weight < Infinity))
-        throw usageError(`expected a weight from 0 on in row ${i + 1}, found ${JSON.stringify(row.weight)}`);
+        throw usageError(`expected a weight of 0 or more in row ${i + 1}, found ${JSON.stringify(row.weight)}`);
       return [row[column]!, weight];
     }),
   );

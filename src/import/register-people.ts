@@ -63,7 +63,7 @@ function rowsOf(csv: string, report: UsersReport): Row[] {
   const good = parsed.filter(({ info }) => info.records <= (mistake?.records ?? Infinity));
   const [header, ...records] = good;
   if (mistake !== undefined) {
-    const message = `the file is not CSV: ${errorText(mistake)}; nothing from this line on was read`;
+    const message = `the file is not CSV: ${errorText(mistake)}; this line and all later lines were not read`;
     if (header === undefined) throw usageError(message, { cause: mistake });
     report.failed.push({ line: good.at(-1)!.info.lines + 1, user_email: '', message });
   }

@@ -6,7 +6,7 @@ import { distance } from '../model/geo/distance.ts';
 import { keys } from '../model/keys.ts';
 import type { Found } from './import-format.ts';
 
-/** By which factor a speed is a larger number in other units than in m/s. */
+/** Units of speed. 1 m/s is `factor` in this unit. */
 const units = [
   { name: 'km/h', column: 'speed_kmh', factor: 3.6 },
   { name: 'mph', column: 'speed_mph', factor: 3600 / 1609.344 },
@@ -20,7 +20,7 @@ const most = 5000;
 const longest = 120;
 /** m/s. Slower movement is mostly noise. */
 const slowest = 2;
-/** The relative difference between the median of all ratios and the factor of a unit that is allowed. */
+/** The largest allowed difference between the median ratio and the factor of a unit, divided by the factor. */
 const tolerance = 0.12;
 
 interface Fix {

@@ -90,7 +90,6 @@ export class CallTracker {
     return { call, done };
   }
 
-  /** The calls that have no END yet. */
   open(): LoggedCall[] {
     return [...this.#calls.values()].filter(({ method }) => method !== '');
   }

@@ -7,7 +7,6 @@ import { constants, createGzip } from 'node:zlib';
 import { tryLock, waitForLock } from './file-lock.ts';
 import { type LogName, logKinds, logNames } from './file-names.ts';
 
-/** The input of `archiveFiles`. */
 export interface ArchiveOptions {
   folder: string;
   /** The source of this process. */

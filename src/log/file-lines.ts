@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 /**
- * The lines from byte `start` on, with their line breaks, many at a time. Each character is one byte, so that a line
- * can be written back unchanged. The last line may have no line break.
+ * The lines that begin at byte `start` or later, with their line breaks, many at a time. Each character is one byte, so
+ * that a line can be written back unchanged. The last line may have no line break.
  */
 export async function* linesOf(path: string, start = 0): AsyncGenerator<string[]> {
   const file = createReadStream(path, { start });

@@ -19,7 +19,7 @@ export interface ReadOptions {
   dir: string;
   /** Default: all kinds. */
   kinds?: readonly LogKind[] | undefined;
-  /** Lines from `since` on and before `until`, seconds since the epoch. */
+  /** Lines in `[since, until)`, seconds since the epoch. */
   since?: number | undefined;
   until?: number;
   /** Continues with new lines until the signal is aborted. Without `since`, returns only new lines. */

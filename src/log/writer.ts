@@ -15,7 +15,6 @@ import { hostZone } from './line-format.ts';
 
 const retryAfter = 1000; // ms between attempts to write again after a failure
 
-/** Settings of a process's log. */
 export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
   kind: LogKind;
   /** Thread id of the lines. Default: `p` and the process number. */

@@ -342,7 +342,7 @@ export function inferredMode(sensedMode: string): { name: string; code: number }
   return { name: known, code: codes[known]! };
 }
 
-/** The motion type that a phone reports in a `sensed_mode`. It has one type for all vehicles. */
+/** The motion type of phones that corresponds to a `sensed_mode`. Phones have one type for all vehicles. */
 export function motionMode(sensedMode: string): { name: string; code: number } {
   const name = byWireName.get(wireName(sensedMode))?.motion ?? 'UNKNOWN';
   return { name, code: motionTypes[name] };

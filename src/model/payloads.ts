@@ -8,7 +8,7 @@ export interface LocalTimeFields {
   fmt_time?: string;
 }
 
-/** `background/location`: each location of the phone; `background/filtered_location`: the ones that it found usable. */
+/** `background/location`: all locations of the phone; `background/filtered_location`: the usable ones. */
 export interface LocationPayload extends LocalTimeFields {
   /** Degrees WGS84, -90 to 90. */
   latitude: number;

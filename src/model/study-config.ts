@@ -141,7 +141,7 @@ const rules: readonly (readonly [path: string, expected: string, check: Check])[
   ['server', 'an object', isJsonObject],
   [
     'server.connectUrl',
-    'an https address that ends in /',
+    'an http or https address that ends in /',
     (value) => text(value) && /^https?:\/\/\S+\/$/.test(String(value)),
   ],
   ['server.aggregate_call_auth', 'no_auth, user_only or never', oneOf('no_auth', 'user_only', 'never')],

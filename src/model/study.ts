@@ -8,7 +8,7 @@ export interface StudySettings {
   name: string;
   /**
    * Names by which people join, in the form of `name`. Links, tokens and the name of the configuration file contain
-   * them. Only the last one admits new people. With an earlier one in their token, members join with a new phone.
+   * them. Only the last name admits new people. Members with an earlier name in their token can join with a new phone.
    */
   join_names: string[];
   /** Subgroups that people join; empty: all people are in `default`. */

@@ -27,7 +27,7 @@ export interface TimeRange {
 export const minTime = -62_135_596_800;
 /** s since the epoch, the last second of the year 9999 in UTC */
 export const maxTime = 253_402_300_799;
-/** From here on, a time that a device wrote is in ms: in s it would be after 5138-11-16. */
+/** A time from a device is in ms if it is this large or larger: in s it would be after 5138-11-16. */
 export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
@@ -155,7 +155,10 @@ function civilFromDays(days: number): CivilDate {
   return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
-/** Days from 1970-01-01 to a date. Month 13 or day 32 count as the first of the next. */
+/**
+ * Days from 1970-01-01 to a date. A month or day beyond the end continues in the next year or month: month 13 is
+ * January, 32 April is 2 May.
+ */
 function daysFromCivil({ year, month, day }: CivilDate): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

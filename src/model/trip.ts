@@ -167,7 +167,7 @@ export interface Silence {
 /** The last known state of the phone. */
 export interface LastSeen {
   ts: number;
-  /** `waits`: at rest, until the user leaves. `error`: it may not, or cannot, measure. */
+  /** `waits`: at rest, until the user leaves. `error`: it has no permission to measure, or cannot. */
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
   /** Position of its last location. */
   at: Position | null;
@@ -179,7 +179,7 @@ export interface LastSeen {
   reports: number;
   /** A gap that counts as a stay unless the phone's next event shows otherwise. */
   stay: { from: number; to: number } | null;
-  /** First and last of the latest continuous readings of movement since the last location; absent: none. */
+  /** Times of the first and last reading of the latest unbroken movement since the last location; absent: none. */
   moving?: { from: number; to: number };
   /** Until when its entries since the last location showed it on a trip without a gap; absent: they did not. */
   led?: number;

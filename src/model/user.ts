@@ -22,8 +22,8 @@ export interface UserRecord {
 
 /**
  * The use of a token. People and scripts have `made` or `imported` tokens. Each phone app has its own kind. A `link`
- * opens the pages of its owner once and makes a `session`, which the browser keeps as a cookie. Neither is valid for
- * other calls.
+ * opens the pages of its owner once and makes a `session`, which the browser keeps as a cookie. Links and sessions are
+ * not valid for other calls.
  */
 export type TokenKind = 'made' | 'imported' | 'study' | AppId | 'link' | 'session';
 
@@ -45,8 +45,8 @@ export interface TokenRecord {
 }
 
 /**
- * `revoked`: alone. `replaced`: with all others, when the user got a new token. `used`: a link that was opened.
- * `stopped`: its owner stopped the recording.
+ * `revoked`: only this token. `replaced`: all tokens of the user, when the user got a new one. `used`: a link that was
+ * opened. `stopped`: its owner stopped the recording.
  */
 export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
 

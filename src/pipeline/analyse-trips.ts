@@ -49,10 +49,10 @@ export const analyseTrips: Stage = {
   async run(context) {
     const { store, userId, state } = context;
     context.corrections = await readCorrections({ timeseries: store.timeseries }, userId);
-    const setAside = exclusionsIn(context.corrections);
-    const read = { timeseries: withoutExcluded(store.timeseries, setAside) };
-    const source = await locationKey(read, userId, state, setAside.length === 0 ? 1 : entriesAtOnce);
-    const changed = changedRange(context, source, setAside);
+    const exclusions = exclusionsIn(context.corrections);
+    const read = { timeseries: withoutExcluded(store.timeseries, exclusions) };
+    const source = await locationKey(read, userId, state, exclusions.length === 0 ? 1 : entriesAtOnce);
+    const changed = changedRange(context, source, exclusions);
     if (!changed) return { counts: {} };
     if (changed === everything) context.changedTrips = null;
     const run = new Analysis({
@@ -61,7 +61,7 @@ export const analyseTrips: Stage = {
       source,
       completeBefore: state.complete_until,
       read,
-      setAside,
+      exclusions,
     });
     await run.start();
     return run.result();
@@ -88,14 +88,14 @@ async function locationKey(
 function changedRange(
   { state, segmenter, feeds, reanalyseFrom }: RunContext,
   source: string,
-  setAside: readonly Exclusion[],
+  exclusions: readonly Exclusion[],
 ): TimeRange | null {
   const anew =
     (state.analysis_version !== null && state.analysis_version !== segmenter.version) ||
     (state.locations_from !== null && state.locations_from !== source) ||
     feedsDiffer(state, feeds);
   if (anew) return everything;
-  const changed = unionOf(state.changed, exclusionChange(state.set_aside, setAside));
+  const changed = unionOf(state.changed, exclusionChange(state.set_aside, exclusions));
   // A location decides which locations of other sources near it are used, see `chooseLocations`.
   const near = changed && {
     from: changed.from - sourceReach,
@@ -112,7 +112,7 @@ interface Work {
   completeBefore: number | null;
   /** The store without excluded entries. */
   read: StretchStore;
-  setAside: readonly Exclusion[];
+  exclusions: readonly Exclusion[];
 }
 
 /** Analyses the changed time of one user, stretch by stretch. */
@@ -169,7 +169,7 @@ class Analysis {
     }
   }
 
-  /** Stores the links from `from` on. Returns true if no later link can differ. */
+  /** Stores the links since `from`. Returns true if no later link can differ. */
   private async write(
     from: number,
     { records, latest, drafts }: Pick<AnalyseOutput, 'records' | 'latest' | 'drafts'>,
@@ -195,7 +195,7 @@ class Analysis {
       : { changed: { from: justAfter(records.at(-1)!.settled_ts!), to: this.work.changed.to }, documents_due: true };
     const isLast = converged === null && atEnd;
     if (isLast) Object.assign(state, this.completeState(records.at(-1)?.carry ?? carry));
-    state.set_aside = this.work.setAside;
+    state.set_aside = this.work.exclusions;
     const behind = isLast ? latest : this.work.context.state.observed;
     if (isLast || (done && behind !== null)) {
       state.observed = behind && { ...behind, from: this.firstTs ?? behind.seen.ts };

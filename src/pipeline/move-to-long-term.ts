@@ -37,17 +37,17 @@ export const moveToLongTerm: Stage = {
     const counts = { moved: 0, inserted: 0, updated: 0, unchanged: 0, unknown_keys: 0, set_aside: 0, faults: 0 };
     const at = now();
     for (let more = true; more; ) {
-      const page = await store.usercache.move(userId, { at, limit: entriesAtOnce }, lease(), judge);
-      logFailures(context, page.failed);
-      noteDirty(context, page.dirty);
-      counts.moved += page.moved.length;
-      counts.inserted += page.inserted;
-      counts.updated += page.updated;
-      counts.unchanged += page.unchanged;
-      counts.unknown_keys += page.moved.filter(({ key }) => keyRow(key) === null).length;
-      counts.set_aside += page.failed.length;
-      counts.faults += page.failed.filter(({ reason }) => reason === faultReason).length;
-      more = page.more;
+      const moved = await store.usercache.move(userId, { at, limit: entriesAtOnce }, lease(), judge);
+      logFailures(context, moved.failed);
+      noteDirty(context, moved.dirty);
+      counts.moved += moved.moved.length;
+      counts.inserted += moved.inserted;
+      counts.updated += moved.updated;
+      counts.unchanged += moved.unchanged;
+      counts.unknown_keys += moved.moved.filter(({ key }) => keyRow(key) === null).length;
+      counts.set_aside += moved.failed.length;
+      counts.faults += moved.failed.filter(({ reason }) => reason === faultReason).length;
+      more = moved.more;
     }
     return { counts };
   },

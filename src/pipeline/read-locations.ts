@@ -42,7 +42,7 @@ export interface ReadLocations {
 }
 
 /**
- * The locations from `from` on. Reads until `size` to about twice as many lie after `countFrom`, or to the end of the
+ * The locations since `from`. Reads until `size` to about twice as many lie after `countFrom`, or to the end of the
  * data. Unusable entries take no memory, and locations of the same time are never separated. Also reads locations
  * within `sourceReach`, which decide the choice between sources.
  */

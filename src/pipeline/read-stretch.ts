@@ -45,7 +45,7 @@ export interface StretchStore {
 }
 
 /**
- * Data from `carry` on, with `size` to about twice as many usable locations, or up to the end of the data. Also
+ * Data since `carry`, with `size` to about twice as many usable locations, or up to the end of the data. Also
  * includes the earlier data that the analysis looks back at.
  */
 export async function readStretch(
@@ -105,8 +105,8 @@ async function readAll<T>(
 /**
  * Guesses the zones of locations that name none. A phone's location gets the zone of the user's nearest entry by
  * `write_ts`, and the earlier of two equally near ones. Without such an entry it gets the zone at its coordinates.
- * Locations of other apps and imports always get the latter, since they may be of another time and place than the
- * phone.
+ * Locations of other apps and imports always get the zone at their coordinates, since they may be of another time and
+ * place than the phone.
  */
 async function zonesOf(
   store: StretchStore,

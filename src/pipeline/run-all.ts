@@ -18,8 +18,8 @@ export interface AllOptions extends PipelineOptions {
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
   /**
-   * s after the start of the run. From then on it begins no user whose only work is trips of another analysis version
-   * or of other feeds, except the first such user. Default: no limit.
+   * s after the start of the run. After this time it begins no user whose only work is trips of another analysis
+   * version or of other feeds, except the first such user. Default: no limit.
    */
   olderFor?: number;
   /** Once aborted, the run finishes the users in progress and begins no others. */

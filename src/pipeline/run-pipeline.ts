@@ -23,7 +23,7 @@ export interface PipelineOptions {
   leaseSeconds?: number;
   /** Called before each stage. */
   onStage?: (stage: string) => void;
-  /** Analyses again from this data time on. */
+  /** The first data time to analyse again. Default: only changed data. */
   reanalyseFrom?: number;
   /** Locations per stretch, at least 2. It bounds the memory; the result does not depend on it. Default 5000. */
   stretchSize?: number;

@@ -30,7 +30,7 @@ export interface RunContext {
   now: () => number;
   /** When the run began, seconds since the epoch. */
   started: number;
-  /** Analyses again from this data time on, regardless of the state; null: only changed data. */
+  /** The first data time to analyse again, regardless of the state; null: only changed data. */
   reanalyseFrom: number | null;
   /** Locations per stretch, at least 2. It bounds the memory; the result does not depend on it. */
   stretchSize?: number;
@@ -48,7 +48,6 @@ export interface Stage {
   run(context: RunContext): Promise<StageResult>;
 }
 
-/** The result of a stage. */
 export interface StageResult {
   counts: Counts;
   /** Trips that were added, removed or changed. */

@@ -9,12 +9,10 @@ import type { ByteLimits } from './byte-budget.ts';
 import type { CallFigures } from './call-metrics.ts';
 import type { CallerLimits } from './caller-limits.ts';
 
-/** The settings that an app reads. */
 type AppSettings =
   | ('auth' | 'openRegistration' | 'devAnywhere' | 'host' | 'bodyLimitMiB' | 'readyDiskMiB')
-  | ('mibPerDay' | 'waitingEntries' | 'trustedProxies' | 'publicUrl');
+  | ('mibPerDay' | 'pendingEntries' | 'trustedProxies' | 'publicUrl');
 
-/** The parts that an app is built from. */
 export interface AppParts {
   store: Store;
   log: Log;

@@ -1,4 +1,4 @@
-// Authenticates a caller before the body uses resources. From then on, the call counts against the caller's limits.
+// Authenticates a caller before the body uses resources. After that, the call counts against the caller's limits.
 import { line } from '../log/messages.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
@@ -8,7 +8,6 @@ import type { CallerCounts } from './caller-limits.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
-/** The parts that authentication needs. */
 export interface AuthParts {
   method: AuthMethod;
   users: Store['users'];

@@ -21,7 +21,7 @@ export interface Call {
   handler: string;
   /** The caller; null before authentication. */
   readonly caller: UserRecord | null;
-  /** Sets the caller. From then on all log lines of the call are written. */
+  /** Sets the caller. After that, all log lines of the call are written. */
   authenticated(caller: UserRecord): void;
   /** The code of the error that failed the call; null: it did not fail. */
   failure: string | null;

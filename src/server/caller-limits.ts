@@ -24,7 +24,7 @@ export interface CallerLimits {
   /** Calls whose body is refused. They cost most and store nothing. */
   refusedPerMinute: number;
   /** Pending and rejected entries together. */
-  waitingEntries: number;
+  pendingEntries: number;
   /** Different keys that the service does not know. */
   unknownKeys: number;
   /** Entries per day that the log lists: 16 MB. */
@@ -39,14 +39,14 @@ const mebibyte = 1024 * 1024;
  * The limits for these settings. A phone in normal use makes some hundred calls a day. The fixed limits leave room for
  * a script that reads or pushes a history, and keep a faulty app from occupying a worker.
  */
-export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'>): CallerLimits {
+export function callerLimits(config: Pick<Config, 'mibPerDay' | 'pendingEntries'>): CallerLimits {
   return {
     callsPerMinute: 3_000,
     callsPerDay: 100_000,
     refusedPerMinute: 30,
     bytesPerMinute: 512 * mebibyte,
     bytesPerDay: config.mibPerDay * mebibyte,
-    waitingEntries: config.waitingEntries,
+    pendingEntries: config.pendingEntries,
     unknownKeys: 1_000,
     linesPerDay: 100_000,
     studyBytesPerDay: 2_048 * mebibyte, // enough for 5,000 phones on their first day, and not too much for a disk
@@ -57,7 +57,7 @@ export function callerLimits(config: Pick<Config, 'mibPerDay' | 'waitingEntries'
  * Limits of a person who joined a study by its link and has not sent data on several days yet: anyone can create many
  * such accounts. They leave room for a phone that was offline for a month (32,000 entries, 11 MB).
  */
-const newMemberLimits = { bytesPerDay: 16 * mebibyte, waitingEntries: 50_000, unknownKeys: 100 };
+const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
 /** Counts the pending and the rejected entries of a user. */
 export interface CountedStore {
@@ -102,12 +102,12 @@ const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 const mostOpen = { calls: 64, streams: 8 };
 
 /** The most pages of a caller that are made at the same time; others wait for a slot. */
-const mostPages = 4;
+const mostWebPages = 4;
 
 interface Caller {
   /** Open calls, and answers that are being streamed. */
   open: Record<keyof typeof mostOpen, number>;
-  /** The number of pages that are being made. `nextPages`: functions that start the pages that wait for a slot. */
+  /** The number of pages that are being made. `nextPages`: functions that start waiting pages. */
   pages: number;
   nextPages: (() => void)[];
   /** Pending and rejected entries: as the store counted them, plus entries pushed since. */
@@ -171,7 +171,7 @@ export class CallerCounts {
   /** Resolves when a page or diary of the caller may be made. The returned function releases the slot. */
   async slot(userId: string): Promise<() => void> {
     const caller = this.#of(userId);
-    if (caller.pages < mostPages) caller.pages += 1;
+    if (caller.pages < mostWebPages) caller.pages += 1;
     else await new Promise<void>((begin) => caller.nextPages.push(begin));
     return () => {
       const begin = caller.nextPages.shift();
@@ -211,11 +211,11 @@ export class CallerCounts {
   #limitsOf(user: UserRecord): CallerLimits {
     if (!isNewMember(user, this.#now())) return this.#limits;
     const least = (limit: number, ofNew: number): number => (limit === 0 ? ofNew : Math.min(limit, ofNew));
-    const { bytesPerDay, waitingEntries, unknownKeys } = newMemberLimits;
+    const { bytesPerDay, pendingEntries, unknownKeys } = newMemberLimits;
     return {
       ...this.#limits,
       bytesPerDay: least(this.#limits.bytesPerDay, bytesPerDay),
-      waitingEntries: least(this.#limits.waitingEntries, waitingEntries),
+      pendingEntries: least(this.#limits.pendingEntries, pendingEntries),
       unknownKeys: least(this.#limits.unknownKeys, unknownKeys),
     };
   }
@@ -225,7 +225,7 @@ export class CallerCounts {
    * the store only near the limit.
    */
   async entries(user: UserRecord, more: number, store: CountedStore): Promise<void> {
-    const limit = this.#limitsOf(user).waitingEntries;
+    const limit = this.#limitsOf(user).pendingEntries;
     if (limit === 0 || more === 0) return;
     const { uuid } = user;
     const caller = this.#of(uuid);
@@ -338,7 +338,7 @@ function limitProblem(limit: string, detail: string, most: number, seconds: numb
   return tooManyCalls(text, seconds, { limit, most });
 }
 
-/** Rejects an entry with its identity: a later push of the entry replaces it, and its times are not converted again. */
+/** Rejects an entry with its identity: a later push replaces the error, and a recovery keeps its times as they are. */
 function rejectEntry(entry: Entry, reason: string, message: string): Taken {
   return { entry: entry as unknown as JsonValue, identity: identityOf(entry), reason, message };
 }

@@ -16,7 +16,6 @@ const connectionsCheck = 5_000; // ms between checks for late requests
 const lingerTime = 1_000; // ms that a caller may continue to send after the last answer of a connection
 const idleCheck = 25; // ms between checks for idle connections while closing
 
-/** The address and limits of a server. */
 export interface ServeOptions {
   app: Hono<ServerEnv>;
   host: string;

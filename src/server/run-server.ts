@@ -33,7 +33,6 @@ export interface RunServerOptions {
    * caller of `runServer` closes it.
    */
   openLog: (threadId: string) => Promise<FileLog>;
-  /** The version of the program. */
   version: string;
   /** When aborted, the server stops accepting connections, finishes running calls and resolves. */
   signal: AbortSignal;

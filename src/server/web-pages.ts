@@ -91,7 +91,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
         form,
         file: null,
         readUpload: () => uploadOf(c, call, address),
-        putTaken: (user: UserRecord, taken: readonly Taken[], options: { sentWith: string }) =>
+        putWithinLimits: (user: UserRecord, taken: readonly Taken[], options: { sentWith: string }) =>
           putForCaller({ store, counts, now }, { user, log: call.log, inProfile: false, ...options }, taken),
         t: textsFor(preferred),
         preferred,

@@ -15,7 +15,7 @@ const interval = 1_000;
 const latest = 3_000;
 /** ms without a sign of life. Chosen by hand: no call computes as long without a pause. */
 const patience = 30_000;
-/** s of CPU that a silent worker must have used in that time. A worker that used less waits, for example for a disk. */
+/** s of CPU that a silent worker must have used within `patience`. With less it waits, for example for a disk. */
 const leastCpu = 1;
 /** Ticks per second in /proc, the same on every Linux. */
 const ticks = 100;

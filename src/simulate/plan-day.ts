@@ -28,7 +28,6 @@ export interface PlannedStay {
   at: Point;
 }
 
-/** A leg in one mode. */
 export interface PlannedLeg {
   kind: 'leg';
   mode: TravelMode;

@@ -1,6 +1,5 @@
 // Random numbers from a seed. The same seed gives the same numbers on every machine.
 
-/** A generator of random numbers. */
 export interface Random {
   /** A number of at least 0 and below 1. */
   next(): number;

@@ -59,7 +59,6 @@ function statedAccuracy(mode: TravelMode | null, random: Random): number {
   return rounded(mode === 'bus' || mode === 'train' ? random.between(6, 18) : random.between(3.5, 11), 1);
 }
 
-/** `value` with `digits` decimals. */
 export function rounded(value: number, digits: number): number {
   const scale = 10 ** digits;
   return Math.round(value * scale) / scale;

@@ -4,7 +4,7 @@ import { addDays } from '../model/time.ts';
 import { planDay } from './plan-day.ts';
 import { positionAround, towns } from './town.ts';
 
-/** The bytes of the ZIP archive of a feed for the people with these seeds, valid for a year from a day on. */
+/** The bytes of the ZIP archive of a feed for the people with these seeds, valid for a year that begins on a day. */
 export function townFeed(seeds: readonly string[], from: string): AsyncGenerator<Uint8Array> {
   const town = towns[0]!;
   const [days, tables] = ['monday,tuesday,wednesday,thursday,friday,saturday,sunday', new Map<string, string[]>()];

@@ -111,7 +111,7 @@ export interface UserRegistry {
   ): Promise<{ user: UserRecord; created: boolean }>;
   byEmail(email: string): Promise<UserRecord | null>;
   byUuid(uuid: string): Promise<UserRecord | null>;
-  /** False from the first step of an erasure on, and until a copy of the user from another store is complete. */
+  /** False once an erasure has begun, and until a copy of the user from another store is complete. */
   isActive(uuid: string): Promise<boolean>;
   /** The figures of one user, or of a list of users as in `list`. Reads one snapshot. */
   figures(which: { uuid: string } | UserPage): Promise<PersonFigures[]>;
@@ -300,7 +300,7 @@ export interface Usercache {
    * `judge` accepts go to the timeseries, others to the error timeseries. The pipeline state records the changed data
    * time. All in one transaction, which may call `judge` again for the same entry. Throws `MOBILITY_LEASE_LOST`.
    */
-  move(userId: string, page: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
+  move(userId: string, part: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   /** Pending entries by time, like `Timeseries.find`. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   /** The number of pending entries. */

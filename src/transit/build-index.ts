@@ -261,7 +261,7 @@ async function readStopTimes(tables: GtfsTables, trips: Trips, stops: ReadonlyMa
   }
 }
 
-/** Seconds of the service day. Times from 24:00 on are on the next day. NaN: the text is no time. */
+/** Seconds of the service day. 24:00 and later times are on the next day. NaN: the text is no time. */
 function secondsOf(text: string): number {
   const parts = /^\s*(\d{1,3}):([0-5]\d):([0-5]\d)\s*$/.exec(text);
   return parts === null ? Number.NaN : Number(parts[1]) * 3600 + Number(parts[2]) * 60 + Number(parts[3]);

@@ -53,8 +53,8 @@ export interface FeedIndex {
 }
 
 /**
- * The kind of vehicle of a GTFS route type; null: the analysis does not use it. Types from 100 on are the extended ones
- * (Hierarchical Vehicle Type codes). Sources: gtfs.org/schedule/reference (`routes.txt`) and
+ * The kind of vehicle of a GTFS route type; null: the analysis does not use it. Types of 100 and higher are extended
+ * types (Hierarchical Vehicle Type codes). Sources: gtfs.org/schedule/reference (`routes.txt`) and
  * developers.google.com/transit/gtfs/reference/extended-route-types.
  */
 export function kindOfType(type: number): TransitKind | null {

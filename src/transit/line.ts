@@ -75,10 +75,13 @@ function shareAlong(px: number, py: number, ax: number, ay: number, bx: number, 
   return length === 0 ? 0 : Math.max(0, Math.min(1, ((px - ax) * dx + (py - ay) * dy) / length));
 }
 
-/** A position on a line: metres from its start, metres between it and the location, and the index of its edge. */
+/** A position on a line. */
 export interface LinePlace {
+  /** m from the start of the line */
   along: number;
+  /** m to the location */
   off: number;
+  /** Index of the edge that contains the position. */
   edge: number;
 }
 

@@ -285,7 +285,7 @@ const railsCurve = [
   [0.97, 2],
 ] as const;
 const mostOfCorridor = 1.6 + 1.2;
-/** m; a location counts fully as on the line up to `onLine`, and not at all from `offLine` on */
+/** m; a location counts fully as on the line up to `onLine`, and not at all at `offLine` or farther */
 const onLine = 60;
 const offLine = 150;
 const passedStop = 80;

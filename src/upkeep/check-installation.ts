@@ -56,7 +56,7 @@ async function checkStore(store: Store): Promise<Check> {
   }
 }
 
-/** The folders can be written, and belong to the account that runs this: files of another one stop the service. */
+/** The folders can be written, and belong to the account that runs this: files of another account stop the service. */
 function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
   for (const folder of [...(isMongoAddress(store) ? [] : [folderIn(store)]), logDir]) {

@@ -48,7 +48,7 @@ export class ErrorGroups {
     for (const group of own) group.people += 1;
   }
 
-  /** The groups: first the faults of the program, then the others; each from large to small. */
+  /** The groups: faults of the program before all other groups, and large groups before small ones. */
   sorted(): ErrorGroup[] {
     return [...this.#groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
   }

@@ -43,12 +43,12 @@ export async function settleMissing(from: Engine, to: Engine, options: MissingOp
 
 function refusal(from: Engine, to: Engine, found: readonly PersonRow[], { overwrite }: MissingOptions): MobilityError {
   const next = overwrite
-    ? 'erase them there with --erase-missing --yes'
-    : 'name another target, erase them there with --overwrite --erase-missing --yes';
+    ? 'erase these people at this target with --erase-missing --yes'
+    : 'name another target, erase these people at this target with --overwrite --erase-missing --yes';
   return new MobilityError(
     'MOBILITY_USER_EXISTS',
     `expected at ${to.address} only users whom ${from.address} has, found ${found.length}: ${namesOf(found)}; ` +
-      `${next}, or allow them there with --merge`,
+      `${next}, or keep them with --merge`,
   );
 }
 

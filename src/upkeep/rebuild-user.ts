@@ -13,7 +13,7 @@ export interface RebuildReport extends UserReport {
 }
 
 /**
- * Runs the pipeline, which derives again every trip from data time `from` on; default: all trips. Stretches are
+ * Runs the pipeline, which derives again every trip since data time `from`; default: all trips. Stretches are
  * replaced one by one, so an interrupted rebuild leaves a complete diary, and the next run continues it.
  */
 export async function rebuild(

@@ -17,7 +17,6 @@ export interface RecoverOptions extends PipelineOptions {
   key?: string;
   reason?: string;
   platform?: string;
-  /** Changes nothing. */
   dryRun?: boolean;
 }
 

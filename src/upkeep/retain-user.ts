@@ -41,7 +41,7 @@ const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !
 /**
  * Runs the pipeline for the user, then removes old data: up to the last trip that no later data can change, except
  * entries that later trips need. If no data arrived since `before`, removes all old data. First it records in the
- * pipeline state from which link on trips may still be derived: so a killed call loses no day, and the next call
+ * pipeline state the last link that is never derived again: so a killed call loses no day, and the next call
  * continues. Late entries for a removed time change no day; the next call removes them. Corrections stay, because they
  * are needed to read later days.
  *

@@ -54,7 +54,7 @@ export interface Files {
    * `MOBILITY_OUTPUT` if the disk is full or fails.
    */
   write: WriteFile;
-  /** Runs a part of the work. If it fails, its files are removed, and the others stay. */
+  /** Runs a part of the work. If it fails, only the files of this part are removed. */
   attempt<T>(part: () => Promise<T>): Promise<T>;
 }
 

@@ -44,7 +44,7 @@ export async function answerPage(
 
 /**
  * Reads the form only of a person who is known. Files are read one at a time. The lock is free while a file arrives,
- * since a slow sender would keep all others out; the check before saves a sender from sending a file in vain.
+ * since a slow sender would keep all others out; an earlier check refuses a file before it is sent.
  */
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
   const busy = (): WebAnswer => redirect('/me/data?done=busy#import');

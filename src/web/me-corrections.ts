@@ -66,7 +66,6 @@ export function statedOn(shown: ShownDay, standings: readonly CorrectionStanding
   return [...corrections, ...labels];
 }
 
-/** A correction in words. */
 function correctionText(correction: Correction, shown: ShownDay, t: Texts): string {
   const ts = 'ts' in correction ? correction.ts : 'start_ts' in correction ? correction.start_ts : 0;
   const stay = dayItems(shown).find((one) => one.kind === 'stay' && one.from <= ts + 1 && one.to > ts);
@@ -184,7 +183,6 @@ async function putAndShow(call: PersonCall, day: string, entries: readonly Entry
   return redirect(rejected > 0 ? `${dayPath(day)}?done=full` : to);
 }
 
-/** Undoes the corrections and labels that a form names. */
 async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
   const { t, form, store, user } = call;
   const stated = await readCorrections(store, user.uuid);

@@ -1,5 +1,10 @@
 // My days: the pages on which participants look at a day or a month and correct trips.
-
+//
+//   readDay            a day, its heading and its week
+//     shownDays        days with their texts
+//       everyDay       days with flags and labels, read in ranges
+//         readRange    days and links of one range
+//           readObservedDays      observed time, and the corrected links
 import { correctedTrips, everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readCorrections } from '../diary/corrections/read-corrections.ts';
 import { type SurveyAnswer, surveyAnswers } from '../diary/labels/survey-answers.ts';
@@ -100,11 +105,9 @@ export interface WhichDay {
   /** Default: the last day with data. */
   day: string | undefined;
   isOwn: boolean;
-  /** The address of a day. */
   href: (day: string) => string;
 }
 
-/** Reads a day and its week. */
 export async function readDay(
   { store: source, now, t }: Pick<PersonCall, 'now' | 't'> & { store: DayStore },
   user: UserRecord,

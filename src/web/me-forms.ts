@@ -17,7 +17,6 @@ import { formButton, formOf, type PersonCall } from './web.ts';
 const CHECKED = new Markup(' checked');
 const SELECTED = new Markup(' selected');
 
-/** The address of a day. */
 export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
@@ -54,11 +53,10 @@ const formsLink = (day: string, item: string, words: MarkupValue): Markup =>
 export const tripLink = (day: string, trip: Trip, what: 'correct' | 'why', t: Texts): Markup =>
   markup`<a class="fold" href="${dayPath(day)}?${what}=${trip.id}#trip-${trip.id}"><span>${tripWords(trip, what, t)}</span></a>`;
 
-/** The text of such a link. It names the trip for screen readers. */
+/** The text of a link to the forms or reasons of a trip. It names the trip for screen readers. */
 const tripWords = ({ start_ts, start_zone }: Trip, what: 'correct' | 'why', t: Texts): Markup =>
   markup`${what === 'why' ? t.me.why.title : t.me.correct}<span class="vh">${t.me.correctWhich(t.clock(start_ts, start_zone))}</span>`;
 
-/** The reasons for a trip. */
 export const tripWhy = (trip: Trip, t: Texts): Markup =>
   markup`<details open><summary><span>${tripWords(trip, 'why', t)}</span></summary><ul class="small why">${tripReasons(trip, t).map((one) => markup`<li>${one}</li>`)}</ul></details>`;
 
@@ -157,7 +155,6 @@ export function flagAnswers(call: PersonCall, { flag, of, id, from, to }: Flagge
   return markup`${section && modeForm(call, section, trip.start_zone, day)}${previewButton(call, t.me.drop, { day, kind: 'drop', ts })}`;
 }
 
-/** The form for the mode of a section. */
 function modeForm(call: PersonCall, { start_ts, end_ts, sensed_mode }: Section, zone: string, day: string): Markup {
   const { t } = call;
   const own = plainMode(sensed_mode);

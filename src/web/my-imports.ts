@@ -23,7 +23,7 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer, 
 /** Imports that the profile keeps. */
 const mostKept = 20;
 
-/** ms; then an import ends with what it stored, so that others can import. Added again, the file is read on. */
+/** ms. Then an import ends with what it stored, so that others can import. To continue, add the file again. */
 const longest = 300_000;
 
 /** Entries per transaction, so that puts of phones wait for few of them. */
@@ -112,7 +112,7 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
             times.from_ts = Math.min(times.from_ts, ts);
             times.to_ts = Math.max(times.to_ts, ts);
           }
-          const counts = await call.putTaken(user, fresh, { receipts, sentWith: id });
+          const counts = await call.putWithinLimits(user, fresh, { receipts, sentWith: id });
           sum.inserted += counts.inserted;
           sum.updated += counts.updated + part.length - fresh.length;
           sum.rejected += counts.rejected;

@@ -86,7 +86,6 @@ export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
 }
 
-/** Ends a session. */
 export const endSession = async ({ store, user, session, now }: PersonCall): Promise<void> =>
   void (await store.tokens.revoke(user.uuid, session.hash, { ts: now, why: 'revoked' }));
 
@@ -97,7 +96,7 @@ const mostSessions = 10;
 /** The most known browsers of a manager. The one that signed in first is forgotten first. */
 const mostBrowsers = 20;
 
-/** The name and the hash of the manager's cookie in the call. */
+/** The manager's name, and the hash of the secret, from the cookie of the call; both empty if there is none. */
 function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {
   const cookie = cookies.get(cookieName('manager', isSecure)) ?? '';
   const at = cookie.lastIndexOf('.');
@@ -150,7 +149,6 @@ export async function findManager(
   return isGood ? { manager: manager!, hash, csrf: csrfOf(cookie) } : null;
 }
 
-/** Ends the session of the call. */
 export async function endManaging(call: WebCall): Promise<void> {
   const found = await findManager(call);
   if (found === null) return;

@@ -40,7 +40,6 @@ import {
 
 const parts = { people: '', flagged: '/flagged', figures: '/figures', export: '/export' } as const;
 
-/** A page of a study. */
 export function studyPage(
   call: StudyCall,
   title: string,

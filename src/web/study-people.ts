@@ -26,13 +26,13 @@ export interface StudyPerson extends PersonStatus {
 export const filters = ['joined', 'active', 'silent', 'never'] as const;
 export type Filter = (typeof filters)[number];
 
-/** True if the filter shows the person. Everybody who joined is in exactly one of the other filters. */
+/** True if the filter shows the person. Each person who joined is in exactly one filter besides `joined`. */
 export function isShown({ state }: PersonStatus, filter: Filter): boolean {
   const own = state === 'in_order' ? 'active' : state === 'never_began' ? 'never' : 'silent';
   return filter === 'joined' || filter === own;
 }
 
-/** True for a person who joined so recently that a phone may still be silent, and has not begun. */
+/** True for a person who has sent nothing yet, but joined too recently for a reminder. */
 export const isNew = ({ state, since }: PersonStatus, now: number): boolean =>
   state === 'never_began' && now - (since ?? 0) < usualSilentDays * day;
 

@@ -23,7 +23,6 @@ export interface Upload {
   file: { name: string; bytes: Uint8Array } | null;
 }
 
-/** A call of a page. */
 export interface WebCall {
   /** Parts of the path, the query, and the fields of a form. If a name occurs twice, the first value counts. */
   params: Readonly<Record<string, string>>;
@@ -36,8 +35,8 @@ export interface WebCall {
   store: Store;
   /** Stores entries of a person within their limits. Pages must not store entries in another way. */
   put: (user: UserRecord, entries: readonly Entry[]) => Promise<PutCounts>;
-  /** The same for values that were checked already. */
-  putTaken: (
+  /** Like `put`, for values that were checked already. */
+  putWithinLimits: (
     user: UserRecord,
     taken: readonly Taken[],
     options: { receipts: ReadonlyMap<Entry, number>; sentWith: string },
@@ -65,11 +64,9 @@ export interface WebCall {
   claim: (work: 'export' | 'import') => { release(): void } | null;
   /** The time zone of the server, for times that belong to no person. */
   zone: string;
-  /** Map tiles; null: there are none. */
   tiles: Tiles | null;
   /** Writes to the audit log what a caller did with the data of people, who are named by `audit_key`. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
-  /** Version of the program; null if not known. */
   version: string | null;
   /** The checks of `mobility doctor`. */
   checks: () => Promise<Check[]>;
@@ -85,7 +82,6 @@ export interface PersonCall extends WebCall, Signed {
   session: TokenRecord;
 }
 
-/** A call of a manager. */
 export interface ManagerCall extends WebCall, Signed {
   manager: ManagerRecord;
   /** Writes to the audit log what the manager did. */

@@ -584,7 +584,7 @@ describe('export', () => {
     const months = await run(['report', '--from', '2024-03', '--to', '2024-02']);
     expect([months.code, months.stderr]).toEqual([
       2,
-      expect.stringContaining('expected --to to be the month of --from or a later one, found'),
+      expect.stringContaining('expected a month in --to that is not before --from, found'),
     ]);
   });
 
@@ -613,7 +613,9 @@ it('explain says from when on a day is a draft, and what makes it final', async 
   await run(['pipeline', '--all']);
   const explained = (of: string) => run(['explain', '--user', 'sim-r-1@example.org', '--day', of]);
   expect((await explained('2024-03-01')).stdout).not.toContain('draft');
-  expect((await explained('2024-03-02')).stdout).toMatch(/\ndraft from 2 March \d\d:\d\d on: .* makes it final\n$/);
+  expect((await explained('2024-03-02')).stdout).toMatch(
+    /\ndraft since 2 March \d\d:\d\d: .*; it becomes final when the next trip, or one after it, has ended\n$/,
+  );
 });
 
 describe('erase', () => {

@@ -127,7 +127,7 @@ describe('mobility correct', () => {
     await correct('undo', '--id', id);
     expect(await last()).toMatchObject({ effect: 'applied', day: idle[1], correction: { author: 'operator' } });
     const again = await correct('undo', '--id', id);
-    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('undone already')]);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('which is undone: see `mobility')]);
   });
 
   it('takes an hour of one digit', async () => {

@@ -128,7 +128,7 @@ describe('users import', () => {
     expect([said.code, names]).toEqual([3, [...new Set(before.slice(0, -1))].sort()]);
     expect(failed.map(({ line }) => line)).toEqual([before.length + 1, before.length + 2]);
     expect(failed[1]!.message).toMatch(`the file is not CSV: ${reason}`);
-    expect(said.stderr).toMatch(/^line \d+: the file is not CSV.*; nothing from this line on was read$/m);
+    expect(said.stderr).toMatch(/^line \d+: the file is not CSV.*; this line and all later lines were not read$/m);
   });
 
   it('fails when no line could be registered', async () => {

@@ -93,6 +93,6 @@ it('report --exact takes weights by name or pseudonym, and says who has none', a
   expect([two.json().people, two.stderr]).toEqual([2, expect.stringMatching(/1 person has no weight: left out/)]);
   expect(await cells('user_email,weight', [`${names[0]},heavy`])).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/expected a weight from 0 on in row 1, found .*heavy/),
+    stderr: expect.stringMatching(/expected a weight of 0 or more in row 1, found .*heavy/),
   });
 });

@@ -52,7 +52,7 @@ export const config: AppParts['config'] = {
   host: '127.0.0.1',
   bodyLimitMiB: 64,
   mibPerDay: 0,
-  waitingEntries: 0,
+  pendingEntries: 0,
   readyDiskMiB: 0,
   trustedProxies: '',
   publicUrl: '',

@@ -87,7 +87,7 @@ it('a caller whose bodies are refused again and again is refused without reading
 
 it('entries beyond the limit of pending entries are refused until there is room', async () => {
   await kit.close();
-  await open({ waitingEntries: 3 });
+  await open({ pendingEntries: 3 });
   expect((await put([androidLocation(1), androidLocation(2)])).status).toBe(200);
   expect((await put([androidLocation(3), androidLocation(4)])).json).toMatchObject({
     limit: 'waiting_entries',
@@ -101,7 +101,7 @@ it('entries beyond the limit of pending entries are refused until there is room'
 
 it('rejected entries count like pending ones until an operator removes them', async () => {
   await kit.close();
-  await open({ waitingEntries: 3 });
+  await open({ pendingEntries: 3 });
   expect((await put(['no', 'entry', 'here'])).json).toMatchObject({ rejected: 3 });
   expect((await put(['another'])).json).toMatchObject({ limit: 'waiting_entries', most: 3 });
   clock += 10; // from now on, as the store counts

@@ -145,7 +145,7 @@ function limitsHold(server: () => TestServer | null): void {
   const pending = async () => kit.store.usercache.count(ada);
 
   it.each(Object.keys(pushes))('%s stores at most as many entries as may be pending', async (path) => {
-    await open(server(), { limits: { waitingEntries: 2 } });
+    await open(server(), { limits: { pendingEntries: 2 } });
     await storeTrips(kit.store, ada, [trip]);
     for (const i of [1, 2]) expect((await pushes[path]!(i)).status).toBeLessThan(400);
     expect(await pending()).toBe(2);
@@ -156,7 +156,7 @@ function limitsHold(server: () => TestServer | null): void {
   });
 
   it('/me/import stores nothing beyond the entries that may be pending', async () => {
-    await open(server(), { limits: { waitingEntries: 2 } });
+    await open(server(), { limits: { pendingEntries: 2 } });
     const answers = [];
     for (const i of [1, 2, 3]) answers.push((await upload(i)).status);
     expect(answers).toEqual([303, 429, 429]);

@@ -35,7 +35,7 @@ export const candidateLimits = {
   timeDistance: 100,
   /** s; the oldest location of a dwell may be this much younger than `timeThreshold` */
   timeSlack: 30,
-  /** s; a location this soon after a trip and this near its end still belongs to the rest after it */
+  /** s; a location this soon after a trip and this near its end still belongs to the rest that follows */
   glueTime: 60,
   /** m in `timeThreshold` s; a user who is farther away walks slowly, as receivers drift less (by hand) */
   walkedOff: 250,
@@ -76,7 +76,7 @@ export interface Candidate {
   endedBy: 'dwell' | 'gap' | 'restart' | 'phone' | 'length' | 'no data';
 }
 
-/** Candidates in order. `open`: the last one, if it has not ended yet; it reaches to its last location. null: none. */
+/** Candidates in order of time. `open`: the candidate that has not ended, up to its last location; null: none. */
 export interface CandidateOutput {
   trips: Candidate[];
   open: Candidate | null;

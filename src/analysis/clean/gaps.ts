@@ -27,7 +27,7 @@ export const gapLimits = {
   longest: 900,
   /** s; the longest stay without an entry, because most people move within this time */
   stay: 86_400,
-  /** m; if the next location is farther away, the user moved during the gap (phones notice an exit late) */
+  /** m; if the next location is farther away, the user moved. Not smaller, as phones notice a departure late. */
   near: 1000,
   /** s and m; a phone without a state machine was at rest if the gap is shorter and the user is nearer than this */
   inferred: 3 * 3600,
@@ -38,7 +38,7 @@ export const gapLimits = {
   reports: 3,
   /** s; longer reported movement without a location is a gap (people who walk indoors rest sooner) */
   unlocated: 300,
-  /** The least confidence of readings that show such movement, and the most seconds between two of them. */
+  /** The least confidence of readings that count for `unlocated`, and the most seconds between two of them. */
   sure: 75,
   apart: 90,
 };
@@ -147,8 +147,8 @@ function withUnlocated(silences: readonly Silence[], { from, to }: TimeRange): S
 }
 
 /**
- * Why a time without entries is a gap; null: it was a stay. `next`: the first location after it; `event`: what ended
- * it.
+ * Why a time without entries is a gap; null: it was a stay. `next`: the first location after it; `event`: the event at
+ * its end.
  */
 function reasonOf(
   { phone, at, reports }: Fold,

@@ -22,7 +22,7 @@ import { isExit, type Location } from './observations.ts';
 const limits = {
   /** m/s; no traveller is faster (physical) */
   fastest: 340,
-  /** m/s; the same within `flight` s, too short for a plane to take off and land (physical) */
+  /** m/s; no traveller is faster within `flight` s, too short for a plane to take off and land (physical) */
   fastestOnGround: 90,
   flight: 300,
   /** m; a location this near to the previous one is never an outlier */
@@ -33,7 +33,7 @@ const limits = {
   silence: 600,
   /** The most consecutive locations that can be removed as unreachable. */
   most: 30,
-  /** s; the phone may report a departure this long before or after it */
+  /** s; the phone may report a departure this long before or after the location */
   reported: 120,
 };
 

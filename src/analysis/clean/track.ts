@@ -59,7 +59,7 @@ export class Track {
   readonly speed: Float64Array;
   /** m along the smoothed path since the first location, on the sphere */
   readonly metres: Float64Array;
-  /** The same, with an estimated detour across gaps. */
+  /** m along the smoothed path, with an estimated detour across gaps */
   readonly length: Float64Array;
   /** Number of locations that were removed, by reason. */
   readonly leftOut: { repeats: number; spikes: number };

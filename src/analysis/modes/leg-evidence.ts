@@ -113,7 +113,10 @@ export function collectEvidence(
   return evidence;
 }
 
-/** m from the end of a leg to the last location before the next leg: a phone that does not move sends no location */
+/**
+ * m from the end of a leg to the last location before the next leg. A phone at rest sends nothing, so a long distance
+ * means that the user moved unseen.
+ */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });

@@ -8,7 +8,10 @@ import { railKinds } from '../../transit/feed-index.ts';
 import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
-/** The least share of one kind among rail lines, and the least probability of a ferry (by hand). */
+/**
+ * Chosen by hand. A train becomes TRAM or SUBWAY if its rail lines of that kind have at least this share of the
+ * probability; a section becomes FERRY if a ferry line has at least this probability.
+ */
 const sureKind = 0.8;
 /** The least probability of a line that is named (by hand). */
 const leastNamed = 0.1;

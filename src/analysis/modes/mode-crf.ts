@@ -140,7 +140,7 @@ export function forwardBackward(
   const pair = (leg: LegEvidence, a: number, b: number): number =>
     pairFeatures(a, b, leg).reduce((sum, [found, share]) => sum + share * model.pairs[found]!, 0);
   const forward = own.map((scores) => [...scores]); // sums of logarithms over the legs before and the leg itself
-  const backward = own.map((scores) => scores.map(() => 0)); // the same over the legs after it
+  const backward = own.map((scores) => scores.map(() => 0)); // sums of logarithms over the legs after it
   legs.forEach((leg, i) => {
     if (leg.before === null) return;
     const from = forward[leg.before]!;

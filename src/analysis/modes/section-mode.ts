@@ -24,8 +24,8 @@ const vehicle = modes.indexOf('CAR');
 const coveredFeature = legFeatures.indexOf('covered');
 
 /**
- * Exponent of the probabilities if there are no motion readings and locations are never close together in the leg; and
- * what is added if they always are. Calibrated on recorded days without their readings and on simulated days.
+ * Exponent of the probabilities without motion readings. `none`: if locations are never close together in the leg;
+ * `all`: is added if they always are. Calibrated on recorded days without their readings and on simulated days.
  */
 const sharpnessUnread = { none: 0.45, all: 0.3 };
 
@@ -40,7 +40,7 @@ const confidenceLimits = {
   train: 0.85,
   /** Any mode, if there are no motion readings. */
   unread: 0.8,
-  /** If the 95 % speed is below these m/s: ferries are as slow as such trains, runners as such bicycles. */
+  /** For a 95 % quantile of the speed below these m/s: such a train may be a ferry, such a bicycle a runner. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
   /** A car between two long walks: few people park so far away. */
   walked: 0.4,
@@ -67,7 +67,7 @@ const byAir: Mode = {
   mode_probabilities: { AIR_OR_HSR: 1 },
 };
 
-/** Faster than any mode on the ground, but its ends are not certain enough to be a flight. */
+/** For a section that is faster than any mode on the ground, with ends too uncertain for a flight. */
 const unknownMode: Mode = {
   sensed_mode: 'MotionTypes.UNKNOWN',
   mode_confidence: 0,

@@ -39,8 +39,8 @@ function toRide(leg: LegEvidence, track: Track): TransitRide {
   }
   const { halts, covered } = findHalts(track, leg);
   return {
-    start: { ...end0, gap: secondsToFix(track, start) },
-    end: { ...end1, gap: secondsToFix(track, end) },
+    start: { ...end0, gap: secondsToLocation(track, start) },
+    end: { ...end1, gap: secondsToLocation(track, end) },
     seconds: end - start,
     track: [end0, ...inside, end1],
     halts:
@@ -51,7 +51,7 @@ function toRide(leg: LegEvidence, track: Track): TransitRide {
 }
 
 /** s from a time to the nearest location of the track */
-function secondsToFix(track: Track, ts: number): number {
+function secondsToLocation(track: Track, ts: number): number {
   const next = track.firstAfter(ts);
   const [before, after] = [track.ts[next - 1] ?? -Infinity, track.ts[next] ?? Infinity];
   return Math.min(ts - before, after - ts);

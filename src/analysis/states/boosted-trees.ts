@@ -111,7 +111,7 @@ function problemOf(tree: TreeFile): string | null {
   // Each child must follow its parent, so that every path through a tree ends.
   const isChild = (c: number, i: number): boolean =>
     Number.isInteger(c) && (c < 0 ? c >= -nodes - 1 : c > i && c < nodes);
-  return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a child that does not exist';
+  return tree.l.every(isChild) && tree.r.every(isChild) ? null : 'a reference to a node or leaf that does not exist';
 }
 
 /**

@@ -63,7 +63,10 @@ export interface CellInput {
   to: number;
 }
 
-/** Cells before and after a cell that its features need: 420 s, and one more cell for the speed of the last. */
+/**
+ * The features of a cell need the 28 cells (420 s) before and after it, and one more on each side for the speed of the
+ * outermost cell.
+ */
 const cellMargin = 29;
 
 /** Features per cell. */

@@ -17,7 +17,7 @@ import { type BuiltTrip, buildTrip, startAtPlace } from './build-trip.ts';
 export const linkLimits = {
   /** m; a trip is dropped if the phone recorded less of it */
   shortestTrip: 100,
-  /** m and s; a trip that begins this near to the place after dropped ones begins at the place, this much earlier */
+  /** m and s; after dropped trips, a trip that begins this near to the place begins at the place, this much earlier */
   nearPlace: 100,
   leadIn: 30,
 };

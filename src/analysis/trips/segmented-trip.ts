@@ -124,7 +124,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   });
 }
 
-/** The only leg of a journey in which no cell moves: it has the most probable moving state. */
+/** The leg of a journey whose cells are all still: all of the journey, in its most probable moving state. */
 function onlyLeg(cells: Cells, start: number, end: number): Leg {
   const shares = movingShares({ state: cellStates.walk, start, end }, cells);
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };

@@ -118,7 +118,7 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
   if (segment) found = [clamp(segment.start, leftTs - boundLimits.reach, leftTs + boundLimits.reach), 'movement'];
   const awakeBefore = segment !== undefined && segment.start > first.ts + boundLimits.awake;
   const exitedTs = exitReportedTs(decoded, first);
-  if (exitedTs !== null && first.ts - lastFixTs(decoded, first) > boundLimits.silence && !awakeBefore) {
+  if (exitedTs !== null && first.ts - lastLocationTs(decoded, first) > boundLimits.silence && !awakeBefore) {
     found = [Math.min(leftTs, exitedTs - geofenceDelay), 'geofence'];
   }
   let lead: Segment[] = [];
@@ -219,8 +219,8 @@ function typicalSpeed(track: Track, from: number, to: number): number | null {
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
 }
 
-/** Time of the last location before the trip. After a restart: of the trip's first location, as the phone was awake. */
-function lastFixTs({ track, events }: DecodedGroup, { ts }: Location): number {
+/** Time of the last location before the trip; after a restart, time of its first location: the phone was awake. */
+function lastLocationTs({ track, events }: DecodedGroup, { ts }: Location): number {
   const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;
 }
@@ -276,9 +276,9 @@ const unseenLimits = {
 type Before = Pick<Observations, 'locations' | 'events' | 'motions'>;
 
 /**
- * The move from a stay to the first location of a trip, if it was not recorded: it is far after a gap, or the phone was
- * restarted. null: it was recorded. It is near, or a phone that was on noticed it late, or readings show movement, or
- * the gap is as short as gaps within a trip.
+ * The move from a stay to the first location of a trip, if it was not recorded: the location is far away after a gap,
+ * or the phone was restarted. null: the move was recorded, since the location is near, or a phone that was on noticed
+ * the move late, or readings show movement, or the gap is as short as gaps within a trip.
  */
 export function unseenFrom(
   stay: Stay,

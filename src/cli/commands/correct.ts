@@ -135,7 +135,7 @@ async function correct(context: CommandContext, what: (typeof kinds)[number], op
   });
 }
 
-/** Refuses to correct a day whose raw data were removed: only the person can know that it was different. */
+/** Refuses to correct a day whose raw data were removed: only the user can know that the day was different. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;
@@ -208,7 +208,9 @@ async function undoOf(store: Store, { uuid, user_email }: UserRecord, { id }: Op
     throw usageError(message);
   }
   if (one.effect === 'undone')
-    throw usageError(`expected a correction that holds, found ${id}, which is undone already`);
+    throw usageError(
+      `expected a correction that still applies, found ${id}, which is undone: see \`mobility correct list\``,
+    );
   const { day, correction } = one;
   const zone = await readZoneOn(store, uuid, day);
   return { correction: { kind: 'undo', of: correction.write_ts }, day, zone, of: correction };

@@ -63,10 +63,10 @@ async function explain(context: CommandContext, { user: name, day: asked, at }: 
 
 /** Explains why a day is not final, and what makes it final. */
 function draftText(completeUntil: number | null, zone: string): string {
-  const settles = 'the next trip that has ended, or a later one, makes it final';
+  const settles = 'it becomes final when the next trip, or one after it, has ended';
   if (completeUntil === null) return `draft: no trip has ended since; ${settles}`;
   const time = formatForPeople(completeUntil, zone, 'D MMMM HH:mm');
-  return `draft from ${time} on: the user arrived then, and later data may still change what follows; ${settles}`;
+  return `draft since ${time}: the user arrived then, and later data may still change what follows; ${settles}`;
 }
 
 function partText(

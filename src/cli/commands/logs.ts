@@ -46,7 +46,7 @@ Files and formats: docs/logs.md`;
 /** What a command does with the lines that its flags select. */
 interface Reader {
   kinds?: ReadOptions['kinds'];
-  /** Called for each call when it is complete, and at the end for the others. */
+  /** Runs once for each HTTP call: at its END line, or after the last line if it has none. */
   onCall: (call: LoggedCall) => Promise<void>;
   /** Called for each line, with its call if it has one. */
   onLine?: (line: LogLine, call: LoggedCall | undefined) => Promise<void> | undefined;
@@ -108,7 +108,7 @@ async function uuidOf(context: CommandContext, nameOrUuid: string): Promise<stri
   return isUuid(uuid) ? uuid : (await context.findUser(nameOrUuid)).uuid;
 }
 
-/** Shows warnings and errors as the log has them, and calls without an end. */
+/** Shows warnings and errors word for word, and the calls that have no END line. */
 function showErrors(context: CommandContext, flags: LogFlags): Promise<Outcome> {
   const { output, zone } = context;
   const text = createLogText(zone);

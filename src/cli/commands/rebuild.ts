@@ -43,7 +43,11 @@ export function command(context: CommandContext) {
 const flags = () =>
   withUserChoice(new Command('rebuild'))
     .option('--from <day>', 'first local day to derive again; default: all days', dayArgument)
-    .option('--zone <name>', 'only users with trips in this time zone, from the first such trip on', zoneArgument)
+    .option(
+      '--zone <name>',
+      'only users with trips in this zone; derives days since their first such trip',
+      zoneArgument,
+    )
     .option('--sample <n>', 'only so many of the users', wholeNumber(1, 1_000_000))
     .option('--dry-run', 'report what would change, change nothing')
     .addOption(

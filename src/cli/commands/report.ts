@@ -80,7 +80,7 @@ function monthArgument(text: string): string {
 async function report(context: CommandContext, options: Options): Promise<void> {
   const { from, to = from, by, least, csv, html, study, exact } = options;
   if (from > to)
-    throw usageError(`expected --to to be the month of --from or a later one, found --from ${from} and --to ${to}`);
+    throw usageError(`expected a month in --to that is not before --from, found --from ${from} and --to ${to}`);
   if (study !== undefined) await findStudy(context, study);
   const store = await context.store();
   if (exact) return reportExactly(context, { ...options, to }, store);

@@ -72,7 +72,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
         `${counted(entries, 'entry', 'entries')} of ${counted(some, 'person', 'people')}: ${fault ? 'PROGRAM FAULT ' : ''}${reason}`,
       ];
     }),
-    ['arrives', `last ${when(arrivals.last_ts)}; ${arrivals.people_last_day} of ${people.all} people within a day`],
+    ['last data', `${when(arrivals.last_ts)}; ${arrivals.people_last_day} of ${people.all} people in the last 24 h`],
     ...(arrivals.lag_most_s === null
       ? []
       : [

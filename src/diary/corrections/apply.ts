@@ -307,7 +307,7 @@ class CorrectedStretch {
     return { ...newPlace(this.userId, enterTs, zone, location, source), id, ending_trip };
   }
 
-  /** The first time from `ts` on that is no link's `chain_ts`. */
+  /** The first time at or after `ts` that is no link's `chain_ts`. */
   private freeChainTime(ts: number): number {
     let free = ts;
     while ([...this.trips, ...this.others].some(({ chain_ts }) => chain_ts === free)) free = justAfter(free);

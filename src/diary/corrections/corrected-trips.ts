@@ -18,7 +18,10 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'place
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
 }
 
-/** The part of the store that corrected trips need. Without `usercache`, pending corrections are ignored. */
+/**
+ * The part of the store that corrected trips need. Without `usercache`, pending corrections are ignored. A list
+ * `corrections` is used in place of the stored ones: a preview adds the correction that is not stored yet.
+ */
 export interface ChainStore
   extends Pick<Store, 'trips' | 'timeseries'>,
     Partial<Pick<Store, 'usercache'>>,
@@ -135,7 +138,7 @@ export function everyCorrectedLink(
   return everyLink({ trips: correctedTrips(store) }, userId, range);
 }
 
-/** The same links, then the trips that have not ended. */
+/** The links of `everyCorrectedLink`, then the trips that have not ended. */
 export async function* everyLinkAndDraft(
   store: ChainStore,
   userId: string,
@@ -213,7 +216,7 @@ type Touching = TimeRange & { touching: readonly Stated[] };
 const nearby = 7 * day;
 
 /**
- * Finds the corrections that affect a range, then those that affect the range of the found ones, and so on. A
+ * Finds the corrections that affect a range, then the corrections that affect their range, and so on. A
  * correction of a mode affects the trips that may be under way at its time. Other corrections affect the time from the
  * second trip before them to the second trip after them. Corrections with overlapping ranges are returned together.
  *

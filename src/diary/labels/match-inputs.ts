@@ -22,7 +22,7 @@ const openReach = 86_400;
 /**
  * Finds the span of an input: the one in which it begins, if it also ends there or covers most of it. Otherwise, of the
  * spans that match within `slack`, the one with the most common time; at a tie the one in which it begins. null: no
- * span matches, as a labelled draft did not become a trip. `spans` ascend.
+ * span matches, for example if a labelled draft did not become a trip. `spans` ascend.
  *
  * Beginning within a trip and ending soon after it is not enough: another analysis may let a trip begin some minutes
  * earlier than ours, while the trip before it has not ended.

@@ -12,7 +12,7 @@ import type { Position } from '../../model/trip.ts';
 /** The labels that are suggested. */
 export const suggestedLabels = ['mode_confirm', 'purpose_confirm', 'replaced_mode'] as const;
 
-/** Labels by the name of the label. */
+/** The value of each suggested label, by its key: `{ mode_confirm: 'bike' }`. */
 export type LabelSet = Readonly<Partial<Record<(typeof suggestedLabels)[number], string>>>;
 
 /** The properties of a trip that suggestions compare. */

@@ -49,7 +49,7 @@ function lastOfEach(notes: readonly Input[]): Input[] {
   return notes.filter((note, i) => last.get(note.entry.data.match_id ?? i) === note);
 }
 
-/** True unless the user changed the mode after the replaced mode, and did not name the replaced mode again. */
+/** False if the user changed the mode after the last statement of a replaced mode, which then is out of date. */
 function replacedModeHolds(active: readonly Input[]): boolean {
   const named = (name: string): Input[] => active.filter(({ of }) => of.name === name);
   const replaced = named('replaced_mode').at(-1);

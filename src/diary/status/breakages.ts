@@ -56,7 +56,7 @@ export type PersonState =
 
 export type BreakageCode = keyof typeof breakages;
 
-/** All reasons. `remedies.ts` has the texts for operators; the texts of pages have the ones for managers. */
+/** All reasons. `remedies.ts` has the texts for operators, `web/pages/texts/` the texts for managers. */
 export const breakages = {
   damaged: {
     step: 'registered',

@@ -28,7 +28,7 @@ export function isCollectionName(name: string): name is CollectionName {
 
 /**
  * Reads collections in this order: people first; then rejected entries, which are put and judged again; then the
- * timeseries; then pending entries. If an entry occurs twice, the last one counts, in the order of `open`.
+ * timeseries; then pending entries. If an entry occurs twice, the one that is read last counts.
  */
 export async function* readDatabase(
   open: (collection: CollectionName) => AsyncIterable<EmissionDocument | Unreadable> | null,

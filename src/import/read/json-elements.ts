@@ -143,7 +143,7 @@ class Piece {
     return this.reason === null ? Buffer.concat(this.#parts, this.#size).toString('utf8') : null;
   }
 
-  /** Takes bytes from `start` on. Returns the position after the value, or the end of the chunk. */
+  /** Takes bytes, beginning at `start`. Returns the position after the value, or the end of the chunk. */
   take(chunk: Uint8Array, start: number): number {
     const end = this.#scan(chunk, start);
     this.#size += end - start;

@@ -5,7 +5,7 @@ import type { FileFormat, FileReading, Found, SourceReadOptions } from '../impor
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
 import { SourceBroken } from '../source-error.ts';
-import { type Fields, fieldsIn, fixFound, isFix, personChecker } from './fields.ts';
+import { type Fields, fieldsIn, isFix, locate, personChecker } from './fields.ts';
 
 export const csv: FileFormat = {
   name: 'csv',
@@ -49,7 +49,7 @@ async function* readCsv(file: SourceFile, { onBytes, zone, columns }: SourceRead
     }
     const row = Object.fromEntries(header.map((name, i) => [name, record[i] ?? '']));
     checkPerson(row, fields, `line ${line}`);
-    yield fixFound(row, fields, { origin, where: `line ${line}`, zone });
+    yield locate(row, fields, { origin, where: `line ${line}`, zone });
   }
 }
 

@@ -149,7 +149,7 @@ interface FixOf {
 const withUnit = /^([+-]?[\d.,]+) *(m|ft|mm|m\/s|km\/h|kmh|kph|mph|kn|kt|kts|knots)$/i;
 
 /** The location in a record, or the reason why there is none. */
-export function fixFound(
+export function locate(
   record: JsonObject,
   fields: Fields,
   { origin, where, zone, reported }: FixOf,

@@ -4,7 +4,7 @@ import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { jsonRecords } from '../read/json-records.ts';
 import { readsHead } from '../recognise.ts';
 import type { SourceFile } from '../source.ts';
-import { fieldsIn, fixFound, flattened, isFix, personChecker, type Spot } from './fields.ts';
+import { fieldsIn, flattened, isFix, locate, personChecker, type Spot } from './fields.ts';
 
 export const geojson: FileFormat = {
   name: 'geojson',
@@ -40,7 +40,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
       const fields = fieldsIn(Object.keys(rows[0]?.row ?? {}), columns);
       for (const { row, spot } of rows) {
         checkPerson(row, fields, where);
-        yield fixFound(row, fields, { origin, where, zone }, spot);
+        yield locate(row, fields, { origin, where, zone }, spot);
       }
     }
   }

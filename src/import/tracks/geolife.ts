@@ -4,7 +4,7 @@ import { keys } from '../../model/keys.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { fileLines } from '../read/lines.ts';
 import type { SourceFile } from '../source.ts';
-import { fixFound, instantIn } from './fields.ts';
+import { instantIn, locate } from './fields.ts';
 
 const headerLines = 6;
 const metresPerFoot = 0.3048;
@@ -29,7 +29,7 @@ async function* readTrajectory(file: SourceFile, { onBytes }: SourceReadOptions)
     const [latitude, longitude, , feet, , day, time] = text.split(',', 7);
     const altitude = Number(feet) === unknownAltitude ? undefined : Number(feet) * metresPerFoot;
     const spot = { latitude, longitude, altitude, time: `${day}T${time}` };
-    yield fixFound({}, {}, { origin, where: `line ${number}`, zone: 'UTC' }, spot);
+    yield locate({}, {}, { origin, where: `line ${number}`, zone: 'UTC' }, spot);
   }
 }
 

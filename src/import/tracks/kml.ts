@@ -2,7 +2,7 @@
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
-import { fixFound } from './fields.ts';
+import { locate } from './fields.ts';
 
 export const kml: FileFormat = {
   name: 'kml',
@@ -70,5 +70,5 @@ function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Foun
 
 function placeFound([longitude, latitude, altitude]: readonly string[], time: string | undefined, line: number): Found {
   const spot = { longitude, latitude, altitude, time };
-  return fixFound({}, {}, { origin: { program: 'kml' }, where: `line ${line}`, zone: 'UTC' }, spot);
+  return locate({}, {}, { origin: { program: 'kml' }, where: `line ${line}`, zone: 'UTC' }, spot);
 }

@@ -3,7 +3,7 @@ import type { Origin } from '../../model/entry.ts';
 import type { FileFormat, Found, SourceReadOptions } from '../import-format.ts';
 import { rootName, xmlEvents } from '../read/xml.ts';
 import type { SourceFile } from '../source.ts';
-import { fieldsIn, fixFound } from './fields.ts';
+import { fieldsIn, locate } from './fields.ts';
 
 /** The import format `gpx`, versions 1.0 and 1.1. */
 export const gpx: FileFormat = {
@@ -26,7 +26,7 @@ async function* readGpx(file: SourceFile, { onBytes }: SourceReadOptions): Async
     if (element === 'wpt') continue;
     const hdop = Number(point.hdop); // 0 to about 20 without a unit, so it is no accuracy in metres
     const reported = Number.isFinite(hdop) ? { hdop } : {};
-    yield fixFound(point, fieldsIn(Object.keys(point)), { origin: originOf(creator), where, zone: 'UTC', reported });
+    yield locate(point, fieldsIn(Object.keys(point)), { origin: originOf(creator), where, zone: 'UTC', reported });
   }
   if (counts.points > 0) return;
   const found = counts.waypoints === 0 ? 'none' : `waypoints only (${counts.waypoints}): places that were saved`;
@@ -38,7 +38,7 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
     const fields = fieldsIn(Object.keys(point));
     // Indoors and before the first position, a device writes trackpoints that contain only the heart rate.
     if (fields.lat === undefined && fields.lon === undefined) yield { left: 'a trackpoint without a position' };
-    else yield fixFound(point, fields, { origin: { program: 'tcx' }, where, zone: 'UTC' });
+    else yield locate(point, fields, { origin: { program: 'tcx' }, where, zone: 'UTC' });
   }
 }
 

@@ -55,7 +55,7 @@ const firstTime = Date.UTC(2010, 0) / 1000;
 export const isPossible = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
 
 /**
- * A location of another program. `reported`: its other values of the fix, stored beside it; `sent`: when it was sent,
+ * A location of another program. `reported`: its other values, stored beside the location; `sent`: when it was sent,
  * if a location may be sent again.
  */
 export function locationEntry(fix: OtherFix, origin: Origin, reported: JsonObject = {}, sent = fix.ts): Entry {

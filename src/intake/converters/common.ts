@@ -11,8 +11,8 @@ import { ConversionError } from './conversion-error.ts';
 export interface Converter {
   (entry: Entry): Conversion;
   /**
-   * Fields of the pushed payload that have the same meaning as in the converted one, even if the converter rejects the
-   * entry. If only these are needed, the entry need not be converted. null: unknown.
+   * Fields of the pushed payload that have the same meaning as in the converted payload, even if the converter rejects
+   * the entry. If only these are needed, the entry need not be converted. null: unknown.
    */
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }

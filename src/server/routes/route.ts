@@ -45,7 +45,7 @@ export interface Dialect {
   tokenParameters?: readonly string[];
   /**
    * True: if an authenticated caller sends a body that is not a JSON object, the route gets it as text and rejects it.
-   * If it refused the call, the app would send the same body again for ever.
+   * If the route refused the call, the app would send the same body again for ever.
    */
   takesAnything?: true;
   /**

@@ -54,8 +54,8 @@ async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deploy
   return config !== null && isNewerConfig(config, version, app) ? { deployment_config: config } : {};
 }
 
-async function putOne({ body, put: store }: RouteCall): Promise<object> {
-  return { putone: true, ...(await store([takeEntry(body.the_entry!)])) };
+async function putOne({ body, put }: RouteCall): Promise<object> {
+  return { putone: true, ...(await put([takeEntry(body.the_entry!)])) };
 }
 
 /** Returns the stored documents. Trips of a day also get the labels of the user. */

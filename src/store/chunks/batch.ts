@@ -45,8 +45,8 @@ const mostEntries = 1_000;
 const mostCharacters = 4_000_000;
 
 /**
- * The rows of entries, numbered from `id` on. Entries that are not due yet get rows of their own, so that the move can
- * remove the other rows whole.
+ * The rows of entries; the first row gets `id`, the next `id + 1`. Entries that are not due yet get rows of their own,
+ * so that the move can remove the other rows whole.
  */
 export function batchRows(user: string, id: number, entries: readonly PendingEntry[]): BatchRow[] {
   const isDue = (one: PendingEntry): boolean => dueTime(one) === 0;

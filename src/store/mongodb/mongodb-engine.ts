@@ -29,7 +29,8 @@ function engineOn(connection: Connection): Engine {
     address,
     read: async (work) => {
       try {
-        // Most reads are one statement. It needs one command and no transaction.
+        // First tried without a transaction. If `work` needs a second statement, it throws `SecondStatement` and runs
+        // again in a transaction.
         return await retry(connection, () => onRows({ db, session: null, user: null }, work));
       } catch (error) {
         if (!(error instanceof SecondStatement)) throw error;

@@ -64,7 +64,6 @@ export function leaseIn({
 
 // ---------------------------------------------------------------- state
 
-/** The pipeline state of a row. */
 export function stateIn(account: Pick<AccountRow, 'user' | 'state'> | null): PipelineState {
   return {
     ...initialPipelineState,

@@ -48,7 +48,7 @@ export function countsOf(engine: Engine, userId: string): Promise<Counts> {
 
 /**
  * Removes a user. The tokens are removed first, so that no phone has access any more. The row in `people` is removed
- * last, so that an interrupted erasure can be repeated. From the first step on, the store refuses writes about the
+ * last, so that an interrupted erasure can be repeated. As soon as it begins, the store refuses writes about the
  * user.
  */
 export async function erase(

@@ -23,11 +23,9 @@ export function failedRow(
   return rowOf(user, { id, entry, identity: identity ?? null, reason, message, ...times });
 }
 
-/** The id of a rejected entry. */
 export const errorId = ({ identity, entry }: Pick<UnusableEntry, 'identity' | 'entry'>): string =>
   identity ? errorIdOf(identity) : unusableIdOf(entry);
 
-/** The row of an error. */
 export function rowOf(user: string, { id, entry, identity, reason, message, ...times }: ErrorRow): RejectedRow {
   const { first_ts, last_ts, tries, received_ts = first_ts } = times;
   const place = { key: identity?.key ?? unusableKeyOf(entry), write_ts: identity?.write_ts ?? null };

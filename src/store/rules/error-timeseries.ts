@@ -70,7 +70,7 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
       await engine.write(userId, async (rows) => {
         await admitted(rows, userId);
         const known = await loadKnown(rows, cache, userId, identities);
-        const wanted = made.filter(({ identity }) => identity === null || !known.get(identityText(identity))?.waits);
+        const wanted = made.filter(({ identity }) => identity === null || !known.get(identityText(identity))?.pending);
         await rows.put(
           errors,
           wanted.map(({ row }) => row),
@@ -106,12 +106,12 @@ async function recover(
     const name = identityText(entry.metadata);
     const before = known.get(name);
     if (error.write_ts === null && before !== undefined) {
-      // Unless the identity was first received after this entry failed, it is unknown which of the two is newer.
+      // The error is older if the identity was first received after it failed; otherwise it is unknown which is newer.
       if (before.received_ts > error.last_ts) gone.push(id);
       continue;
     }
     gone.push(id);
-    if (before?.waits || pending.has(name)) continue;
+    if (before?.pending || pending.has(name)) continue;
     const { first_ts, tries, received_ts } = error;
     pending.set(name, { entry, received_ts, failed: { first_ts, tries } });
   }

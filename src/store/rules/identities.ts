@@ -11,7 +11,7 @@ export interface Known {
   /** When the service first received the identity. */
   received_ts: number;
   /** If the entry is pending: the id of its batch and its index in the batch. */
-  waits: { batch: number; place: number } | null;
+  pending: { batch: number; place: number } | null;
   /** Its earlier failures, if it is rejected or was recovered. */
   failed: { first_ts: number; tries: number } | null;
 }
@@ -28,16 +28,16 @@ export async function loadKnown(
   const times = Float64Array.from(identities, ({ write_ts }) => write_ts).sort();
   const [first, last] = [times[0]!, times.at(-1)!];
   const columns = ['key', 'write_ts', 'received_ts', 'first_ts', 'tries'] as const;
-  const setAside = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
+  const rejected = await rows.find(errors, { where: { user, write_ts: { gte: first, lte: last } } }, columns);
   const around = await chunksAround(rows, user, times);
   const overlapping = { user, first: { lte: last }, last: { gte: first } };
   const pending = await rows.find(batches, { where: overlapping }, ['user', 'id', 'waiting']);
-  if (setAside.length + around.length + pending.length === 0) return known; // nearly always
+  if (rejected.length + around.length + pending.length === 0) return known; // nearly always
   const wanted = new Set(identities.map(identityText));
   const keys = new Set(identities.map(({ key }) => key));
-  for (const { key, write_ts, received_ts, first_ts, tries } of setAside) {
+  for (const { key, write_ts, received_ts, first_ts, tries } of rejected) {
     const name = identityText({ key: key!, write_ts: write_ts! });
-    if (wanted.has(name)) known.set(name, { received_ts, waits: null, failed: { first_ts, tries } });
+    if (wanted.has(name)) known.set(name, { received_ts, pending: null, failed: { first_ts, tries } });
   }
   const failedBefore = (name: string): Known['failed'] => known.get(name)?.failed ?? null;
   for (const heads of around) {
@@ -45,7 +45,7 @@ export async function loadKnown(
     for (const [i, { list }] of (await cache.open(rows, touched)).entries()) {
       for (const { write_ts, received_ts } of list) {
         const name = identityText({ key: touched[i]!.key, write_ts });
-        if (wanted.has(name)) known.set(name, { received_ts, waits: null, failed: failedBefore(name) });
+        if (wanted.has(name)) known.set(name, { received_ts, pending: null, failed: failedBefore(name) });
       }
     }
   }
@@ -55,7 +55,7 @@ export async function loadKnown(
       const name = identityText({ key, write_ts });
       if (!wanted.has(name)) return;
       const failed = batch.failed[place] ?? failedBefore(name);
-      known.set(name, { received_ts: receiptAt(batch, place), waits: { batch: row.id, place }, failed });
+      known.set(name, { received_ts: receiptAt(batch, place), pending: { batch: row.id, place }, failed });
     });
   }
   return known;

@@ -65,7 +65,6 @@ async function personBy(rows: Rows, where: { uuid: string } | { user_email: stri
   return row === undefined ? null : userOf(row);
 }
 
-/** The record of a row of `people`. */
 export const userOf = (row: PersonRow): UserRecord =>
   withGiven({ uuid: row.uuid, user_email: row.user_email, update_ts: row.update_ts }, row, ofPerson);
 
@@ -98,7 +97,6 @@ export async function noteFirst(rows: WritableRows, account: AccountRow, now: nu
 
 // ---------------------------------------------------------------- tokens
 
-/** The tokens of a store, by their hash. */
 export function tokens(engine: Engine): Tokens {
   return {
     add: (token) =>
@@ -132,7 +130,6 @@ async function tokenBy(rows: Rows, hash: string): Promise<TokenRecord | null> {
   return row === undefined ? null : tokenRecordOf(row);
 }
 
-/** The record of a row of `tokens`. */
 export function tokenRecordOf(row: TokenRow): TokenRecord {
   const { hash, user, created_ts, expires_ts } = row;
   return withGiven({ hash, user_id: user, created_ts, expires_ts }, row, ofToken);
@@ -144,7 +141,6 @@ function rowOf({ user_id: user, ...token }: TokenRecord): TokenRow {
 
 // ---------------------------------------------------------------- studies
 
-/** The studies of a store. */
 export function studies(engine: Engine): Studies {
   return {
     put: async (settings) => {

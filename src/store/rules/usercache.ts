@@ -20,19 +20,19 @@ import { mergeProfile } from './profiles.ts';
 
 export function usercache(engine: Engine, cache: ChunkCache): Usercache {
   return {
-    put: async (userId, batch, now) => {
-      const { entries, unusable, note } = batch;
+    put: async (userId, content, now) => {
+      const { entries, unusable, note } = content;
       if (entries.length + unusable.length === 0 && note === undefined) return { results: [], noteError: null };
       for (const { metadata } of entries) expectTime(metadata);
       return engine.write(userId, async (rows) => {
         const account = await admitted(rows, userId);
         if (account.sent === 0 && entries.length + unusable.length > 0) await noteFirst(rows, account, now);
         await rejectEntries(rows, cache, userId, unusable, now);
-        const results = await putEntries(rows, cache, userId, batch, now);
+        const results = await putEntries(rows, cache, userId, content, now);
         return { results, noteError: note === undefined ? null : await writeNote(rows, account, note) };
       });
     },
-    move: (userId, page, lease, judge) => move(engine, cache, userId, page, lease, judge),
+    move: (userId, part, lease, judge) => move(engine, cache, userId, part, lease, judge),
     find: async (userId, query) =>
       pageFor(await engine.read((rows) => readPage(batchParts(rows, userId, query), query))),
     count: (userId) => engine.read((rows) => rows.total(batches, { user: userId }, 'count')),
@@ -101,10 +101,10 @@ async function removePending(
 ): Promise<void> {
   const places = new Map<number, Set<number>>();
   for (const identity of known.size === 0 ? [] : identities) {
-    const waits = known.get(identityText(identity))?.waits;
-    if (!waits) continue;
-    const leaving = places.get(waits.batch) ?? new Set();
-    places.set(waits.batch, leaving.add(waits.place));
+    const pending = known.get(identityText(identity))?.pending;
+    if (!pending) continue;
+    const leaving = places.get(pending.batch) ?? new Set();
+    places.set(pending.batch, leaving.add(pending.place));
   }
   if (places.size === 0) return;
   for (const row of await rows.find(batches, { where: { user, id: { in: [...places.keys()] } } })) {
@@ -166,7 +166,6 @@ async function writeNote(
 
 // ---------------------------------------------------------------- find
 
-/** The batches that may contain entries of the query, for `readPage`. */
 async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGenerator<PagePart> {
   const [low, high] = spanColumns[query.time];
   const { from, to } = rangeOf(query);

@@ -1,4 +1,4 @@
-// The only file that knows the SQLite binding, `node:sqlite`.
+// The only file that uses the SQLite binding, `@photostructure/sqlite` (same API as `node:sqlite`).
 import { accessSync, constants, existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync, type StatementSyncInstance } from '@photostructure/sqlite';

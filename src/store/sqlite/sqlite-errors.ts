@@ -24,7 +24,7 @@ export function busyError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: busy[0] });
 }
 
-/** True for errors that end a transaction. After others, such as a constraint, it can continue. */
+/** True for errors that end a transaction. After other errors, such as a constraint, the transaction can continue. */
 export function endsTransaction(error: unknown): boolean {
   return [...busy, ...damaged, noMemory, readOnly, inputOutput, full, cannotOpen].includes(primary(error));
 }
@@ -77,7 +77,7 @@ function meaningOf(extended: number): Meaning | null {
 function meaningOfFile(code: string): Meaning | null {
   if (code === 'EROFS') {
     const advice =
-      'expected to be allowed to write, but it is mounted read-only; mount it for writing, or copy the folder';
+      'expected a file system that allows writing, found one that is mounted read-only; mount it for writing, or copy the folder';
     return ['MOBILITY_STORE_READONLY', advice];
   }
   if (['EACCES', 'EPERM'].includes(code)) {

@@ -14,7 +14,7 @@ const longGroup = 20; // ms. A group of writes is committed after this time at t
 export const longWritePause = 5;
 
 const cachePages = 4_000; // 16 MB per connection
-const largestLog = 64 * 2 ** 20; // bytes; the log file keeps this size on disk for later writes
+const largestLog = 64 * 2 ** 20; // bytes; the write-ahead log keeps this size on disk for later writes
 
 /** The open database file. */
 export interface Transactions {
@@ -59,15 +59,15 @@ export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = b
   }
 }
 
-/** A connection with its rows. `sql` prepares each statement once. */
-interface Line {
+/** An open connection. `rows` reads and writes through it; `sql` returns the one prepared statement of a text. */
+interface OpenConnection {
   connection: Connection;
   rows: WritableRows;
   sql(text: string): Statement;
 }
 
 /** Opens a connection, sets it up and runs `begin` on it. */
-async function lineTo(path: string, limit: number, begin = (_: Connection): void => {}): Promise<Line> {
+async function openFile(path: string, limit: number, begin = (_: Connection): void => {}): Promise<OpenConnection> {
   const connection = connect(path);
   const attempt = (): void => {
     setUp(connection);
@@ -104,17 +104,17 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
       throw storeError(error, path);
     });
   const opened = new Map([[path, identityOf(path)]]); // the database and its log; they must not be replaced while open
-  const reader = await named(() => lineTo(path, busySeconds));
-  let writer: Line | null = null;
+  const reader = await named(() => openFile(path, busySeconds));
+  let writer: OpenConnection | null = null;
   const jobs: Job[] = [];
   const reads = queue();
   const writes = queue();
 
   /** The connection for writes. The first write turns write-ahead logging on. */
-  const writing = async (): Promise<Line> => {
+  const writing = async (): Promise<OpenConnection> => {
     expectInPlace();
     if (writer !== null) return writer;
-    writer = await lineTo(path, busySeconds, (connection) => beginLog(connection, path));
+    writer = await openFile(path, busySeconds, (connection) => beginLog(connection, path));
     opened.set(`${path}-wal`, identityOf(`${path}-wal`));
     return writer;
   };
@@ -136,9 +136,9 @@ export async function openTransactions(path: string, busySeconds = busyLimit): P
   /** Commits a group. If that fails, commits each job alone, since a smaller transaction may fit on the disk. */
   const commit = async (group: readonly Job[]): Promise<void> => {
     try {
-      const line = await writing();
-      await free(() => line.sql('BEGIN IMMEDIATE').run());
-      const { outcomes, rest } = await inTransaction(line, group, expectInPlace);
+      const open = await writing();
+      await free(() => open.sql('BEGIN IMMEDIATE').run());
+      const { outcomes, rest } = await inTransaction(open, group, expectInPlace);
       for (const settle of outcomes) settle();
       jobs.unshift(...rest);
     } catch (error) {
@@ -186,12 +186,12 @@ function queue(): <T>(task: () => Promise<T>) => Promise<T> {
   };
 }
 
-async function inSnapshot<T>(line: Line, work: (rows: Rows) => Promise<T>): Promise<T> {
-  line.sql('BEGIN').run();
+async function inSnapshot<T>(open: OpenConnection, work: (rows: Rows) => Promise<T>): Promise<T> {
+  open.sql('BEGIN').run();
   try {
-    return await work(line.rows);
+    return await work(open.rows);
   } finally {
-    if (line.connection.inTransaction) line.sql('COMMIT').run();
+    if (open.connection.inTransaction) open.sql('COMMIT').run();
   }
 }
 
@@ -200,7 +200,7 @@ async function inSnapshot<T>(line: Line, work: (rows: Rows) => Promise<T>): Prom
  * them after this resolves. `rest`: jobs that did not run. Throws if nothing was stored.
  */
 async function inTransaction(
-  line: Line,
+  open: OpenConnection,
   group: readonly Job[],
   expectInPlace: () => void,
 ): Promise<{ outcomes: (() => void)[]; rest: Job[] }> {
@@ -209,27 +209,27 @@ async function inTransaction(
   try {
     for (const job of group) {
       if (outcomes.length > 0 && performance.now() > end) break;
-      outcomes.push(await inSavepoint(line, job));
+      outcomes.push(await inSavepoint(open, job));
     }
     expectInPlace();
-    line.sql('COMMIT').run();
+    open.sql('COMMIT').run();
   } catch (error) {
-    if (line.connection.inTransaction) line.sql('ROLLBACK').run();
+    if (open.connection.inTransaction) open.sql('ROLLBACK').run();
     throw error;
   }
   return { outcomes, rest: group.slice(outcomes.length) };
 }
 
-async function inSavepoint(line: Line, job: Job): Promise<() => void> {
-  line.sql('SAVEPOINT job').run();
+async function inSavepoint(open: OpenConnection, job: Job): Promise<() => void> {
+  open.sql('SAVEPOINT job').run();
   try {
-    const value = await job.work(line.rows);
-    line.sql('RELEASE job').run();
+    const value = await job.work(open.rows);
+    open.sql('RELEASE job').run();
     return () => job.resolve(value as never);
   } catch (error) {
-    if (endsTransaction(error) || !line.connection.inTransaction) throw error;
-    line.sql('ROLLBACK TO job').run();
-    line.sql('RELEASE job').run();
+    if (endsTransaction(error) || !open.connection.inTransaction) throw error;
+    open.sql('ROLLBACK TO job').run();
+    open.sql('RELEASE job').run();
     return () => job.reject(error);
   }
 }

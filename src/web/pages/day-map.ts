@@ -23,7 +23,6 @@ export interface BaseMap {
   href: (z: number, x: number, y: number) => string;
 }
 
-/** Further parts of a map. */
 interface MapLayers {
   others?: readonly (readonly Position[])[];
   isLinked?: boolean;

@@ -15,7 +15,6 @@ export interface Invitation {
   days: string;
 }
 
-/** The content that all sheets share. */
 export interface Invitations {
   study: StudyTexts;
   app: string;

@@ -44,7 +44,6 @@ export function stepHeading(
 export const dayTitle = (day: string, t: Texts): Markup =>
   markup`<time datetime="${day}">${t.day(day)} <span class="soft yr">${day.slice(0, 4)}</span></time>`;
 
-/** A day of the strip. */
 export interface StripDay {
   observed: ObservedDay;
   metres: number;

@@ -3,7 +3,6 @@ import { Markup, type MarkupValue, markup } from './markup.ts';
 import { pagesStyle } from './style.ts';
 import { languages, type Texts } from './texts/texts.ts';
 
-/** A link of the head. */
 export interface HeadLink {
   href: string;
   words: string;
@@ -31,7 +30,6 @@ export interface Shell {
 /** Path of the style sheet. */
 export const stylePath = '/assets/pages.css';
 
-/** The page as HTML. */
 export function shell(page: Shell): Markup {
   const { t, title, brand = t.service, links = [], signOut, isNarrow, isFile, foot, query = {}, body } = page;
   const items = links.map(
