@@ -1,8 +1,7 @@
 // Reads the status of all people in parts. A person with a damaged row gets the status `damaged`.
 import { isMobilityError } from '../../model/mobility-error.ts';
-import { initialPipelineState } from '../../model/pipeline-state.ts';
 import type { UserRecord } from '../../model/user.ts';
-import type { Store } from '../../store/store.ts';
+import { type Store, withoutFigures } from '../../store/store.ts';
 import { deriveStatus, type PersonStatus, type StatusOptions } from './person-status.ts';
 
 export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
@@ -45,20 +44,6 @@ export async function* everyStatus(
 
 /** The status of a person with a damaged row: only their record is known. */
 function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
-  const status = deriveStatus(
-    {
-      user,
-      registered_ts: user.update_ts,
-      audit_key: '',
-      stage: 'active',
-      profile: {},
-      tokens: [],
-      lease: null,
-      state: initialPipelineState,
-      waiting: { count: 0, ahead: 0, next_due_ts: null },
-      set_aside: [],
-    },
-    options,
-  );
+  const status = deriveStatus({ ...withoutFigures(user), stage: 'active' }, options);
   return { ...status, state: 'behind', since: null, broken: { link: 'registered', code: 'damaged', since: null } };
 }

@@ -3,17 +3,8 @@ import type { JsonObject } from '../../model/json.ts';
 import { isForPages } from '../../model/user.ts';
 import type { Engine, Table } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
-import {
-  type AccountRow,
-  accounts,
-  batches,
-  errors,
-  type PersonRow,
-  people,
-  profiles,
-  tokens,
-} from '../rows/tables.ts';
-import { initialPipelineState, type PersonFigures, type UserRegistry } from '../store.ts';
+import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
+import { type PersonFigures, type UserRegistry, withoutFigures } from '../store.ts';
 import { leaseIn, stateIn } from './accounts.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
@@ -24,7 +15,7 @@ import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);
   return engine.read(async (rows) => {
-    const found = (await rows.find(people, query)).map((row) => [row.uuid, withoutFigures(row)] as const);
+    const found = (await rows.find(people, query)).map((row) => [row.uuid, withoutFigures(userOf(row))] as const);
     if (found.length === 0) return [];
     const figures = new Map<string, PersonFigures>(found);
     const isWhole = !('study' in which); // all users between the first and the last UUID are read
@@ -56,19 +47,6 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
     return [...figures.values()];
   });
 }
-
-const withoutFigures = (row: PersonRow): PersonFigures => ({
-  user: userOf(row),
-  registered_ts: row.update_ts,
-  audit_key: '',
-  stage: 'erasing',
-  profile: {},
-  tokens: [],
-  lease: null,
-  state: initialPipelineState,
-  waiting: { count: 0, ahead: 0, next_due_ts: null },
-  set_aside: [],
-});
 
 const accountColumns = [
   ...(['user', 'registered_ts', 'audit_key', 'stage', 'state'] as const),
