@@ -2,10 +2,11 @@
 import { locationFields, whyUnusable } from '../analysis/clean/observations.ts';
 import { everyCorrectedLink } from '../diary/corrections/corrected-trips.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
+import { answersInForm } from '../diary/labels/survey-answers.ts';
 import { everyDay, observedFigures } from '../diary/read-days.ts';
 import { meaningOf } from '../intake/converters/convert.ts';
 import type { Entry } from '../model/entry.ts';
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { keys } from '../model/keys.ts';
 import { modeClass, plainMode } from '../model/modes.ts';
 import { sourceOf } from '../model/sources.ts';
@@ -126,20 +127,11 @@ export async function* answerRows({ store, person, days }: Source): AsyncGenerat
  *
  * { data: { a: { age: '30', bikes: ['1', '2'] }, meta: {…} } }  ->  a.age 30, a.bikes 1, a.bikes 2
  */
-function* answersOf(data: Entry['data']): Generator<[question: string, answer: string]> {
-  const { jsonDocResponse: form } = data;
-  if (isJsonObject(form)) {
-    const { data: inner = form } = form;
-    yield* leavesOf(isJsonObject(inner) ? inner : form, []);
-  } else if (typeof data.label === 'string') yield ['label', data.label];
-}
-
-function* leavesOf(value: JsonValue | undefined, path: readonly string[]): Generator<[string, string]> {
-  if (Array.isArray(value)) for (const one of value) yield* leavesOf(one, path);
-  else if (isJsonObject(value)) {
-    for (const [name, one] of Object.entries(value as JsonObject))
-      if (!/^(meta|attr|xmlns.*|start|end|instanceID|formhub)$/.test(name)) yield* leavesOf(one, [...path, name]);
-  } else if ((value ?? '') !== '') yield [path.join('.'), String(value)];
+function answersOf({ jsonDocResponse: form, label }: Entry['data']): [question: string, answer: string][] {
+  if (!isJsonObject(form)) return typeof label === 'string' ? [['label', label]] : [];
+  const { data: inner } = form;
+  const answers = answersInForm(isJsonObject(inner) ? inner : form);
+  return answers.map(([path, answer]) => [path.join('.'), answer]);
 }
 
 type TripWithStops = Pick<Trip, 'id' | 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone' | 'stops'>;

@@ -13,6 +13,7 @@ import { csvWriter } from '../../src/export/formats/csv.ts';
 import { gpxWriter } from '../../src/export/formats/gpx.ts';
 import { wkb, wkt } from '../../src/export/geometry.ts';
 import { localText } from '../../src/export/instants.ts';
+import { keyedPseudonym } from '../../src/export/privacy.ts';
 import { rowsOf } from '../../src/export/table-rows.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { idOf } from '../../src/model/ids.ts';
@@ -250,20 +251,24 @@ it('pseudonyms hide names and UUIDs, are the same for the same key, and have not
 });
 
 it('under pseudonyms no id is one that the UUID gives away, and the tables join as before', async () => {
-  await writeFile(out('key-of-ids'), 'a key of more than sixteen characters');
+  const key = 'a key of more than sixteen characters';
+  await writeFile(out('key-of-ids'), key);
   const flags = ['--format', 'csv', '--pseudonyms', out('key-of-ids'), '--out', out('ids')];
   const result = await run(['export', '--all', ...flags], { env });
   expect(result, result.stderr).toMatchObject({ code: 0 });
-  const idsIn = async (folder: string) => {
+  /** The ids in the order of people under pseudonyms. */
+  const idsIn = async (folder: string, nameOf = (id: string) => id) => {
     const kinds = ['trips', 'sections', 'places', 'points'];
     const all = (await Promise.all(kinds.map((kind) => csv(`${folder}/${kind}.csv`)))) as Record<string, string>[][];
     const named = (row: Record<string, string>) =>
       Object.entries(row).flatMap(([name, id]) =>
         name.endsWith('_id') && name !== 'user_id' && id !== '' ? [id] : [],
       );
-    return all.flat().flatMap(named);
+    const byPerson = (a: Record<string, string>, b: Record<string, string>) =>
+      nameOf(a.user_id!).localeCompare(nameOf(b.user_id!));
+    return all.flatMap((rows) => rows.toSorted(byPerson)).flatMap(named);
   };
-  const [plain, hidden] = [await idsIn('csv'), await idsIn('ids')];
+  const [plain, hidden] = [await idsIn('csv', (id) => keyedPseudonym(id, key)), await idsIn('ids')];
   const replaced = new Map(plain.map((id, i) => [id, hidden[i]!]));
   expect(plain.map((id) => replaced.get(id))).toEqual(hidden);
   expect(new Set(replaced.values()).size).toBe(replaced.size);
@@ -537,7 +542,8 @@ it('answers of a survey are rows, a row for each chosen answer', async () => {
   const store = await openStore(out('store'));
   const { user } = await store.users.register('eve', { now: 1 });
   const ts = 1_710_230_400;
-  const form = { data: { household: { cars: '2', bikes: ['1', '3'] }, meta: { instanceID: 'x' } } };
+  const own = { attrid: 'f', attrversion: 3, 'attrxmlns:orx': 'http://openrosa.org/xforms', meta: { instanceID: 'x' } };
+  const form = { data: { ...own, household: { cars: '2', bikes: ['1', '3'] }, attractive_stops: 'yes' } };
   const data = { ts, name: 'Demographics', label: 'done', jsonDocResponse: form, fmt_time: '', local_dt: {} };
   const metadata = { key: 'manual/demographic_survey', write_ts: ts, type: 'message', platform: 'android' };
   await putBatch(user.uuid, [{ metadata: { ...metadata, time_zone: 'UTC' }, data }], { store, now: () => ts });
@@ -550,5 +556,6 @@ it('answers of a survey are rows, a row for each chosen answer', async () => {
     ['Demographics', 'household.cars', '2'],
     ['Demographics', 'household.bikes', '1'],
     ['Demographics', 'household.bikes', '3'],
+    ['Demographics', 'attractive_stops', 'yes'],
   ]);
 });

@@ -11,25 +11,29 @@ export type SurveyAnswer = readonly [question: string, answer: string];
 /** The most answers of a survey that a page shows, and the most characters of each. */
 const most = { answers: 30, characters: 200 };
 
-/** True for fields that the form adds by itself. */
-const isOwnField = (name: string): boolean => /^(attr.*|meta|start|end|deviceid|instanceID|__.*)$/.test(name);
+/** True for fields that the form or the app adds, such as `attrid` and `attrxmlns:jr` (attributes of the XML). */
+const isOwnField = (name: string): boolean =>
+  /^(attr(id|version|xmlns)?|.*:.*|xmlns|meta|start|end|deviceid|instanceID|formhub|__.*)$/.test(name);
 
 /** The answers in an entry. */
 export function surveyAnswers({ data }: Entry): SurveyAnswer[] {
   const { jsonDocResponse: json, xmlResponse: xml } = data;
-  const leaves = isJsonObject(json) ? leavesOf(json) : [];
+  const leaves = isJsonObject(json) ? answersInForm(json).map(([path, text]) => [path.at(-1)!, text] as const) : [];
   const tags = typeof xml === 'string' && leaves.length === 0 ? xml.matchAll(/<([\w.-]+)>([^<]+)<\/\1>/g) : [];
-  return [...leaves, ...[...tags].map(([, name, text]) => [name!, text!] as const)]
-    .filter(([name, text]) => !isOwnField(name) && text.trim() !== '')
+  const ofTags = [...tags].flatMap(([, name, text]) => (isOwnField(name!) ? [] : [[name!, text!] as const]));
+  return [...leaves, ...ofTags]
+    .filter(([, text]) => text.trim() !== '')
     .slice(0, most.answers)
     .map(([name, text]) => [name.replaceAll('_', ' '), text.trim().slice(0, most.characters)]);
 }
 
-function leavesOf(value: JsonValue, name = ''): SurveyAnswer[] {
-  if (isOwnField(name)) return [];
-  if (Array.isArray(value)) return value.flatMap((one) => leavesOf(one, name));
-  if (isJsonObject(value)) return Object.entries(value).flatMap(([field, one]) => leavesOf(one ?? null, field));
-  return value === null ? [] : [[name, String(value)]];
+/** The answers in a form by the path of their questions. */
+export function answersInForm(value: JsonValue, path: string[] = []): [path: string[], answer: string][] {
+  if (Array.isArray(value)) return value.flatMap((one) => answersInForm(one, path));
+  if (!isJsonObject(value)) return (value ?? '') === '' ? [] : [[path, String(value)]];
+  return Object.entries(value).flatMap(([name, one = null]) =>
+    isOwnField(name) ? [] : answersInForm(one, [...path, name]),
+  );
 }
 
 /** The answers to the surveys and notes about a trip or stay. */
