@@ -1,7 +1,7 @@
 // Simulates the people of a study for trying it out. Most use it as intended; four have one problem each.
 //
 //   20 people, 30 days, ● pushed in the evening, ○ pushed without locations
-//   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label trips and name places; 1 switches tracking off once
+//   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label, answer and name places; 1 switches tracking off once
 //   17        ●●●●●●●●●●●●●●●●●●●●●●●●○○○○○○   without locations
 //   18        ●●●●●●●●●●●●●●●●●●●●●●●●          refused: the token was revoked
 //   19        ●●●●●●●●●●●●●●●●●●●●●●●●          silent
@@ -29,6 +29,8 @@ const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
 const problemDays = 6;
 /** s after midnight when the phone pushes the previous day. */
 const pushedAfter = 1200;
+/** s between two people who join: fewer join in an hour than the default limit */
+const joinedApart = 20;
 /** s. A shorter stay is a wait during a trip. */
 const shortStay = 300;
 /** Hours in which the first person switches tracking off: on the third last day, if there are ten days or more. */
@@ -60,13 +62,14 @@ export async function* simulateMember(
   const { number, of, platform, seed } = member;
   const town = towns[0]!;
   const problem = number === 1 ? undefined : problems[of - number];
-  const { user, hash } = await enrol(store, study, member, startOfDay(from, town.zone));
   const lastGood = problem === undefined ? days : days - problemDays;
+  const lastPushed = problem === 'never_began' ? 0 : problem === 'no_locations' ? days : lastGood;
+  const joined = startOfDay(from, town.zone) + joinedApart * number;
+  const { user, hash } = await enrol(store, study, member, { now: joined, sendsData: lastPushed > 0 });
   for (let i = 0; i < days; i++) {
     const day = addDays(from, i);
     const at = Math.min(now, startOfDay(addDays(day, 1), town.zone) + pushedAfter);
-    const isPushed = problem === undefined || problem === 'no_locations' || (i < lastGood && problem !== 'never_began');
-    if (!isPushed) {
+    if (i >= lastPushed) {
       yield { entries: 0, inserted: 0 };
       continue;
     }
@@ -104,19 +107,23 @@ function withoutTracking(sensed: readonly Entry[], plan: DayPlan, platform: Memb
 
 const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.location && key !== keys.filteredLocation;
 
-/** The account of a member. `hash`: of their new token; null if the member was enrolled already. */
+/**
+ * The account of a member. `hash`: of their new token; null if the member was enrolled already. They join by the link,
+ * if it admits them and they send data: without, their account would expire.
+ */
 async function enrol(
   { users, studies }: Store,
   study: StudyRecord,
   { name, number }: Member,
-  now: number,
+  { now, sendsData }: { now: number; sendsData: boolean },
 ): Promise<{ user: UserRecord; hash: string | null }> {
   const { subgroups } = study;
   const subgroup = subgroups.length === 0 ? defaultSubgroup : subgroups[number % subgroups.length]!;
   const hash = tokenHash(newToken());
   const token = { hash, created_ts: now, expires_ts: null, kind: 'study' } as const;
-  const person = { study: joinNameOf(study), subgroup, email: name };
-  const result = await studies.enrol({ ...person, token, now, byOperator: true });
+  const person = { study: joinNameOf(study), subgroup, email: name, token, now };
+  let result = await studies.enrol({ ...person, byOperator: !sendsData });
+  if ('refused' in result) result = await studies.enrol({ ...person, byOperator: true });
   if ('enrolled' in result) return { user: result.enrolled, hash };
   return { user: (await users.byEmail(name))!, hash: null };
 }
@@ -137,20 +144,32 @@ const purposeOf: Readonly<Record<string, string>> = {
   park: 'exercise',
   friend: 'entertainment',
 };
+const ageGroups = ['18-29', '30-44', '45-64', '65 and older'];
 
-/** The statements of a person about a day: labels of some trips, names of places, sometimes a corrected mode. */
+/**
+ * The statements of a person about a day: answers about themselves on the first day, labels of some trips and answers
+ * about them, names of places, sometimes a corrected mode.
+ */
 function statements(plan: DayPlan, { number, seed }: Member, index: number): Entry[] {
   if (number % 3 === 0) return [];
   const random = seededRandom('statements', seed, plan.day);
   const correct = (correction: Correction, at: number): Entry =>
     stated(keys.correction, correction as unknown as JsonObject, plan, at);
   const made: Entry[] = [];
+  const ts = plan.from + 8 * 3600;
+  const answers = seededRandom('answers', seed, plan.day);
+  if (index === 0) {
+    const person = { age_group: answers.pick(ageGroups), household_bikes: answers.pick(['0', '1', '2', '3']) };
+    made.push(stated('manual/demographic_survey', { ts, ...answered('UserProfileSurvey', person) }, plan, ts));
+  }
   for (const { legs, to } of tripsOf(plan)) {
     const [longest] = [...legs].sort((a, b) => b.distance - a.distance);
     const [start_ts, end_ts, at] = [legs[0]!.from, legs.at(-1)!.to, legs.at(-1)!.to + 600];
     if (random.chance(0.3)) {
       made.push(stated(keys.modeConfirm, { start_ts, end_ts, label: labelOf[longest!.mode] }, plan, at));
       made.push(stated(keys.purposeConfirm, { start_ts, end_ts, label: purposeOf[to.name] ?? 'other' }, plan, at));
+      const form = answered('TripConfirmSurvey', { on_time: answers.chance(0.8) ? 'yes' : 'no' });
+      made.push(stated('manual/trip_user_input', { start_ts, end_ts, ...form }, plan, at));
     } else if (random.chance(0.05) && (longest!.mode === 'bus' || longest!.mode === 'car')) {
       made.push(correct({ kind: 'mode', ts: (longest!.from + longest!.to) / 2, mode: longest!.mode }, at));
     }
@@ -159,6 +178,14 @@ function statements(plan: DayPlan, { number, seed }: Member, index: number): Ent
     if (isNamed) made.push(correct({ kind: 'place_name', ts: to.from + 120, name }, at + 1));
   }
   return made;
+}
+
+/** Answers as the app of e-mission sends them: the form as XML, and as JSON with the attributes of the XML. */
+function answered(name: string, answers: Readonly<Record<string, string>>): JsonObject {
+  const tags = Object.entries(answers).map(([question, answer]) => `<${question}>${answer}</${question}>`);
+  const xmlResponse = `<data id="${name}" version="1">${tags.join('')}</data>`;
+  const jsonDocResponse = { data: { ...answers, attrid: name, attrversion: '1' } };
+  return { name, version: 1, label: 'Answered', xmlResponse, jsonDocResponse };
 }
 
 const stated = (key: string, data: JsonObject, { zone }: DayPlan, write_ts: number): Entry => ({

@@ -1,4 +1,7 @@
 // `mobility simulate --study`: a study to try, with the problems that its managers should find.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
 import { keys } from '../../src/model/keys.ts';
 import { everyUser } from '../../src/store/paging.ts';
@@ -13,7 +16,7 @@ const args = ['simulate', '--study', 'sunny', '--users', '5', '--days', '7'];
 
 it('makes a study of one town, whose last four people have one problem each, and which the same command completes', async () => {
   const now = 1_720_000_000;
-  const { run, withStore } = await freshProgram();
+  const { folder, run, withStore } = await freshProgram();
   const { json: made, code } = await run([...args, '--json'], { now });
   expect(code).toBe(0);
   expect(made<{ users: { new: number }[] }>().users.map((one) => one.new > 0)).toEqual([true, true, true, true, false]);
@@ -39,6 +42,24 @@ it('makes a study of one town, whose last four people have one problem each, and
     }
     expect([...keysOf]).toEqual(expect.arrayContaining([keys.modeConfirm, keys.purposeConfirm, keys.correction]));
   });
+
+  const rowsOf = async (kind: string): Promise<Record<string, string>[]> => {
+    const out = join(folder, kind);
+    const done = await run(['export', '--all', '--format', 'csv', '--kind', kind, '--out', out], { now });
+    expect(done, done.stderr).toMatchObject({ code: 0 });
+    return parse(await readFile(join(out, `${kind}.csv`)), { columns: true });
+  };
+  const [people, trips, answers] = [await rowsOf('people'), await rowsOf('trips'), await rowsOf('answers')];
+  // Accounts that joined by the link expire without data: the person who never began did not join by it.
+  expect(people.map(({ joined_at }) => joined_at !== '')).toEqual(people.map(({ first_day }) => first_day !== ''));
+  expect(new Set(answers.map(({ survey, question }) => `${survey} ${question}`))).toEqual(
+    new Set(['UserProfileSurvey age_group', 'UserProfileSurvey household_bikes', 'TripConfirmSurvey on_time']),
+  );
+  const ages = answers.filter(({ question }) => question === 'age_group');
+  expect(ages.length).toBe(3); // one of three people answers nothing
+  for (const { user_id } of ages) expect(trips.some((trip) => trip.user_id === user_id)).toBe(true);
+  const about = answers.filter(({ about_from }) => about_from !== '');
+  expect(about.length).toBeGreaterThan(0);
 
   const again = (await run([...args, '--json'], { now })).json<{ users: { new: number }[] }>();
   expect(again.users.every((one) => one.new === 0)).toBe(true);

@@ -34,7 +34,7 @@ const flags = () =>
     .addOption(
       new Option(
         '--study <name>',
-        'as members of a study, in one town, with labels and corrections; creates the study if there is none. ' +
+        'as members of a study, in one town, with labels, answers and corrections; creates the study if there is none. ' +
           'The last four people never began, are silent, are refused, and are without locations',
       ).conflicts('server'),
     )
