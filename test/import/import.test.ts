@@ -242,6 +242,27 @@ it('a damaged line of an own export is a problem of its own, and the other lines
   expect(stderr).toMatch(/entries.jsonl: expected JSON at line 2, .*expected a line as export writes it in/s);
 });
 
+it('a rejected entry of an own export is taken only if all its fields are there', async () => {
+  const { folder, run, withStore } = await freshProgram();
+  await writeFile(join(folder, 'user.json'), JSON.stringify({ uuid, user_email: 'ada' }));
+  await writeFile(join(folder, 'entries.jsonl'), '');
+  const times = { first_ts: 5, last_ts: 6, received_ts: 5 };
+  const row = {
+    id: 'a'.repeat(24),
+    entry: 1,
+    identity: null,
+    reason: 'not_an_object',
+    message: 'x',
+    tries: 1,
+    ...times,
+  };
+  const broken = Object.keys(row).map((field) => ({ ...row, [field]: field === 'entry' ? undefined : [] }));
+  await writeFile(join(folder, 'errors.jsonl'), [...broken, row].map((one) => JSON.stringify(one)).join('\n'));
+  const { json } = await run(['import', folder, '--json']);
+  expect(json()).toMatchObject({ read: 10, set_aside: 10 });
+  await withStore(async (store) => expect((await store.counts(uuid)).errors).toBe(1));
+});
+
 it('a store that fails ends the import, also an import of a source without bytes', async () => {
   const store = await newStore();
   const full = new MobilityError('MOBILITY_STORE_FULL', 'the disk is full');
