@@ -2,6 +2,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { onEngine } from '../../../../src/store/open.ts';
+import { storeOver } from '../../../../src/store/rules/build-store.ts';
 import { copyDatabase } from '../../../../src/store/sqlite/copy-database.ts';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
@@ -84,6 +86,14 @@ it('no byte of an erased user is in the file, its log or a copy, as it is or com
   expect(await ben.on(serving).put([entry(`manual/${marker}`, 7, { a: 1 })])).toEqual(['inserted']);
   await ben.on(serving).moveAll();
   expect((await ben.stored()).length).toBeGreaterThan(before.length);
+});
+
+it('an erasure ends when its traces are overwritten, and fails if they cannot be', async () => {
+  const { folder, user } = await places.newStore();
+  await onEngine(folder, {}, async (engine) => {
+    const forget = () => Promise.reject(new Error('the disk is full'));
+    await expect(storeOver({ ...engine, forget }).erase(user.id)).rejects.toThrow('the disk is full');
+  });
 });
 
 /** Writes `text` into the unused middle of every leaf page that has room for it; returns how many have. */
