@@ -87,6 +87,7 @@ export const rooms = {
     ],
     tests: [
       'test/store/sqlite.test.ts',
+      'test/faults/store/sqlite/wiped.test.ts',
       'test/faults/isolation.test.ts',
       'test/process/log/scrub.test.ts',
       'test/cli/commands.test.ts',
@@ -156,7 +157,12 @@ export const rooms = {
   },
   backup: {
     sources: ['src/upkeep/backup-store.ts', 'src/upkeep/copy-store.ts', 'src/store/sqlite/copy-database.ts'],
-    tests: ['test/process/store/sqlite/backup.test.ts', 'test/cli/migrate.test.ts', 'test/cli/store.test.ts'],
+    tests: [
+      'test/process/store/sqlite/backup.test.ts',
+      'test/process/store/sqlite/synced.test.ts',
+      'test/cli/migrate.test.ts',
+      'test/cli/store.test.ts',
+    ],
   },
   import: {
     sources: ['src/import/import-source.ts', 'src/import/import-format.ts', 'src/import/entries/export-folder.ts'],
