@@ -77,7 +77,7 @@ it('errors sums up by reason, key, platform, version and people; recovery takes 
     ),
   ]);
   expect(said.stderr).toContain(
-    '61 entries; see one: mobility errors show ID; after a fix or an update: mobility recover-errors',
+    '61 entries; to see one: mobility errors show ID; after a fix or an update: mobility recover-errors',
   );
   const only = await run(['errors', '--platform', 'ios', '--json']);
   expect([only.code, only.json<{ errors: object[] }>().errors]).toEqual([
