@@ -35,7 +35,7 @@ export type Element = (
   end_ts: number;
   before: PlaceStay;
   after: PlaceStay;
-  /** True for the first element: no earlier element has its `before` as `after`. */
+  /** True for the first element. The `before` of each other element is the `after` of an earlier one. */
   first: boolean;
 };
 

@@ -29,6 +29,6 @@ function dayOf(date: JsonValue | undefined, name: string, month: number, days: r
   if (found !== undefined) return found;
   throw new MobilityError(
     'MOBILITY_BAD_REQUEST',
-    `expected "${name}" to be a date of the calendar, such as {"year": 2016, "month": 5, "day": 17}`,
+    `expected a date of the calendar in "${name}", such as {"year": 2016, "month": 5, "day": 17}`,
   );
 }

@@ -7,9 +7,9 @@ import { add, compareCells, type Dimension, divisorOf, type Figures, type Person
 /** What one person weighs and did in a period. */
 export interface WeightedPerson {
   weight: number;
-  /** Days of 24 h of which the person was observed: by weekday, and together as `all`. */
+  /** Observed days of 24 h, by weekday; `all`: their sum. */
   days: Map<string, number>;
-  /** Figures by cell, and of all trips as `all`. */
+  /** Figures by cell; `all`: the figures of all trips. */
   tally: PersonTally;
 }
 

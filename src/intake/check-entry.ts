@@ -72,32 +72,32 @@ function flawOf(value: JsonValue): Flaw | null {
   if (!isJsonObject(value)) return flaw('not_an_object', 'an entry: an object with metadata and data', value);
   const { metadata, data } = value;
   if (metadata === undefined) return flaw('metadata_missing', 'metadata in the entry', metadata);
-  if (!isJsonObject(metadata)) return flaw('metadata_not_an_object', 'metadata to be an object', metadata);
+  if (!isJsonObject(metadata)) return flaw('metadata_not_an_object', 'an object as metadata', metadata);
   return keyFlaw(metadata.key) ?? metadataFlaw(metadata) ?? dataFlaw(data);
 }
 
 function keyFlaw(key: JsonValue | undefined): Flaw | null {
   if (key === undefined) return flaw('key_missing', 'metadata.key', key);
-  if (typeof key !== 'string') return flaw('key_not_text', 'metadata.key to be a text', key);
-  if (key === '') return flaw('key_empty', 'metadata.key to name the kind of entry', key);
+  if (typeof key !== 'string') return flaw('key_not_text', 'a text as metadata.key', key);
+  if (key === '') return flaw('key_empty', 'the kind of entry as metadata.key', key);
   if (key.length > maxKeyLength)
-    return flaw('key_too_long', `metadata.key to have at most ${maxKeyLength} characters`, key, String(key.length));
+    return flaw('key_too_long', `a metadata.key of at most ${maxKeyLength} characters`, key, String(key.length));
   if (/[\s\p{Z}\p{Cc}\p{Surrogate}]/u.test(key))
     return flaw('key_characters', 'metadata.key without blanks, control characters and half characters', key, 'some');
   return null;
 }
 
 function metadataFlaw({ type, write_ts: writeTs }: JsonObject): Flaw | null {
-  if (type !== undefined && typeof type !== 'string') return flaw('type_not_text', 'metadata.type to be a text', type);
+  if (type !== undefined && typeof type !== 'string') return flaw('type_not_text', 'a text as metadata.type', type);
   if (writeTs === undefined) return flaw('write_ts_missing', 'metadata.write_ts', writeTs);
-  const expected = 'metadata.write_ts to be a number, seconds since the epoch';
+  const expected = 'a number as metadata.write_ts, seconds since the epoch';
   if (typeof writeTs !== 'number') return flaw('write_ts_not_a_number', expected, writeTs);
   return Number.isFinite(writeTs) ? null : flaw('write_ts_not_finite', expected, writeTs);
 }
 
 function dataFlaw(data: JsonValue | undefined): Flaw | null {
   if (data === undefined) return flaw('data_missing', 'data in the entry', data);
-  return isJsonObject(data) ? null : flaw('data_not_an_object', 'data to be an object', data);
+  return isJsonObject(data) ? null : flaw('data_not_an_object', 'an object as data', data);
 }
 
 function flaw(reason: UnusableReason, expected: string, value: unknown, found = kindOf(value)): Flaw {

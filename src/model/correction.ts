@@ -45,7 +45,7 @@ export const correctionKinds: Readonly<Record<Correction['kind'], readonly strin
 
 /** A correction with the other fields of its entry. */
 export type Stated = Correction & {
-  /** Identifies it within a user. */
+  /** Identifies the correction within a user. */
   write_ts: number;
   /** When the service first received it. */
   received_ts: number;

@@ -17,7 +17,7 @@ export interface Retained {
   /** The last retained link, and the state from which the analysis continues. */
   chain_ts: number;
   carry: Carry;
-  /** Sensed entries, and days, before these data times were removed, s since the epoch; null: none were. */
+  /** Data times before which sensed entries, and days, were removed, s since the epoch; null: none were. */
   raw_before: number | null;
   days_before: number | null;
   /** Versions of the analysis that made the retained links, each up to a `chain_ts`, ascending. */

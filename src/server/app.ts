@@ -156,7 +156,7 @@ function sentToRoot(
     c.get('call').refuse = refusal;
     await guard?.(c, async () => {});
     if (hasPosition) return answer(c);
-    const text = 'expected the address to end in /pub (OwnTracks), /overland or /traccar, found no path';
+    const text = 'expected an address that ends in /pub (OwnTracks), /overland or /traccar, found no path';
     throw new Problem(405, text, { headers: { Allow: 'GET, HEAD' } });
   };
 }

@@ -100,7 +100,7 @@ export function tokenOf(
   missing: () => Problem,
 ): string {
   const inBody = (field === null ? null : body[field]) ?? null;
-  if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected "${field}" to be a string`);
+  if (inBody !== null && typeof inBody !== 'string') throw badRequest(`expected a string in "${field}"`);
   if (inBody !== null && inHeader !== null && inBody !== inHeader) {
     throw badRequest('expected one token, found two that differ: in the body and in the header Authorization');
   }

@@ -29,7 +29,7 @@ export interface Call {
   cause: Cause | null;
   /** Why the call was refused, as a sentence; null: it was not refused. */
   reason: string | null;
-  /** The bytes of its body that it holds. */
+  /** The bytes of the request body that the process holds. */
   readonly share: BodyShare;
   /**
    * Counts bytes of its answer until they are sent or the returned function is called. Throws a `Problem` if too many

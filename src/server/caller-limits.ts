@@ -235,7 +235,7 @@ export class CallerCounts {
       caller.waiting = (await store.usercache.count(uuid)) + (await store.errors.count(uuid));
     }
     if (caller.waiting + more > limit) {
-      const detail = `expected at most ${limit} entries to be pending or rejected`;
+      const detail = `expected at most ${limit} pending or rejected entries`;
       throw limitProblem('waiting_entries', detail, limit, 10 * minute);
     }
     caller.waiting += more;

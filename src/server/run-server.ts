@@ -20,7 +20,7 @@ import { answerWorkers, metricsOfWorkers } from './worker-metrics.ts';
 import { sendSigns, watchWorkers } from './worker-watch.ts';
 import { ignoreBrokenMessages, leavePrimary, startWorkers, type Workers, workerNumber } from './workers.ts';
 
-/** s that a stopping server waits for running calls. A phone with a slow connection sends some hundred KB then. */
+/** s that a stopping server waits for running calls. A slow phone sends some hundred KB in this time. */
 const drainSeconds = 30;
 
 /** The parts that a server is built from. */

@@ -172,8 +172,8 @@ const asPage =
   };
 
 /**
- * Counts the call of a page: for a user as a call of their phones, for a manager by name. Returns the id that it is
- * counted under.
+ * Counts the call of a page: for a user as a call of their phones, for a manager by name. Returns the id under which
+ * the call is counted.
  */
 function countCaller(call: Call, caller: UserRecord | string, counts: CallerCounts): string {
   call.log.write('INFO', line.called(call.handler));
@@ -251,7 +251,7 @@ async function formBody(
   { address, type, limit }: { address: string; type: string; limit: number },
 ): Promise<Buffer> {
   const { headers } = c.req.raw;
-  // Browsers send one of the two with every form. Programs that send neither still need the secret of the form.
+  // Browsers send at least one of both headers with a form. Programs without them need the secret of the form, too.
   if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
     const own = [new URL(address).host, new URL(c.req.url).host];
     const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });

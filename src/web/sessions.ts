@@ -137,7 +137,7 @@ export async function startManaging(call: WebCall, name: string, verified: strin
   return isIn ? `${name}.${secret}` : null;
 }
 
-/** The manager of the session and the hash of the session, or null if it is not valid. */
+/** The manager and the hash of the session; null if the session is not valid. */
 export async function findManager(
   call: WebCall,
 ): Promise<{ manager: ManagerRecord; hash: string; csrf: string } | null> {

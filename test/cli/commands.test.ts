@@ -579,7 +579,7 @@ describe('export', () => {
     const { code, stderr } = await tripsOf(day, '2024-03-11');
     expect([code, stderr]).toEqual([
       2,
-      `mobility: MOBILITY_USAGE: expected --to to be the day of --from or a later one, found --from ${day} and --to 2024-03-11\n`,
+      `mobility: MOBILITY_USAGE: expected a day in --to that is not before --from, found --from ${day} and --to 2024-03-11\n`,
     ]);
     const months = await run(['report', '--from', '2024-03', '--to', '2024-02']);
     expect([months.code, months.stderr]).toEqual([

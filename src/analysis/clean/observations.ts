@@ -124,7 +124,7 @@ export const locationFields = [
 export const refusals = {
   no_position: 'no time or no coordinates',
   impossible_time: 'a time when no phone recorded, or after it was written',
-  nowhere: 'latitude and longitude are 0: a receiver without a fix',
+  nowhere: 'latitude and longitude are 0: a receiver without a position',
   not_valid: 'the receiver marked it as invalid',
   inexact: 'the accuracy is 200 m or worse',
   remembered: 'an older location that the phone gave again',

@@ -74,7 +74,7 @@ export const legLimits = {
   walked: 60,
   /** m; people who change trains stay nearer to the vehicle, on the platform (physical) */
   away: 80,
-  /** A second leg that leads back towards the start by this share of the path suggests parking (by hand). */
+  /** If a second leg leads back by this share of the path, the user probably parked between the legs (by hand). */
   turnedBack: 0.3,
   /** s; a stop this long suggests parking, even if the user did not walk or turn back (by hand) */
   stayed: 900,

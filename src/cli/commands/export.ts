@@ -341,5 +341,5 @@ async function daysOf(context: CommandContext, user: UserRecord, options: Option
   const to = options.to && (await resolveDay(context, user, options.to));
 
   if (from === undefined || to === undefined || from <= to) return { ...(from && { from }), ...(to && { to }) };
-  throw usageError(`expected --to to be the day of --from or a later one, found --from ${from} and --to ${to}`);
+  throw usageError(`expected a day in --to that is not before --from, found --from ${from} and --to ${to}`);
 }

@@ -59,7 +59,7 @@ async function read(context: CommandContext, flags: LogFlags, reader: Reader): P
   const { since = 0, until = Infinity, dir = context.config().logDir } = flags;
   if (since >= until) {
     const [from, to] = [since, until].map((ts) => new Date(ts * 1000).toISOString());
-    throw usageError(`expected --since to be earlier than --until, found ${from} and ${to}`);
+    throw usageError(`expected a time in --since that is before --until, found ${from} and ${to}`);
   }
   const { kinds } = reader;
   const follow = flags.follow && context.interruptible();

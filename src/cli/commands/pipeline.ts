@@ -52,7 +52,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   if (options.worker) await workForParent(context);
   else if (options.user !== undefined) return runOne(context, await context.findUser(options.user));
   else if (options.all) return runAllUsers(context, options);
-  else throw usageError('expected --user NAME or --all: whose entries are to be processed?');
+  else throw usageError('expected --user NAME or --all, found neither');
   return {};
 }
 
@@ -159,7 +159,7 @@ async function runOnce(
   const report = await runUsers(context, pool, lanes, {
     onUser: (_, done) => progress.update(`${counted(done, 'user')} done${left(done)}`),
     onWait: ({ user_id, message }, seconds) =>
-      output.note(`${user_id}: ${message}: waiting for that, ${Math.ceil(seconds)} s at most`),
+      output.note(`${user_id}: ${message}; this run waits for the lease, ${Math.ceil(seconds)} s at most`),
   });
   const lost = pool?.takeLost() ?? [];
   const named = await namedReport(report, async (id) => (await store.users.byUuid(id))?.user_email ?? id);

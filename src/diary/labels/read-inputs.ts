@@ -13,7 +13,7 @@ import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
  */
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
-/** s; an input that begins earlier than this before the range is not found */
+/** s; an input that begins more than this time before the range is not found */
 export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));

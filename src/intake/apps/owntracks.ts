@@ -55,7 +55,7 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   const isPosition = message.lat !== undefined && message.lon !== undefined;
   const type = keyPart(message._type ?? (isPosition ? 'location' : undefined)); // Colota does not name the type
   if (type === null) {
-    return aside(unusable(shown, 'format_unknown', `expected _type to name a message, found ${kindOf(message._type)}`));
+    return aside(unusable(shown, 'format_unknown', `expected a name in _type, found ${kindOf(message._type)}`));
   }
   if (type === 'encrypted') {
     const text =

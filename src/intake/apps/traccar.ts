@@ -52,7 +52,7 @@ export function fromTraccar(locations: readonly JsonValue[], arrived?: number): 
       const battery = batteryOf(location, ts);
       mapped.entries.push(...battery);
       if (battery.length > 0) continue;
-      const text = `expected coords to be an object, found ${kindOf(location.coords)}`;
+      const text = `expected an object in coords, found ${kindOf(location.coords)}`;
       mapped.unusable.push(unusable(shown(location), 'format_unknown', text));
     } else {
       mapped.entries.push(...entriesOf(location, location.coords, ts));

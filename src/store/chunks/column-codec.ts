@@ -10,8 +10,8 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { isPlain, jsonText } from '../../model/json-text.ts';
 
 /**
- * The values of one field: a list; `all`: one value for all rows; `numbers`: whole numbers to divide by 10^`decimals`;
- * `steps`: the differences between successive `numbers`.
+ * The values of one field: a list with a value per row; or `all`: one value for all rows; or `numbers`: whole numbers
+ * to divide by 10^`decimals`; or `steps`: the differences between successive `numbers`.
  */
 type Column =
   | JsonValue[]

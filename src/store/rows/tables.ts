@@ -98,7 +98,7 @@ export const accounts = table('accounts', {
     version: 'text?',
     /**
      * `zoned`: 1 if the timeseries ever had an entry that names a valid time zone. `zoneless`: 1 if it ever had an
-     * entry without one that affects trips.
+     * entry that affects trips and names no valid zone.
      */
     zoned: 'number',
     zoneless: 'number',
@@ -188,7 +188,7 @@ export const chunks = table('chunks', {
     first_ts: 'number?',
     last_ts: 'number?',
     count: 'number',
-    /** `zoned`: entries that name a valid time zone. `zoneless`: entries without one whose key affects trips. */
+    /** `zoned`: entries that name a valid time zone. `zoneless`: entries that name none and affect trips. */
     zoned: 'number',
     zoneless: 'number',
     /** Packed by columns, see `chunks/chunk.ts`. */

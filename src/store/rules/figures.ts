@@ -10,7 +10,7 @@ import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
 /**
  * See `UserRegistry.figures`. Runs six statements for one user or for many. For one user, all rows are compared with
- * their checksums. For many, only the rows of `people` are, which halves the time.
+ * their checksums. For many, only rows of `people` are compared, which halves the time.
  */
 export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figures']>[0]): Promise<PersonFigures[]> {
   const query = 'uuid' in which ? { where: { uuid: which.uuid } } : pageQuery(which);

@@ -51,13 +51,13 @@ type Meaning = [name: MobilityError['code'], advice: string];
 function meaningOf(extended: number): Meaning | null {
   const code = extended & 0xff;
   if (busy.includes(code)) {
-    const advice = 'expected other writers to finish in time; try again, and look for a process that hangs';
+    const advice = 'another process wrote for too long; try again, and look for a process that hangs';
     return ['MOBILITY_STORE_BUSY', advice];
   }
   if (code === full || refusedWrites.includes(extended)) {
     return ['MOBILITY_STORE_FULL', 'no space to write; nothing was stored. Make space: no restart is needed'];
   }
-  if (code === readOnly) return ['MOBILITY_STORE_READONLY', 'expected to be allowed to write'];
+  if (code === readOnly) return ['MOBILITY_STORE_READONLY', 'expected the right to write, found none'];
   if (damaged.includes(code)) {
     const advice = 'expected an undamaged database; keep the folder as it is and restore a backup beside it';
     return ['MOBILITY_STORE_DAMAGED', advice];

@@ -153,7 +153,7 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
 /** A place with at least this probability of being home is shown as home. */
 const leastHome = 0.8;
 
-/** The recorded seconds of the day, those that could be recorded, and their share, 0 to 1. Today counts up to now. */
+/** Recorded seconds of the day, seconds that could be recorded, and the recorded share. Today counts up to now. */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
   const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);

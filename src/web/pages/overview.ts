@@ -82,7 +82,7 @@ export interface DayRow {
   day: string;
   metres: number;
   row: Markup;
-  /** The trips that began on the day, s that could be recorded and that were, and the number of flags. */
+  /** The trips that began on the day, s that could be recorded, s that were recorded, and the number of flags. */
   trips: readonly Trip[];
   past: number;
   recorded: number;
