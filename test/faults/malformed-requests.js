@@ -144,7 +144,7 @@ export function isRefusal({ status, text }, isOtherApp) {
   const code = isOtherApp && status === 503 ? /"code":"MOBILITY_(\w+)"/.exec(text)?.[1] : undefined;
   return (
     ['BAD_REQUEST', 'FORBIDDEN', 'UNSUPPORTED', 'BODY_TOO_LARGE', 'LIMIT'].includes(code) ||
-    (isOtherApp && status === 503 && (/expected (GET|POST|the address)/.test(text) || text === '')) // an answer to HEAD is empty
+    (isOtherApp && status === 503 && (/expected (GET|POST|an address)/.test(text) || text === '')) // an answer to HEAD is empty
   );
 }
 

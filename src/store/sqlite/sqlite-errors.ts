@@ -82,7 +82,7 @@ function meaningOfFile(code: string): Meaning | null {
   }
   if (['EACCES', 'EPERM'].includes(code)) {
     const advice =
-      'no permission to read and write here: run the command as the user of the service, or give your user access';
+      'expected permission to read and write here, found none: run the command as the user of the service, or give your user access';
     return ['MOBILITY_STORE_READONLY', advice];
   }
   if (['ENOSPC', 'EDQUOT'].includes(code)) return ['MOBILITY_STORE_FULL', 'no space to write'];
