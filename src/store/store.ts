@@ -7,7 +7,7 @@ import type { ErrorRow } from '../model/error-summary.ts';
 import type { JsonObject, JsonValue } from '../model/json.ts';
 import type { ManagerRecord } from '../model/manager.ts';
 import type { MobilityError } from '../model/mobility-error.ts';
-import { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
+import type { Lease, PipelineState } from '../model/pipeline-state.ts';
 import type { Enrolment, EnrolResult, StudyRecord, StudySettings } from '../model/study.ts';
 import type { TimeRange } from '../model/time.ts';
 import type { TripOutline, TripRecord, TripSpan, ZoneSighting } from '../model/trip.ts';
@@ -154,20 +154,6 @@ export interface PersonFigures {
   /** Rejected entries by key and reason. `last_ts`: the time of the last one. */
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
 }
-
-/** The figures of a person of whom only the record is read. */
-export const withoutFigures = (user: UserRecord): PersonFigures => ({
-  user,
-  registered_ts: user.update_ts,
-  audit_key: '',
-  stage: 'erasing',
-  profile: {},
-  tokens: [],
-  lease: null,
-  state: initialPipelineState,
-  waiting: { count: 0, ahead: 0, next_due_ts: null },
-  set_aside: [],
-});
 
 /** Tokens, stored by their hash. */
 export interface Tokens {

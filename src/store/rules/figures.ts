@@ -4,7 +4,8 @@ import { isForPages } from '../../model/user.ts';
 import type { Engine, Table } from '../rows/rows.ts';
 import { objectIn } from '../rows/sums.ts';
 import { type AccountRow, accounts, batches, errors, people, profiles, tokens } from '../rows/tables.ts';
-import { type PersonFigures, type UserRegistry, withoutFigures } from '../store.ts';
+import type { PersonFigures, UserRegistry } from '../store.ts';
+import { withoutFigures } from '../without-figures.ts';
 import { leaseIn, stateIn } from './accounts.ts';
 import { pageQuery, tokenRecordOf, userOf } from './people.ts';
 
