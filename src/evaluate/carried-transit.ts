@@ -1,7 +1,7 @@
 // The evidence of transit feeds that a case carries, because its moved places are near no stop of the feeds.
 //
 //   leg of the day     07:58 to 08:21: bus 4.131, train -1; N of Muni .914 from Embarcadero to 4th and King
-//   leg of the case    14 weeks before: bus 4.13, train -1; line 1 of agency 1 .914 from stop 1 to stop 2
+//   leg of the case    14 weeks before: bus 4.13, train -1; line 3 of agency 2 .914 from stop 4 to stop 5
 import type { LegEvidence } from '../analysis/modes/leg-evidence.ts';
 import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
 import type { TransitLine } from '../model/trip.ts';

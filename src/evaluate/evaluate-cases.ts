@@ -1,11 +1,8 @@
 // Runs the analysis on recorded cases in this process, and scores its trips against what really happened.
 import { analyse } from '../analysis/analyse.ts';
-import type { Observations } from '../analysis/clean/observations.ts';
 import type { Models } from '../analysis/models.ts';
 import { segmenterWith } from '../analysis/segment.ts';
-import type { Segmenter } from '../analysis/segmenter.ts';
 import { modeClass } from '../model/modes.ts';
-import type { Trip } from '../model/trip.ts';
 import { carriedTransit } from './carried-transit.ts';
 import { caseNames, type RecordedCase, readCase } from './cases.ts';
 import { type CaseScore, type FoundTrip, scoreCase } from './score.ts';
@@ -21,16 +18,14 @@ export interface ScoredCase {
   score: CaseScore;
 }
 
-/** Analyses the observations of a case as a whole. */
-export function analyseCase({ locations, motions, events }: Observations, segmenter: Segmenter): Trip[] {
-  const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
-  return analyse(input, segmenter).records.flatMap(({ trip }) => trip ?? []);
-}
-
 /** The trips that the analysis finds in a case. */
-export function tripsFound({ truth, ...observations }: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
+export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): FoundTrip[] {
+  const { truth, locations, motions, events } = one;
   const transit = truth.transit ? carriedTransit(truth.transit) : null;
-  return analyseCase(observations, segmenterWith(models, transit)).map((trip) => ({
+  const input = { userId: 'case', locations, motions, events, carry: null, loadedUntil: Number.POSITIVE_INFINITY };
+  const { records } = analyse(input, segmenterWith(models, transit));
+  const trips = records.flatMap(({ trip }) => trip ?? []);
+  return trips.map((trip) => ({
     start: trip.start_ts,
     end: trip.end_ts,
     distance: trip.distance,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TransitSource } from '../analysis/modes/transit-evidence.ts';
 import { segmenterWith } from '../analysis/segment.ts';
-import { lookAround } from '../analysis/segmenter.ts';
+import { lookAround, type Segmenter } from '../analysis/segmenter.ts';
 import { putBatch } from '../intake/put-batch.ts';
 import { silentLog } from '../log/log.ts';
 import type { Entry } from '../model/entry.ts';
@@ -21,8 +21,6 @@ import { everyEntry, everyLink } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { type Bundle, type BundleSource, bundleKeys, bundleOf, differencesOf, type TripDifference } from './bundle.ts';
 import { type CarriedEvidence, carriedTransit, recorded } from './carried-transit.ts';
-import { observationsOf } from './cases.ts';
-import { analyseCase } from './evaluate-cases.ts';
 import { PackedEntries } from './packed-entries.ts';
 
 /**
@@ -62,14 +60,15 @@ export async function findCase(
   for (const reach of reaches) {
     for (const margin of margins) {
       const entries = await entriesAround(store, userId, day.range, margin);
-      const transit = feeds && evidenceFor(entries, feeds.evidence);
+      const transit = feeds && (await readEvidence(entries, feeds.evidence, { range: day.range, now }));
       for (let rotation = 0; rotation < rotationsEach; rotation += 1) {
         signal.throwIfAborted();
         const bundle = bundleOf({ ...day, entries, transit, now: now(), random, reach });
-        const found = {
-          bundle,
-          differences: differencesOf(day.trips, await tripsOf(bundle, now), bundle),
-        };
+        const { start_ts, end_ts } = bundle.truth.range;
+        const segmenter = segmenterWith({}, transit && carriedTransit(bundle.truth.transit!));
+        const range = { from: start_ts, to: end_ts };
+        const trips = await runAlone(bundle.put.phone_to_server, { range, segmenter, now });
+        const found = { bundle, differences: differencesOf(day.trips, trips, bundle) };
         if (best === null || other(found) < other(best)) best = found;
         if (other(best) === 0) return best;
       }
@@ -110,27 +109,33 @@ async function entriesAround(store: Store, userId: string, range: TimeRange, mar
 }
 
 /** The evidence of transit feeds for the legs of entries. */
-function evidenceFor(entries: Iterable<Entry>, source: TransitSource): CarriedEvidence[] {
+async function readEvidence(
+  entries: Iterable<Entry>,
+  source: TransitSource,
+  rest: { range: TimeRange; now: () => number },
+): Promise<CarriedEvidence[]> {
   const found: CarriedEvidence[] = [];
-  analyseCase(observationsOf([...entries]), segmenterWith({}, recorded(source, found)));
+  await runAlone(entries, { ...rest, segmenter: segmenterWith({}, recorded(source, found)) });
   return found;
 }
 
-/** The trips that a case gives in an empty store. */
-async function tripsOf({ put, truth: { transit, range } }: Bundle, now: () => number): Promise<Trip[]> {
+/** The trips of a time range that a run finds in an empty store with these entries. */
+async function runAlone(
+  entries: Iterable<Entry>,
+  { range, segmenter, now }: { range: TimeRange; segmenter: Segmenter; now: () => number },
+): Promise<Trip[]> {
   const folder = await mkdtemp(join(tmpdir(), 'mobility-case-'));
   const store = await openStore(`sqlite:${folder}`);
   try {
     const { user } = await store.users.register('case', { now: now() });
     const batch: Entry[] = [];
-    for (const entry of put.phone_to_server) {
+    for (const entry of entries) {
       batch.push(entry);
       if (batch.length === batchSize) await putBatch(user.uuid, batch.splice(0), { store, now });
     }
     await putBatch(user.uuid, batch, { store, now });
-    const segmenter = segmenterWith({}, transit ? carriedTransit(transit) : null);
     await runPipeline(store, user.uuid, { log: silentLog, now, segmenter });
-    return await readTripsWithin(store, user.uuid, { from: range.start_ts, to: range.end_ts });
+    return await readTripsWithin(store, user.uuid, range);
   } finally {
     await store.close();
     await rm(folder, { recursive: true, force: true });

@@ -135,6 +135,8 @@ it('nothing of the person passes: far away, other dates, known fields and words 
   );
 });
 
+const withoutTrips = { day, range: dayRange(day, zone), trips: [], transit: null, now: 1_720_000_000 };
+
 it('leaves out locations that the receiver calls not valid, and keeps the time when OwnTracks sent a ping', () => {
   const at = (i: number, reported: JsonObject): Entry => ({
     metadata: { key: 'background/location', platform: 'other', write_ts: 1_711_900_000 + i, time_zone: zone },
@@ -143,15 +145,7 @@ it('leaves out locations that the receiver calls not valid, and keeps the time w
   const created_at = 1_711_900_900;
   const entries = [at(0, { valid: 'true' }), at(1, { valid: 'false' }), at(2, { t: 'p', created_at, ssid: 'mine' })];
   const random = (): number => 0.4;
-  const { put, moved } = bundleOf({
-    entries,
-    day,
-    range: dayRange(day, zone),
-    trips: [],
-    transit: null,
-    now: 1_720_000_000,
-    random,
-  });
+  const { put, moved } = bundleOf({ ...withoutTrips, entries, random });
   const kept = [...put.phone_to_server];
   expect(kept.map(({ data }) => Number(data.ts) - moved - 1_711_900_000)).toEqual([0, 2]);
   expect(kept.map(({ data }) => data.reported)).toEqual([undefined, { t: 'p', created_at: created_at + moved }]);
@@ -168,16 +162,7 @@ it('equal locations stay equal and others differ, however near; a small reach le
     fc.property(fc.integer(), (seed) => {
       const chance = seededRandom('reach', seed);
       const random = (): number => chance.between(0, 1);
-      const source = {
-        entries,
-        day,
-        range: dayRange(day, zone),
-        trips: [],
-        transit: null,
-        now: 1_720_000_000,
-        random,
-        reach: 0.1,
-      };
+      const source = { ...withoutTrips, entries, random, reach: 0.1 };
       const [a, b, near, east] = [...bundleOf(source).put.phone_to_server].map(
         ({ data: { latitude, longitude } }) => ({ latitude, longitude }) as LatLon,
       );
