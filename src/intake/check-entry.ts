@@ -13,7 +13,7 @@ export const unusableReasons = {
   key_not_text: 'metadata.key is not a text.',
   key_empty: 'metadata.key is an empty text.',
   key_too_long: 'metadata.key is longer than 255 characters.',
-  key_characters: 'metadata.key contains a blank, a control character, or an incomplete character (a lone surrogate).',
+  key_characters: 'metadata.key contains a blank, a control character or a lone surrogate.',
   type_not_text: 'metadata.type is not a text.',
   write_ts_missing: 'The entry has no metadata.write_ts.',
   write_ts_not_a_number: 'metadata.write_ts is not a number; a text of digits does not count as one.',
@@ -83,7 +83,7 @@ function keyFlaw(key: JsonValue | undefined): Flaw | null {
   if (key.length > maxKeyLength)
     return flaw('key_too_long', `a metadata.key of at most ${maxKeyLength} characters`, key, String(key.length));
   if (/[\s\p{Z}\p{Cc}\p{Surrogate}]/u.test(key))
-    return flaw('key_characters', 'metadata.key without blanks, control characters and half characters', key, 'some');
+    return flaw('key_characters', 'metadata.key without blanks, control characters and lone surrogates', key, 'some');
   return null;
 }
 

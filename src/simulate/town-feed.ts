@@ -7,7 +7,8 @@ import { positionAround, towns } from './town.ts';
 /** The bytes of the ZIP archive of a feed for the people with these seeds, valid for a year that begins on a day. */
 export function townFeed(seeds: readonly string[], from: string): AsyncGenerator<Uint8Array> {
   const town = towns[0]!;
-  const [days, tables] = ['monday,tuesday,wednesday,thursday,friday,saturday,sunday', new Map<string, string[]>()];
+  const days = 'monday,tuesday,wednesday,thursday,friday,saturday,sunday';
+  const tables = new Map<string, string[]>();
   const put = (table: string, columns: string, ...rows: string[]): void => {
     const known = tables.get(table) ?? [columns];
     tables.set(table, [...known, ...rows]);
@@ -20,7 +21,8 @@ export function townFeed(seeds: readonly string[], from: string): AsyncGenerator
     const steps = [0, 1, 2].flatMap((later) => planDay({ day: addDays(from, later), seed, town }).steps);
     const leg = steps.find((step) => step.kind === 'leg' && (step.mode === 'bus' || step.mode === 'train'));
     if (leg?.kind !== 'leg') continue;
-    const [line, minutes] = [i + 1, Math.round((leg.to - leg.from) / 60)];
+    const line = i + 1;
+    const minutes = Math.round((leg.to - leg.from) / 60);
     put('routes', 'route_id,route_short_name,route_type', `${line},${line},${leg.mode === 'bus' ? 3 : 2}`);
     put('trips', 'route_id,service_id,trip_id', `${line},all,${line}`);
     put('frequencies', 'trip_id,start_time,end_time,headway_secs', `${line},05:00:00,24:00:00,600`);

@@ -31,7 +31,8 @@ export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], tod
     const problems = lacksOf(notes);
     if (last_day < today && newest.length > 0)
       problems.unshift(`ended on ${last_day}: add the current feed of ${newest.join(', ')}`);
-    const { stops } = parseIndex((await store.feeds.index(id)) ?? '{}');
+    const index = await store.feeds.index(id); // null: the feed was removed meanwhile
+    const stops = index === null ? [] : parseIndex(index).stops;
     const outside = stops.filter((stop) => !visited.has(coarseCell(stop))).length;
     if (outside > 0 && visited.size > 0)
       problems.push(`${outside} of its ${stops.length} stops are in areas (0.5 degrees) that no person visited`);

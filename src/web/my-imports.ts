@@ -103,8 +103,8 @@ async function importUpload(call: PersonCall): Promise<WebAnswer> {
           const part = taken.slice(start, start + together);
           const fresh: Taken[] = [];
           for (const one of part) {
-            // Entries that the store has already stay unchanged: the undo of this import must not ignore them.
             if (slices.isOver()) await slices.next();
+            // Entries that the store has already stay unchanged: the undo of this import must not ignore them.
             if (isEntry(one) && (await hasEntry(store, user.uuid, one.metadata))) continue;
             fresh.push(one);
             if (!isEntry(one)) continue;

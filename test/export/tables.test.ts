@@ -244,7 +244,7 @@ it('pseudonyms hide names and UUIDs, are the same for the same key, and have not
   expect((await csv('p1/trips.csv')).flatMap(ids).filter((id) => others.has(id))).toEqual([]);
   for (const name of ['p1', 'other']) {
     const order = (await csv(`${name}/people.csv`)).map((row) => row.user_id);
-    expect(order).toEqual(order.toSorted()); // not that of UUIDs, which would name people
+    expect(order).toEqual(order.toSorted()); // not the order of UUIDs, which would identify people
   }
   const raw = ['--format', 'csv', '--kind', 'entries', '--pseudonyms', out('key'), '--out', out('p3')];
   expect(await run(['export', '--all', ...raw], { env })).toMatchObject({ code: 2 });

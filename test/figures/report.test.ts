@@ -191,7 +191,7 @@ describe('the observed days of a month', () => {
     expect(all!.km_per_day).toBe(Number((all!.km / days!).toPrecision(2)));
   });
 
-  it('are those of all weekdays that are not shown, for the rest', () => {
+  it('count all weekdays that are not shown for the rest', () => {
     const study = busyStudy(12, 1, ['Monday']);
     const weekends = [...study.values()].slice(0, 8);
     for (const [i, tally] of weekends.entries())

@@ -98,7 +98,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     next: `mobility errors --user ${name}`,
   }),
   clock_ahead: ({ name, waiting, shown }) => {
-    const next = `ask ${name} to set date and time of the phone to automatic; until then no run can process the pending entries`;
+    const next = `ask ${name} to set date and time of the phone to automatic; a run processes a pending entry only when its time has come`;
     const { next_due_ts: due, ahead } = waiting;
     if (due === null) return { next };
     return {

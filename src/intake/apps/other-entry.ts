@@ -115,7 +115,7 @@ export function unusable(entry: JsonValue, reason: FormatReason, message: string
 
 /** Makes an unusable entry of a message without a time (null) or with an impossible one. `field`: its name. */
 export function badTime(entry: JsonValue, ts: number | null, field: string): UnusableEntry {
-  const text = `expected ${field} of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found another`;
+  const text = `expected ${field} of the years 2010 to 5138, in seconds, milliseconds or ISO 8601, found ${ts === null ? 'no time' : 'another time'}`;
   return unusable(entry, ts === null ? 'format_no_time' : 'format_bad_time', text);
 }
 

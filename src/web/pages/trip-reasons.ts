@@ -1,6 +1,6 @@
 // Explains a trip to the person who made it: from what is stored with it, in whole sentences.
 //
-//   start "movement", end "location", bus 0.91   ->   It begins where the locations begin to move.
+//   start "movement", end "location", bus 0.91   ->   It begins where your phone began to move.
 //                                                     It ends at its last location.
 //                                                     07:57 to 08:09: bus 91 %, train 6 %. On average 29 km/h.
 import { plainMode } from '../../model/modes.ts';
