@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 /** A stay at a place, with its start and end. */
 export interface PlaceStay {
   place: Place;
-  /** Time zone of its end, and of its start unless the place has one. */
+  /** Time zone of the end of the stay. The start has the zone of the place, or this one if the place has none. */
   zone: string;
   /** null: it is the first place. */
   enter_ts: number | null;

@@ -128,7 +128,7 @@ export async function startManaging(call: WebCall, name: string, verified: strin
     const browsers = (before.browsers ?? []).filter(({ hash, expires_ts }) => hash !== known && expires_ts > now);
     return {
       ...before,
-      // Wrong passwords of strangers still count, because a known browser is not affected by the lock.
+      // A sign-in from a known browser does not reset the count of wrong passwords: strangers may have sent them.
       ...(known === null && { failures: 0, locked_ts: 0 }),
       sessions: [...others, session].slice(-mostSessions),
       browsers: [...browsers, browser].slice(-mostBrowsers),

@@ -336,7 +336,7 @@ class CorrectedStretch {
 /** True for a link that a correction created: an added trip, or the second part of a split one. */
 const isMade = ({ trip }: TripRecord): boolean => trip !== null && trip.raw_trip === trip.id;
 
-/** Moves gaps to created links: each gets the gaps up to its end from the next analysed link. */
+/** Moves gaps to created links. A created link takes the gaps before its end from the next analysed link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
     const [made, next] = isMade(link)
@@ -393,7 +393,7 @@ function rebuiltTrip(
   };
 }
 
-/** Makes a trip begin at the place: some seconds earlier; without time for that, its first vertex moves there. */
+/** Makes a trip begin at the place, some seconds earlier. Without time for that, moves its first vertex there. */
 function startTripAt(trip: Trip, place: Place): Trip {
   const [longitude, latitude] = trip.start_loc;
   const isThere = longitude === place.location[0] && latitude === place.location[1];

@@ -29,7 +29,7 @@ export interface Reason {
   text: string;
   /** The values of the reason: times in seconds since the epoch, `_s` seconds, `_m` metres, probabilities 0 to 1. */
   values: Record<string, number | string>;
-  /** Entries of the phone around it, in order of time; absent: not read. */
+  /** Entries that the phone wrote around that time, in order of time; absent: they were not read. */
   readings?: PhoneReading[];
 }
 

@@ -60,9 +60,9 @@ function walFault(path: string): Fault | null {
 /** The fault of a log; null: it has none, or the index belongs to another log. */
 function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
   const log = firstBytes(path, walHeader);
-  // SQLite empties a log after it has copied all of it into the file. After a power cut the index may be older than
-  // that, and the log may rightly be missing. But a log that was cut off is always a fault: its older pages would
-  // replace newer ones.
+  // SQLite empties a log after it has copied the whole log into the file. After a power cut, the index may still
+  // describe the log before that, so a missing log is no fault. A log that was cut off is always a fault: its older
+  // pages would replace newer pages of the file.
   if (log === null) return frames <= backfilled ? null : 'none';
   const { bytes: head, size } = log;
   if (size === 0 || (size >= walHeader && !head.subarray(16, 24).equals(salts))) return null;

@@ -95,7 +95,7 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
   return { where: texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`, values };
 }
 
-/** Texts are passed as one JSON list. Numbers are passed singly, since SQLite may read them differently from JSON. */
+/** Passes texts as one JSON list, and each number as a parameter, since SQLite may read JSON numbers differently. */
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (list.length === 1) {
