@@ -123,8 +123,14 @@ function hasNoBody({ headers, body }: Request, incoming: IncomingMessage | undef
   return !headers.has('Transfer-Encoding') && (incoming !== undefined || body === null);
 }
 
-/** Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read fully. */
+/**
+ * Reads Node's stream if there is one: it costs less, and the answer arrives even if the body is not read fully. Node
+ * removes only the chunks of a `Transfer-Encoding`; throws a 400 `Problem` for another coding, such as gzip.
+ */
 export function chunksOf(request: Request, incoming: IncomingMessage | undefined): AsyncIterable<Uint8Array> {
+  const coding = request.headers.get('Transfer-Encoding') ?? 'chunked';
+  if (coding.toLowerCase() !== 'chunked')
+    throw badRequest(`expected Transfer-Encoding chunked or none, found ${JSON.stringify(coding.slice(0, 40))}`);
   if (incoming === undefined) return request.body ?? (async function* () {})();
   return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
 }

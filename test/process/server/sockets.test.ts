@@ -110,6 +110,22 @@ describe('over sockets', () => {
     expect((await post('/usercache/get', bomb, { 'Content-Encoding': 'gzip' })).json).toMatchObject({ status: 413 });
   });
 
+  it.each(['gzip, chunked', 'gzip, identity, chunked'])('refuses Transfer-Encoding %s', async (coding) => {
+    const { socket, received } = await rawConnection();
+    const body = gzipSync(putBody([androidLocation(1)]));
+    const head = `POST /usercache/put HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: ${coding}`;
+    socket.write(
+      Buffer.concat([
+        Buffer.from(`${head}\r\n\r\n${body.length.toString(16)}\r\n`),
+        body,
+        Buffer.from('\r\n0\r\n\r\n'),
+      ]),
+    );
+    await until(() => received().includes(`found \\"${coding}\\"`));
+    expect(received()).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  });
+
   it('a connection that breaks off in the middle of a put stores nothing, and has its END', async () => {
     const { socket } = await rawConnection();
     socket.write(
