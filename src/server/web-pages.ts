@@ -166,8 +166,10 @@ export function refuseAsPage(c: Context<ServerEnv>): void {
 const asPage =
   (c: Context<ServerEnv>): Call['refuse'] =>
   (problem, id) => {
-    const answer = belowBase(faultPage(problem.status, textsFor(languagesOf(c)), id), c.get('base'));
-    const headers = { ...pageHeaders(c.get('call')), ...problem.options.headers };
+    const { headers: own = {} } = problem.options;
+    const page = faultPage(problem.status, textsFor(languagesOf(c)), { id, wait: Number(own['Retry-After'] ?? 0) });
+    const answer = belowBase(page, c.get('base'));
+    const headers = { ...pageHeaders(c.get('call')), ...own };
     return new Response(textOf(answer), { status: problem.status, headers });
   };
 

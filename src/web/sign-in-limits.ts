@@ -23,11 +23,11 @@ export class SignInLimits {
   }
 
   /**
-   * True for a network with too many wrong passwords. Callers without a known network are not counted together: one
-   * could lock out all others. The lock of each account limits guessing.
+   * Seconds that a network with too many wrong passwords has to wait; 0: none. Callers without a known network are not
+   * counted together: one could lock out all others. The lock of each account limits guessing.
    */
-  isHeld(origin: string | null): boolean {
-    return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin;
+  heldFor(origin: string | null): number {
+    return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin ? this.#failures.left() : 0;
   }
 
   /** True for too many wrong passwords for this account from this network. Unknown networks count as one. */

@@ -29,6 +29,9 @@ import {
 const lockTime = 900;
 const mostFailures = 50;
 
+/** Seconds after which a caller may try again whom the queue of passwords had no room for. */
+const fullQueueWait = 5;
+
 function page(t: Texts, title: string, body: Markup, status = 200, query: WebCall['query'] = {}): WebAnswer {
   return answerOf(shell({ t, title, isNarrow: true, query, body: markup`<h1>${title}</h1>${body}` }), status);
 }
@@ -91,9 +94,10 @@ async function signIn(call: WebCall): Promise<WebAnswer> {
   const { password = '' } = form;
   // A browser that signed in before is counted alone, so that strangers cannot lock it out.
   const browser = knownBrowser(call, await store.managers.byName(name));
-  if (browser === null && limits.isHeld(origin)) return faultPage(429, t);
+  const wait = browser === null ? limits.heldFor(origin) : 0;
+  if (wait > 0) return faultPage(429, t, { wait });
   const verified = await limits.inSlot(origin, () => tryPassword(call, name, password, browser), browser);
-  if (verified === null) return faultPage(429, t);
+  if (verified === null) return faultPage(429, t, { wait: fullQueueWait });
   const cookie = verified === '' ? null : await startManaging(call, name, verified);
   if (cookie === null) return passwordForm(call, name.slice(0, 40), true);
   log.write('INFO', `manager ${name} signed in`);

@@ -126,12 +126,14 @@ export const csvAnswer = (body: string, name: string): WebAnswer => ({
   headers: { 'Content-Type': 'text/csv; charset=utf-8', 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
-/** The page of a failed call. `id`: number of the request, for the operator. */
-export function faultPage(status: number, t: Texts, id?: string): WebAnswer {
+/** The page of a failed call. `id`: number of the request, for the operator. `wait`: seconds, for status 429. */
+export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: string; wait?: number } = {}): WebAnswer {
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
+  const again = status === 429 && ` ${t.tryAgain(Math.ceil(wait / 60))}`;
   const number = id !== undefined && status >= 500 && markup`<p class="soft small">${t.request(id)}</p>`;
-  const body = markup`<h1>${title}</h1><p class="lead">${text}</p>${number}<p><a class="btn" href="/">${t.toStart}</a></p>`;
-  return answerOf(shell({ t, title, isNarrow: true, query: null, body }), status);
+  const body = markup`<h1>${title}</h1><p class="lead">${text}${again}</p>${number}<p><a class="btn" href="/">${t.toStart}</a></p>`;
+  const headers: WebAnswer['headers'] = wait > 0 ? { 'Retry-After': String(Math.ceil(wait)) } : {};
+  return { status, body: shell({ t, title, isNarrow: true, query: null, body }), headers };
 }
 
 /** True for a day that pages can show: its week must be in the years 1 to 9999. */

@@ -61,12 +61,13 @@ export const de: Texts = {
     },
     404: { title: 'Hier ist keine Seite', text: 'Vielleicht fehlt ein Teil der Adresse.' },
     413: { title: 'Das ist zu lang', text: 'Es wurde nichts geändert.' },
-    429: { title: 'Zu viele Versuche', text: 'Versuchen Sie es in 15 Minuten noch einmal.' },
+    429: { title: 'Zu viele Versuche', text: 'Es wurde nichts geändert.' },
     500: {
       title: 'Das konnte der Server nicht ausführen',
       text: 'Es wurde nichts geändert. Versuchen Sie es noch einmal. Klappt es wieder nicht, sagen Sie bitte dem Studienteam Bescheid.',
     },
   },
+  tryAgain: (minutes) => `Versuchen Sie es in ${count(minutes, { one: 'Minute', other: 'Minuten' })} noch einmal.`,
   request: (id) => `Nummer der Anfrage: ${id}`,
   toStart: 'Zur Startseite',
 

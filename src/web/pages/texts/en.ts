@@ -71,12 +71,13 @@ export const en = {
     403: { title: 'This is not allowed', text: 'Open the page again and repeat what you did. Nothing was changed.' },
     404: { title: 'There is no page here', text: 'Perhaps the address was cut off.' },
     413: { title: 'This is too long', text: 'Nothing was changed.' },
-    429: { title: 'Too many tries', text: 'Try again in 15 minutes.' },
+    429: { title: 'Too many tries', text: 'Nothing was changed.' },
     500: {
       title: 'The server could not do this',
       text: 'Nothing was changed. Try again; if it fails twice, tell the people of the study.',
     },
   } as Record<number, { title: string; text: string }>,
+  tryAgain: (minutes: number): string => `Try again in ${count(minutes, { one: 'minute', other: 'minutes' })}.`,
   request: (id: string): string => `Request number: ${id}`,
   toStart: 'Back to the home page',
 

@@ -62,12 +62,13 @@ export const es: Texts = {
     },
     404: { title: 'Aquí no hay ninguna página', text: 'Quizá falte una parte de la dirección.' },
     413: { title: 'Es demasiado largo', text: 'No se ha cambiado nada.' },
-    429: { title: 'Demasiados intentos', text: 'Vuelva a intentarlo dentro de 15 minutos.' },
+    429: { title: 'Demasiados intentos', text: 'No se ha cambiado nada.' },
     500: {
       title: 'El servidor no ha podido hacerlo',
       text: 'No se ha cambiado nada. Vuelva a intentarlo; si falla dos veces, avise al equipo del estudio.',
     },
   },
+  tryAgain: (minutes) => `Vuelva a intentarlo dentro de ${count(minutes, { one: 'minuto', other: 'minutos' })}.`,
   request: (id) => `Número de la solicitud: ${id}`,
   toStart: 'Volver al inicio',
 

@@ -64,12 +64,13 @@ export const fr: Texts = {
     },
     404: { title: 'Il n’y a pas de page ici', text: 'Il manque peut-être une partie de l’adresse.' },
     413: { title: 'C’est trop long', text: 'Rien n’a été modifié.' },
-    429: { title: 'Trop de tentatives', text: 'Réessayez dans 15 minutes.' },
+    429: { title: 'Trop de tentatives', text: 'Rien n’a été modifié.' },
     500: {
       title: 'Le serveur n’a pas pu le faire',
       text: 'Rien n’a été modifié. Réessayez ; si cela échoue deux fois, prévenez l’équipe de l’étude.',
     },
   },
+  tryAgain: (minutes) => `Réessayez dans ${count(minutes, { one: 'minute', other: 'minutes' })}.`,
   request: (id) => `Numéro de la demande : ${id}`,
   toStart: 'Retour à l’accueil',
 
