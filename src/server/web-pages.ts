@@ -10,6 +10,7 @@ import type { Entry } from '../model/entry.ts';
 import type { JsonValue } from '../model/json.ts';
 import type { UserRecord } from '../model/user.ts';
 import { answerPage } from '../web/flow.ts';
+import { ImportTurns } from '../web/import-turns.ts';
 import { Markup } from '../web/pages/markup.ts';
 import { stylePath } from '../web/pages/shell.ts';
 import { pagesStyle } from '../web/pages/style.ts';
@@ -63,6 +64,7 @@ export function mountPages(app: Hono<ServerEnv>, parts: AppParts, counts: Caller
   const fixed = {
     store,
     limits: new SignInLimits(now),
+    turns: new ImportTurns(now),
     passwordCost: parts.passwordCost,
     kept: new KeptReadings(),
     claim: parts.claim ?? claimWithin(new Set()),

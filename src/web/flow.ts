@@ -47,17 +47,25 @@ export async function answerPage(
  * since a slow sender would keep all others out; an earlier check refuses a file before it is sent.
  */
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
-  const busy = (): WebAnswer => redirect('/me/data?done=busy#import');
-  const free = call.claim('import');
-  if (free === null) return busy();
+  const { turns, user } = call;
+  const busy = redirect('/me/data?done=busy#import');
+  const claim = (): ReturnType<WebCall['claim']> => {
+    const lock = turns.isTurnOf(user.uuid) ? call.claim('import') : null;
+    if (lock === null) turns.refused(user.uuid);
+    return lock;
+  };
+  const free = claim();
+  if (free === null) return busy;
   free.release();
   const upload = await call.readUpload();
   if (!isOwnForm(upload.form, call.csrf)) return faultPage(403, call.t);
-  const lock = call.claim('import');
-  if (lock === null) return busy();
+  const lock = claim();
+  if (lock === null) return busy;
+  turns.began(user.uuid);
   try {
     return await route.answer({ ...call, ...upload });
   } finally {
+    turns.ended(user.uuid);
     lock.release();
   }
 }

@@ -10,6 +10,7 @@ import { isDay } from '../model/time.ts';
 import type { TokenRecord, UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { Check } from '../upkeep/check-installation.ts';
+import type { ImportTurns } from './import-turns.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
 import { shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
@@ -57,6 +58,7 @@ export interface WebCall {
   /** The network of the caller; null: not known. */
   origin: string | null;
   limits: SignInLimits;
+  turns: ImportTurns;
   /** The N of scrypt for passwords. Default: 2^15. */
   passwordCost: number | undefined;
   kept: KeptReadings;

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { readMultipart } from '../../src/server/read-multipart.ts';
+import { until } from '../support/until.ts';
 import { openPages, type Pages } from './kit.ts';
 
 let now = 1_720_000_000;
@@ -9,7 +10,7 @@ const name = 'sim-demo-1@example.org';
 let pages: Pages;
 let user: string;
 beforeAll(async () => {
-  pages = await openPages({ users: 1, days: 2, now: () => now });
+  pages = await openPages({ users: 2, days: 2, now: () => now });
   user = (await pages.store.users.byEmail(name))!.uuid;
 });
 afterAll(() => pages?.close());
@@ -24,8 +25,8 @@ function gpx(): string {
 }
 
 const text = async (path: string): Promise<string> => (await pages.get(path, pages.person)).text();
-const upload = (file: Blob | null): Promise<Response> =>
-  pages.send('/me/data', '/me/import"', file === null ? {} : { file }, pages.person);
+const upload = (file: Blob | null, person = pages.person): Promise<Response> =>
+  pages.send('/me/data', '/me/import"', file === null ? {} : { file }, person);
 const where = (answer: Response): [number, string | null] => [answer.status, answer.headers.get('location')];
 const pressUndo = async (): Promise<void> => {
   now += 60;
@@ -82,6 +83,42 @@ it('keeps nobody from importing while a slow sender sends a file', async () => {
   expect(where(await upload(new File([gpx()], 'a.gpx')))[1]).toBe('/me/data?done=import#import');
   end();
   expect((await sent).status).toBe(403); // without the secret of the form
+});
+
+it('lets a person who just imported wait until others have, for ten minutes after they asked', async () => {
+  const link = await pages.run('users', 'link', 'sim-demo-2@example.org', '--server', 'http://127.0.0.1:8080');
+  const body = new URLSearchParams({ key: new URL(link.stdout.trim()).searchParams.get('key')! });
+  const opened = await pages.request('/me/open', { method: 'POST', body });
+  const other = opened.headers.get('set-cookie')!.split(';')[0]!;
+  const imports = async (person: string): Promise<string> => {
+    now += 10;
+    return /done=(\w+)/.exec(where(await upload(new File([gpx()], 'a.gpx'), person))[1]!)![1]!;
+  };
+  const whileImporting = async (work: () => Promise<void>): Promise<void> => {
+    let go = (): void => {};
+    const merge = vi.spyOn(pages.store.profiles, 'merge').mockImplementationOnce(async () => {
+      await new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      return {};
+    });
+    const first = imports(pages.person);
+    await until(() => merge.mock.calls.length > 0);
+    merge.mockRestore();
+    await work();
+    go();
+    expect(await first).toBe('import');
+  };
+  await whileImporting(async () => expect(await imports(other)).toBe('busy'));
+  expect([await imports(pages.person), await imports(other), await imports(pages.person)]).toEqual([
+    'busy',
+    'import',
+    'import',
+  ]);
+  await whileImporting(async () => expect(await imports(other)).toBe('busy'));
+  now += 590;
+  expect(await imports(pages.person)).toBe('busy');
+  expect(await imports(pages.person)).toBe('import');
 });
 
 it('ends an import that takes too long, and says so', async () => {

@@ -351,7 +351,7 @@ export const de: Texts = {
     use: 'Wieder berücksichtigen',
     isIgnored: 'Wird nicht berücksichtigt; Ihre Tage ändern sich in einigen Minuten.',
     failed: {
-      busy: 'Gerade wird eine andere Datei gelesen. Versuchen Sie es in einigen Minuten noch einmal.',
+      busy: 'Gerade fügen andere ihre Dateien hinzu. Versuchen Sie es in einigen Minuten noch einmal.',
       unknown: 'Diese Datei hat kein Format, das der Server kennt. Es wurde nichts hinzugefügt.',
       none: 'Wählen Sie zuerst eine Datei. Es wurde nichts hinzugefügt.',
       long: 'Die Datei dauert zu lange. Ein Teil wurde gelesen: Fügen Sie sie noch einmal hinzu, um den nächsten Teil zu lesen.',

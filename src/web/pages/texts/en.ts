@@ -361,7 +361,7 @@ export const en = {
     use: 'Use it again',
     isIgnored: 'Ignored; your days change within some minutes.',
     failed: {
-      busy: 'Another file is being read. Try again in some minutes.',
+      busy: 'Other people add their files now. Try again in some minutes.',
       unknown: 'This file is in no format that the server knows. Nothing was added.',
       none: 'Choose a file first. Nothing was added.',
       long: 'The file takes too long. A part of it was read: add it again to read the next part.',

@@ -350,7 +350,7 @@ export const es: Texts = {
     use: 'Usarlo de nuevo',
     isIgnored: 'Ignorado; sus días cambiarán dentro de unos minutos.',
     failed: {
-      busy: 'Se está leyendo otro archivo. Inténtelo de nuevo en unos minutos.',
+      busy: 'Otras personas están añadiendo sus archivos. Inténtelo de nuevo en unos minutos.',
       unknown: 'Este archivo no tiene ningún formato que el servidor conozca. No se ha añadido nada.',
       none: 'Elija primero un archivo. No se ha añadido nada.',
       long: 'El archivo tarda demasiado. Se ha leído una parte: añádalo de nuevo para leer la siguiente.',

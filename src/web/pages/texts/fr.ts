@@ -356,7 +356,7 @@ export const fr: Texts = {
     use: 'L’utiliser à nouveau',
     isIgnored: 'Ignoré ; vos journées changeront dans quelques minutes.',
     failed: {
-      busy: 'Un autre fichier est en cours de lecture. Réessayez dans quelques minutes.',
+      busy: 'D’autres personnes ajoutent leurs fichiers. Réessayez dans quelques minutes.',
       unknown: 'Ce fichier n’a aucun format connu du serveur. Rien n’a été ajouté.',
       none: 'Choisissez d’abord un fichier. Rien n’a été ajouté.',
       long: 'Le fichier est trop long à lire. Une partie a été lue : ajoutez-le de nouveau pour lire la suite.',
