@@ -20,9 +20,9 @@ import { withFields } from '../model/with-fields.ts';
 import { type Candidate, type CandidateGroup, findCandidates, groupCandidates } from './clean/candidates.ts';
 import type { Location } from './clean/observations.ts';
 import { removeOutliers, withOutliers } from './clean/outliers.ts';
-import { type CleanedStretch, decodeGroup } from './decode-group.ts';
+import { type CleanedStretch, type DecodedGroup, decodeGroup } from './decode-group.ts';
 import { type Models, shippedModels } from './models.ts';
-import type { LegEvidence } from './modes/leg-evidence.ts';
+
 import type { TransitSource } from './modes/transit-evidence.ts';
 import {
   lookAround,
@@ -139,11 +139,12 @@ function mayContinue({ to, candidates, nextTs }: CandidateGroup, locations: read
 export function trainingGroups(
   stretch: Stretch,
   models: Models,
-): { legs: readonly LegEvidence[]; stops: StopFigures[] }[] {
+  transit: TransitSource | null = null,
+): (Pick<DecodedGroup, 'legs' | 'transit'> & { stops: StopFigures[] })[] {
   const { locations, outliers, doubts } = removeOutliers(stretch, null);
   const found = findCandidates({ ...stretch, locations, resume: null, endOfData: true });
   return groupCandidates(found.trips, { locations, doubts }, found.open).map((group) => {
-    const decoded = decodeGroup(group, { ...stretch, locations, outliers }, models, null);
-    return { legs: decoded.legs, stops: describeStops(decoded) };
+    const decoded = decodeGroup(group, { ...stretch, locations, outliers }, models, transit);
+    return { legs: decoded.legs, transit: decoded.transit, stops: describeStops(decoded) };
   });
 }

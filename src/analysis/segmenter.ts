@@ -105,7 +105,7 @@ export interface Segmenter {
 
 // The version of the analysis with the models of the package. It is known without loading them.
 /** Increase it whenever the same entries and models would give other trips than before. */
-const codeVersion = 18;
+const codeVersion = 19;
 
 /** The models that come with the package. */
 export const shippedNames = {

@@ -53,7 +53,7 @@ const plainWeights = (id, more = {}) => ({
 });
 
 /** The true mode of most of a leg's time; null where it was mostly none of ours. */
-function trueMode({ start, end }, truth) {
+export function trueMode({ start, end }, truth) {
   const seconds = modes.map(() => 0);
   for (const section of truth.trips.flatMap(({ sections }) => sections)) {
     const both = Math.min(end, section.end_ts) - Math.max(start, section.start_ts);

@@ -108,7 +108,8 @@ export const phones = {
 
 const metresPerDegree = 111_195;
 const start = 1_700_000_000 - (1_700_000_000 % 86_400) + 6 * 3600;
-const home = [48, 11]; // latitude and longitude: of the plane's zero
+/** Where and when a made-up day takes place: s since the epoch, and latitude and longitude of the plane's zero. */
+const setting = { start, home: [48, 11] };
 
 /** Where the user is in every second of a day, and its legs as seconds of it. */
 function livedDay(legs, random) {
@@ -167,8 +168,8 @@ function ride(leg, count, { at, seconds, pace, block }, random) {
   }
 }
 
-/** What a phone records of a day. */
-function recorded({ seconds, sections }, phone, random) {
+/** What a phone records of a day: where its owner is in each second, and its legs as seconds of it. */
+export function recorded({ seconds, sections }, phone, random, { start, home } = setting) {
   const noise = random.pick([4, 8, 14]);
   const found = { locations: [], motions: [], events: [] };
   const sampling = phone.metres === undefined ? 'time' : 'distance';
@@ -211,7 +212,7 @@ function recorded({ seconds, sections }, phone, random) {
     const patience = sampling === 'time' ? Math.max(420, 2 * phone.every + 60) : 800;
     if (!phone.awake && i - resting > patience) [awake, place] = [false, seconds[i]];
   }
-  if (phone.readings) found.motions.push(...readings(seconds, sampling, random));
+  if (phone.readings) found.motions.push(...readings(seconds, sampling, random, start));
   for (let k = 1; k <= 3; k += 1) {
     const location = { ...found.locations.at(-1), ts: start + seconds.length + k * 1300 };
     const { x, y } = seconds.at(-1);
@@ -242,7 +243,7 @@ function recorded({ seconds, sections }, phone, random) {
 const codes = { WALKING: 7, BICYCLING: 1 };
 
 /** Motion readings: of an Android phone every half minute, of an iPhone when something changes. */
-function readings(seconds, sampling, random) {
+function readings(seconds, sampling, random, start) {
   const found = [];
   let before = -1;
   for (let i = 2000; i < seconds.length - 2700; i += sampling === 'time' ? 30 : 5) {

@@ -3,7 +3,7 @@
 //   legs          walk ---- motor ---- walk ---- motor ---- walk
 //   chain                     o---------------------o               legs by vehicle or bicycle, in order
 //   score of a leg            weights of each mode * features       "waited 240 s, few turns": TRAIN
-//   evidence of feeds         1.4 * log likelihood ratio       along the stops of line 7: BUS
+//   evidence of feeds         weight * log likelihood ratio    along the stops of line 7: BUS
 //   score of a pair           weights of pair kinds * features      "parked there and came back": the same car
 //   result                    CAR .7, BUS .3        CAR .7, BUS .3
 //
@@ -82,19 +82,20 @@ export interface ModeProbabilities {
 const n = modes.length;
 
 /**
- * Weight of the evidence of transit feeds, which is a logarithm of a likelihood ratio: 1 would trust it as it is. 1.4
- * gave the best results on recorded days.
+ * Weights of the evidence of transit feeds, which is a logarithm of a likelihood ratio: 1 takes it as it is. Fitted by
+ * `tools/train/transit-weights.mjs` on recorded days and on simulated drives and bus rides along the lines of feeds:
+ * for a bus, 0.7 to 1 are equally good there.
  */
-const transitWeight = 1.4;
+export const transitWeights = { bus: 1, train: 1.4 };
 
-/** The share of the evidence for a bus that counts for a leg like a drive: a car may follow the line (by hand). */
+/** The share of the evidence for a bus that counts without a wait and walks: a car may follow the line (by hand). */
 const likeDrive = 0.25;
 
 function transitScore(mode: string, { bus, train }: TransitEvidence, features: readonly number[]): number {
-  if (mode !== 'BUS') return mode === 'TRAIN' ? transitWeight * train : 0;
+  if (mode !== 'BUS') return mode === 'TRAIN' ? transitWeights.train * train : 0;
   const { wait, walks } = boardingRatios(features);
-  const share = bus > 0 ? Math.min(1, likeDrive + (1 - likeDrive) * Math.max(wait, walks)) : 1;
-  return transitWeight * share * bus;
+  const share = bus > 0 ? Math.min(1, likeDrive + ((1 - likeDrive) * (wait + walks)) / 2) : 1;
+  return transitWeights.bus * share * bus;
 }
 
 /**
