@@ -1,4 +1,4 @@
-// Whose turn it is to import: only one person at a time can, and an import takes up to some minutes.
+// Turns of people who import files: the server reads one file at a time, which may take minutes.
 //
 //     ada imports    ben asks, cal asks: busy    ada ends, asks again: busy    ben asks: imports    cal, ada: busy
 
@@ -17,7 +17,7 @@ export class ImportTurns {
     this.#now = now;
   }
 
-  /** False if somebody else waits whose last import is longer ago. */
+  /** False if another person waits whose last import is longer ago. */
   isTurnOf(uuid: string): boolean {
     forget(this.#asked, this.#now() - askedFor);
     forget(this.#ended, this.#now() - rememberedFor);
