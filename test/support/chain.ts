@@ -70,6 +70,7 @@ function linkProblems(before: TripRecord, record: TripRecord): string[] {
     if (record.untracked) wrong.push('untracked time at a place that was never left');
     if (reached.start_place.enter_ts !== left.end_ts) wrong.push('its start place was entered at another time');
     if (metres(reached.start_place.location, left.end_place.location) > 0) wrong.push('its start place has moved');
+    if (reached.start_place.ending_trip !== left.id) wrong.push('another trip ended at its start place');
   } else if (!record.untracked) wrong.push('begins at another place than the trip before ended, and nothing says why');
   const { untracked } = record;
   if (untracked && (untracked.end_ts < untracked.start_ts || untracked.end_ts > reached.start_ts))

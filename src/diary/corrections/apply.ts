@@ -136,8 +136,7 @@ class CorrectedStretch {
     this.others.push(...gone.filter(({ chain_ts }) => !kept.has(chain_ts)).map(droppedLink));
     const [before, after] = [gone.at(-1)?.trip.end_place, trips.at(-1)?.trip.end_place];
     const next = this.trips[i + trips.length];
-    if (after === undefined || after === before || next === undefined || next.trip.start_place.id !== before?.id)
-      return;
+    if (after === undefined || next === undefined || next.trip.start_place.id !== before?.id) return;
     this.trips[i + trips.length] = { ...next, trip: { ...next.trip, start_place: after } };
   }
 

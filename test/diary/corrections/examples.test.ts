@@ -3,11 +3,13 @@ import { expect, it } from 'vitest';
 import { applyCorrections } from '../../../src/diary/corrections/apply.ts';
 import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
 import { beyondLimit } from '../../../src/diary/corrections/correction-limit.ts';
+import { cutSection } from '../../../src/diary/corrections/cut-section.ts';
 import { correctionEntry } from '../../../src/diary/corrections/new-correction.ts';
 import type { Correction, CorrectionStanding, Stated } from '../../../src/model/correction.ts';
 import type { Entry, Origin } from '../../../src/model/entry.ts';
 import { justAfter } from '../../../src/model/time.ts';
 import type { Position, TripRecord } from '../../../src/model/trip.ts';
+import { chainProblems } from '../../support/chain.ts';
 import { correction } from '../../support/corrections.ts';
 import { chainAfter, chainOf, put } from '../../support/diary.ts';
 import { origin, spot, t0 } from '../../support/phone.ts';
@@ -170,6 +172,8 @@ it.each<[string, object[], string[]]>([
   );
   const chain = await chainOf(store, user);
   expect(chain.map(rowOf)).toEqual(rows);
+  // Times of settling are those of the analysis, which added and joined trips do not have.
+  expect(chainProblems(chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
   expect(new Set(chain.map(({ chain_ts }) => chain_ts)).size).toBe(chain.length);
   const trips = correctedTrips(store);
   const shown = chain.filter(({ trip }) => trip !== null);
@@ -177,6 +181,24 @@ it.each<[string, object[], string[]]>([
     expect(await trips.previous(user, shown[i + 1]?.chain_ts ?? Infinity)).toEqual(link);
   const standings = await trips.corrections(user);
   expect(standings.map(({ effect }) => effect).join(', ')).toBe(title.split(': ')[1]);
+});
+
+it('the second part of a cut section begins without a speed and a length', async () => {
+  const [link] = await chainOf(store, await userWith([0]));
+  const section = link!.trip!.sections[0]!;
+  const at = section.times.findIndex((time) => time >= t0 + 300);
+  const [left, right] = cutSection(section, t0 + 300, 'new')!;
+  expect([left.id, left.times, left.speeds]).toEqual([
+    section.id,
+    section.times.slice(0, at + 1),
+    section.speeds.slice(0, at + 1),
+  ]);
+  expect([right.id, right.times, right.speeds, right.distances]).toEqual([
+    'new',
+    section.times.slice(at),
+    [0, ...section.speeds.slice(at + 1)],
+    [0, ...section.distances.slice(at + 1)],
+  ]);
 });
 
 it('a gap that an added trip divides counts its distance once, where the gap ends', async () => {
