@@ -207,14 +207,39 @@ describe('a phone that never reports its state', () => {
 it.each([
   ['waits', ['STOPPED_MOVING', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'INIT_COMPLETE'], []],
   ['moves', ['EXITED_GEOFENCE', 'TRIP_STARTED', 'TRIP_RESTARTED', 'VISIT_ENDED'], ['60-28800 silent']],
-  ['is off', ['STOP_TRACKING', 'TRACKING_STOPPED'], ['60-28800 tracking off']],
-  ['is unknown', ['BOOTED', 'START_TRACKING'], ['60-28800 silent']],
-  ['has no permission', ['TRACKING_ERROR'], ['60-28800 no permission']],
-] as const)('a phone %s after an event that says so', (_, names, expected) => {
+  ['off', ['STOP_TRACKING', 'TRACKING_STOPPED'], ['60-28800 tracking off']],
+  ['unknown', ['BOOTED', 'START_TRACKING'], ['60-28800 silent']],
+  ['error', ['TRACKING_ERROR'], ['60-28800 no permission']],
+] as const)('the state of a phone is "%s" after an event that says so', (phone, names, expected) => {
   for (const name of names) {
     const locations = [location(0), location(28_800)];
     expect([name, reasons({ locations, events: [event(60, name)] })]).toEqual([name, expected]);
+    expect([name, seenAfter({ events: [event(60, name)] })?.phone]).toEqual([name, phone]);
   }
+});
+
+const seenAfter = (of: Partial<Observations>) => findGaps(signs(of), null, everything).seen;
+
+it('what later gaps depend on is kept with the chain', () => {
+  const motions = [{ ts: 5, type: motionTypes.STILL, confidence: 100 }];
+  expect(seenAfter({ motions })).toEqual({ phone: 'unknown', at: null, reports: 0, stay: null, ts: 5 });
+  const left = [event(60, 'EXITED_GEOFENCE')];
+  expect(seenAfter({ locations: [location(0), location(28_800, 5000)], events: left })).toMatchObject({
+    gap: { from: 60, to: 28_800 },
+    unreported: true,
+    led: 28_800,
+  });
+  const waits = [event(60, 'STOPPED_MOVING')];
+  const stayed = seenAfter({ locations: [location(0), location(28_800)], events: waits });
+  expect(stayed).toMatchObject({ stay: { from: 60, to: 28_800 }, reports: 1 });
+  expect(stayed).not.toHaveProperty('gap');
+});
+
+it('a stay remains one if the phone reported movement only after it', () => {
+  const motions = [10, 100, 190, 280, 370].map((s) => ({ ts: 28_800 + s, type: motionTypes.WALKING, confidence: 100 }));
+  const events = [event(60, 'STOPPED_MOVING'), { ...event(29_500, 'STOPPED_MOVING'), state: states.ONGOING_TRIP }];
+  const locations = [location(0), location(28_800), location(29_400)];
+  expect(reasons({ locations, motions, events })).toEqual(['28810-29400 no location']);
 });
 
 it('movement without a location counts if its readings come at most 90 s apart for 5 minutes', () => {

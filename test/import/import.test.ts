@@ -242,6 +242,51 @@ it('a damaged line of an own export is a problem of its own, and the other lines
   expect(stderr).toMatch(/entries.jsonl: expected JSON at line 2, .*expected a line as export writes it in/s);
 });
 
+it('a document of an own export is taken only if all its fields are there, and its user must have a UUID and a name', async () => {
+  const { folder, run, withStore } = await freshProgram();
+  const path = join(folder, 'user.json');
+  await writeFile(join(folder, 'entries.jsonl'), '');
+  for (const wrong of [
+    { user_email: 'ada' },
+    { uuid: 'x', user_email: 'ada' },
+    { uuid },
+    { uuid: 1, user_email: 'a' },
+  ]) {
+    await writeFile(path, JSON.stringify(wrong));
+    const { code, stderr } = await run(['import', folder]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/expected a user with uuid and user_email in .*user.json/),
+    ]);
+  }
+  await writeFile(path, JSON.stringify({ uuid, user_email: 'ada' }));
+  const whole = { key: 'analysis/made', write_ts: 5, data: {} };
+  const rows = [{ ...whole, key: 1 }, { ...whole, write_ts: '5' }, { ...whole, data: undefined }, whole];
+  await writeFile(join(folder, 'documents.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+  expect((await run(['import', folder, '--json'])).json()).toMatchObject({ read: 3, set_aside: 3 });
+  await withStore(async (store) => expect(await store.documents.keys(uuid)).toEqual(['analysis/made']));
+});
+
+it('a source whose entries are known or doubled in part has no problem, and five of many problems are named', async () => {
+  const { folder, run } = await freshProgram();
+  const path = join(folder, 'a.jsonl');
+  const problemsOf = async (...lines: string[]): Promise<string[]> => {
+    await writeFile(path, lines.join('\n'));
+    return (await run(['import', path, '--user', 'ada', '--create', '--json'])).json<{
+      parts: [{ problems: string[] }];
+    }>().parts[0].problems;
+  };
+  const line = (i: number): string => JSON.stringify(entry(i));
+  expect(await problemsOf(line(0), line(0))).toEqual([]);
+  expect(await problemsOf(line(0), line(1))).toEqual([]);
+  expect(await problemsOf(line(0), line(0))).toEqual([]);
+  const problems = await problemsOf(...Array<string>(7).fill('{"metadata":'), line(0));
+  expect(problems.map((text) => /line \d/.exec(text)?.[0] ?? text)).toEqual([
+    ...[1, 2, 3, 4, 5].map((i) => `line ${i}`),
+    'and further problems of this kind',
+  ]);
+});
+
 it('a rejected entry of an own export is taken only if all its fields are there', async () => {
   const { folder, run, withStore } = await freshProgram();
   await writeFile(join(folder, 'user.json'), JSON.stringify({ uuid, user_email: 'ada' }));

@@ -5,6 +5,7 @@ import type { PersonStatus } from '../../../src/diary/status/person-status.ts';
 import { putBatch } from '../../../src/intake/put-batch.ts';
 import { silentLog } from '../../../src/log/log.ts';
 import type { Entry } from '../../../src/model/entry.ts';
+import { MobilityError } from '../../../src/model/mobility-error.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { newStore, newUser } from '../../support/store.ts';
@@ -42,6 +43,25 @@ const said = async () => {
   const { state, since, broken } = await stand();
   return [state, since, broken && `${broken.link}: ${broken.code}`];
 };
+
+it('a person with a damaged row is behind, and others are listed as usual', async () => {
+  const ben = await newUser(store);
+  const { figures } = store.users;
+  const damaged = new MobilityError('MOBILITY_STORE_DAMAGED', 'expected a whole row, found a damaged one');
+  const users = Object.assign(Object.create(store.users) as Store['users'], {
+    figures: async (which: Parameters<typeof figures>[0]) => {
+      if (!('uuid' in which) || which.uuid !== ben) throw damaged;
+      return figures(which);
+    },
+  });
+  const found: Record<string, unknown> = {};
+  for await (const { user: one, state, since, broken, damage } of everyStatus({ users }, { now: clock }))
+    found[one.uuid] = { state, since, broken: broken?.code, damage };
+  expect(found).toEqual({
+    [user]: { state: 'behind', since: null, broken: 'damaged', damage: damaged.message },
+    [ben]: { state: 'never_began', since: start, broken: 'never_called', damage: undefined },
+  });
+});
 
 it('a chain holds each link from the put or the run that made it, by both clocks', async () => {
   expect(await said()).toEqual(['never_began', start, 'called: never_called']);

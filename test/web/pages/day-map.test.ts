@@ -1,13 +1,16 @@
 // The drawings of a day: tiles lie where the places are, and parts where they were computed by hand.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Position, Trip } from '../../../src/model/trip.ts';
+import type { Position, Trip, TripRecord } from '../../../src/model/trip.ts';
 import { dayBar } from '../../../src/web/pages/day-bar.ts';
-import { type DayItem, dayItems, type ShownDay, zoneOfDay } from '../../../src/web/pages/day-items.ts';
+import { type DayItem, dayItems, namedPlaces, type ShownDay, zoneOfDay } from '../../../src/web/pages/day-items.ts';
 import { dayMap } from '../../../src/web/pages/day-map.ts';
 import { dayRow } from '../../../src/web/pages/overview.ts';
+import { shownDays } from '../../../src/web/pages/shown-days.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
+import { madeTrip, storeTrips } from '../../server/trips.ts';
 import { runs } from '../../support/lives.ts';
+import { newStore } from '../../support/store.ts';
 
 const words = { title: 'Map', north: 'N', length: (metres: number) => `${metres} m` };
 
@@ -172,6 +175,47 @@ it('gaps that follow each other or a short stay are one gap if they have one rea
     false,
     'AA',
   ]);
+});
+
+it('a stay that began the day before is listed from a minute on, any other from a second on', () => {
+  const after = { start_ts: 90_000, end_ts: 90_001, ...ends };
+  const listed = (...spans: ReturnType<typeof gap>[]) =>
+    dayItems({ ...stayed, after, now: 5e9, observed: { from: 0, to: 86_400, spans } } as unknown as ShownDay).map(
+      ({ kind, from, to }) => `${kind} ${from}-${to}`,
+    );
+  const off = (from: number, to: number) => gap('unobserved', from, to, 'phone off');
+  expect(listed(gap('staying', 0, 60), off(60, 900))).toEqual(['stay 0-60', 'gap 60-900']);
+  expect(listed(gap('staying', 0, 59), off(59, 900))).toEqual(['gap 59-900']);
+  expect(listed(off(0, 900), gap('staying', 900, 901))).toEqual(['gap 0-900', 'stay 900-901']);
+  expect(listed(off(0, 900), gap('staying', 900, 900.9))).toEqual(['gap 0-900']);
+});
+
+it.each([
+  [{ name: null, home: 0.8 }, true, { name: 'Home?', isGuess: true, look: 'home' }],
+  [{ name: null, home: 0.79 }, true, { name: 'Place A', isGuess: undefined, look: 'place' }],
+  [{ name: null, home: 1 }, false, { name: 'Place A', isGuess: undefined, look: 'place' }],
+  [{ name: null, home: null }, true, { name: 'Place A', isGuess: undefined, look: 'place' }],
+  [{ name: 'Home', home: 1 }, true, { name: 'Home', isGuess: undefined, look: 'home' }],
+])('a place of %o, shown to its person: %s, is %o', (place, isOwn, expected) => {
+  const places = { of: () => ({ letter: 'A', ...place }) } as unknown as Parameters<typeof namedPlaces>[0];
+  const { name, isGuess, look } = namedPlaces(places, textsFor(['en']), isOwn)([0, 0]);
+  expect({ name, isGuess, look }).toEqual(expected);
+});
+
+it('a trip that ends at midnight is no trip of the next day', async () => {
+  const store = await newStore();
+  const { user } = await store.users.register('ada', { now: 1_463_400_000 });
+  const midnight = Date.UTC(2016, 4, 18) / 1000;
+  const made = (start_ts: number): TripRecord => madeTrip(start_ts, [{ mode: 'CAR', duration: 250 }], 'UTC');
+  const tripsOf = async (): Promise<[number, number | undefined]> => {
+    const days = shownDays(store, user, { from: '2016-05-18', to: '2016-05-18' }, { t: textsFor(['en']), now: 1.5e9 });
+    const { trips, before } = (await days.next()).value!;
+    return [trips.length, before?.start_ts];
+  };
+  await storeTrips(store, user.uuid, [made(midnight - 86_400), made(midnight - 250)]);
+  expect(await tripsOf()).toEqual([0, midnight - 250]);
+  await storeTrips(store, user.uuid, [made(midnight - 86_400), made(midnight - 249)]);
+  expect(await tripsOf()).toEqual([1, midnight - 86_400]);
 });
 
 it('the zone of a time is that of the trip under way or before, then of the trip after', () => {
