@@ -20,6 +20,7 @@ import {
   userTables,
 } from '../store/rows/tables.ts';
 import { accountOf, newAccount, released } from '../store/rules/accounts.ts';
+import { partsOf } from '../util/parts-of.ts';
 import { type AnyRow, type AnyTable, everyRow } from './every-row.ts';
 import { settleMissing } from './missing-people.ts';
 
@@ -94,11 +95,10 @@ export async function copyBetween(
  * the user, or if the copy fails.
  */
 export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
-  const now = (): number => 0;
   await onEngine(from, { make: false }, (source) =>
     onEngine(to, { make: true }, async (target) => {
       await copyFeeds(source, target);
-      const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, { now });
+      const { status, message } = await copyUser(source, target, (await personAt(source, { uuid: userId }))!, {});
       if (status !== 'copied') throw new MobilityError('MOBILITY_LEASE_HELD', `expected a free user, found ${message}`);
     }),
   );
@@ -117,16 +117,14 @@ const withoutRows = (address: string): Engine =>
  */
 export async function copyStore(from: Engine, to: Engine, options: CopyOptions): Promise<CopyReport> {
   const started = options.now();
-  const report: CopyReport = {
+  const report = {
     users: 0,
     copied: 0,
     same: 0,
     written: 0,
     removed: 0,
     others: await settleMissing(from, to, options),
-    reports: [],
-    equal: false,
-    seconds: 0,
+    reports: [] as CopiedUser[],
   };
   if (options.dryRun !== true) {
     for (const table of [studies, managers, erasedTokens] as unknown as AnyTable[]) {
@@ -145,9 +143,8 @@ export async function copyStore(from: Engine, to: Engine, options: CopyOptions):
     else report.reports.push(one);
     options.onUser?.(one);
   }
-  report.equal = report.reports.length === 0 && !(options.dryRun === true && report.copied > 0);
-  report.seconds = options.now() - started;
-  return report;
+  const equal = report.reports.length === 0 && !(options.dryRun === true && report.copied > 0);
+  return { ...report, equal, seconds: options.now() - started };
 }
 
 /** Copies transit feeds part by part. The row that makes a feed visible is copied last. */
@@ -170,7 +167,12 @@ async function personAt(engine: Engine, where: Where<PersonRow>): Promise<Person
   return (await engine.read((rows) => rows.find(people, { where })))[0] ?? null;
 }
 
-async function copyUser(from: Engine, to: Engine, person: PersonRow, options: CopyOptions): Promise<CopiedUser> {
+async function copyUser(
+  from: Engine,
+  to: Engine,
+  person: PersonRow,
+  options: Pick<CopyOptions, 'dryRun' | 'overwrite'>,
+): Promise<CopiedUser> {
   const { uuid: user_id, user_email } = person;
   const result: CopiedUser = { user_id, user_email, status: 'same', written: 0, removed: 0 };
   const end = (status: CopiedUser['status'], message: string): CopiedUser => ({ ...result, status, message });
@@ -251,17 +253,12 @@ async function sumsOf(engine: Engine, table: AnyTable, user: string): Promise<Ma
 
 const rowsAtOnce = 100; // rows per transaction
 
-function slicesOf(keys: readonly AnyRow[]): AnyRow[][] {
-  const count = Math.ceil(keys.length / rowsAtOnce);
-  return Array.from({ length: count }, (_, i) => keys.slice(i * rowsAtOnce, (i + 1) * rowsAtOnce));
-}
-
 async function copyRows(from: Engine, to: Engine, user: string, { table, write, remove }: Difference): Promise<void> {
-  for (const keys of slicesOf(write)) {
+  for (const keys of partsOf(write, rowsAtOnce)) {
     const found = await from.read((rows) => Promise.all(keys.map((key) => rows.find(table, { where: key }))));
     await to.write(user, (rows) => rows.put(table, found.flat()));
   }
-  for (const keys of slicesOf(remove)) {
+  for (const keys of partsOf(remove, rowsAtOnce)) {
     await to.write(user, async (rows) => {
       for (const key of keys) await rows.remove(table, key);
     });

@@ -1,6 +1,6 @@
 // `mobility migrate`: what it copies, what it refuses, and how it ends.
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,10 +8,12 @@ import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { onEngine, openStore } from '../../src/store/open.ts';
-import { profiles } from '../../src/store/rows/tables.ts';
+import { feedParts, feeds, profiles } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
 import { copyBetween, copyStore } from '../../src/upkeep/copy-store.ts';
 import { changeRow, contentOf, garbage, pushesOf, withStore } from '../faults/kit.ts';
+import { zip } from '../support/zip.ts';
+import { townFeed } from '../transit/town.ts';
 import { freshProgram, type Program, tempFolder } from './kit.ts';
 
 const names = ['ada@example.org', 'ben@example.org'];
@@ -64,6 +66,25 @@ describe('migrate', () => {
       done: 2,
       failed: 0,
     });
+  });
+
+  it('copies transit feeds, and a repetition leaves them as they are', async () => {
+    const { run, folder, address, target } = await withPeople();
+    const tables = Object.entries(townFeed()).map(([table, text]) => {
+      return { name: `${table}.txt`, content: Buffer.from(text as string) };
+    });
+    await writeFile(join(folder, 'feed.zip'), zip(...tables));
+    expect((await run(['transit', 'add', join(folder, 'feed.zip')])).code).toBe(0);
+    const feedsAt = (of: string): Promise<unknown> =>
+      onEngine(of, { make: false }, (engine) =>
+        engine.read(async (rows) => [await rows.find(feeds, { where: {} }), await rows.find(feedParts, { where: {} })]),
+      );
+    const before = (await feedsAt(address)) as unknown[][];
+    expect(before.map((found) => found.length > 0)).toEqual([true, true]);
+    for (let i = 0; i < 2; i += 1) {
+      expect((await run(['migrate', '--to', target])).code).toBe(0);
+      expect(await feedsAt(target)).toEqual(before);
+    }
   });
 
   it('takes the store of the settings for the side that is not given', async () => {

@@ -4,7 +4,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { shippedSegmenter } from '../../src/analysis/segment.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { versionAt } from '../../src/model/pipeline-state.ts';
 import { retain } from '../../src/upkeep/retain-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
@@ -100,13 +102,22 @@ it('raw: days whose raw data are gone change by what their person states, and by
   expect((await correct('set-aside', '2024-03-25', '--by', 'helen')).code).toBe(0);
 });
 
-it('both: old trips are gone and their time is taken out; the audit log shows it', async () => {
+it('both: old trips are gone with their labels, and their time is taken out; the audit log shows it', async () => {
   const program = await simulated();
-  const { run } = program;
+  const { run, withStore } = program;
+  expect((await run(['correct', 'at-home', ...ada, '--day', '2024-03-06'], { now })).code).toBe(0);
   const before = await daysOf(program, '2024-03-18');
   const dry = await run(['retain', '--all', ...old, '--what', 'raw', '--dry-run'], { now });
   expect(dry.stdout).toMatch(/^sim-r-1@example.org +[\d,]+ +0 +0 +2024-03-\d\d UTC +-$/m);
   const said = await run(['retain', '--all', ...old, '--what', 'both', '--yes', '--json'], { now });
+  const uuid = said.json<{ users: [{ user_id: string }] }>().users[0].user_id;
+  await withStore(async (store) => {
+    const left = (await store.timeseries.summary(uuid)).map(({ key }) => key);
+    expect(left.filter((key) => key.startsWith('manual/'))).toEqual(['manual/correction']);
+    const { days_before } = (await store.pipeline.get(uuid)).retained!;
+    const chain = await store.trips.chain(uuid, { limit: 999 });
+    expect(Math.min(...chain.map(({ end_ts }) => end_ts))).toBeGreaterThan(days_before!);
+  });
   const [{ entries, errors, links }] = said.json<{ users: Record<string, number>[] }>().users as [
     Record<string, number>,
   ];
@@ -160,6 +171,31 @@ it('a call with an earlier limit than the one before does not move the state bac
   const [first, same, earlier, later] = [await retained(5), await retained(5), await retained(3), await retained(6)];
   expect([same, earlier]).toEqual([first, first]);
   expect(later!.chain_ts).toBeGreaterThan(first!.chain_ts);
+  const version = (await store.pipeline.get(user)).analysis_version;
+  expect([first!.versions, later!.versions]).toEqual([
+    [{ until: first!.chain_ts, version }],
+    [{ until: later!.chain_ts, version }],
+  ]);
+});
+
+it('each retained trip keeps the version of the analysis that derived it', async () => {
+  const life = Array.from({ length: 8 }, (_, i) => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10));
+  const store = await newStore();
+  await store.users.register('ada', { uuid: user, now: 1 });
+  await put(store, user, life.flat());
+  const retained = async (days: number, version: string) => {
+    const options = { before: t0 + days * day, what: 'raw', log: memoryLog(), now: () => now } as const;
+    await retain(store, user, { ...options, segmenter: { ...shippedSegmenter, version } });
+    return (await store.pipeline.get(user)).retained!;
+  };
+  const [one, two] = [await retained(3, 'one'), await retained(6, 'two')];
+  expect(two.versions).toEqual([
+    { until: one.chain_ts, version: 'one' },
+    { until: two.chain_ts, version: 'two' },
+  ]);
+  const [first] = await store.trips.chain(user, { limit: 1 });
+  const state = await store.pipeline.get(user);
+  expect([first!.chain_ts, two.chain_ts].map((ts) => versionAt(state, ts))).toEqual(['one', 'two']);
 });
 
 it('a user whom a run holds is named, the others are processed, and the log has what was removed', async () => {

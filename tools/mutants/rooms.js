@@ -149,7 +149,7 @@ export const rooms = {
   },
   retain: {
     sources: ['src/upkeep/retain-user.ts', 'src/cli/commands/retain.ts'],
-    tests: ['test/cli/retain.test.ts', 'test/upkeep/retained-rebuild.test.ts'],
+    tests: ['test/cli/retain.test.ts', 'test/cli/interrupted.test.ts', 'test/upkeep/retained-rebuild.test.ts'],
   },
   bundle: {
     sources: ['src/evaluate/bundle.ts', 'src/evaluate/find-case.ts', 'src/evaluate/rotate.ts'],

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../model/json.ts';
 import { justAfter } from '../../model/time.ts';
 import type { TripRecord } from '../../model/trip.ts';
 import { outlineOf } from '../../model/trip-fields.ts';
+import { partsOf } from '../../util/parts-of.ts';
 import { mapInSlices } from '../../util/slices.ts';
 import { packValue, unpackValue } from '../chunks/pack.ts';
 import type { Condition, Engine, Query, Where } from '../rows/rows.ts';
@@ -71,7 +72,10 @@ export function trips(engine: Engine): Trips {
     outlines: (userId, chainTs) =>
       engine.read(async (rows) => {
         const outlines: TripOutline[] = [];
-        for (const some of slicesOf([...new Set(chainTs)].sort((a, b) => a - b))) {
+        for (const some of partsOf(
+          [...new Set(chainTs)].sort((a, b) => a - b),
+          linksAtOnce,
+        )) {
           const where = { user: userId, ...onlyTrips, chain_ts: { in: some } };
           const found = await rows.find(table, { where, order: ['chain_ts'] }, ['user', 'chain_ts', 'outline']);
           outlines.push(...found.map((row) => objectIn<TripRow, TripOutline>(table, row, 'outline')));
@@ -92,7 +96,8 @@ export function trips(engine: Engine): Trips {
         const account = await underLease(rows, userId, lease);
         const isReplacing = drafts !== undefined && stateIn(account).drafts > 0;
         if (isReplacing) await rows.remove(table, { user: userId, ...onlyDrafts });
-        for (const some of slicesOf(remove)) await rows.remove(table, { user: userId, chain_ts: { in: some } });
+        for (const some of partsOf(remove, linksAtOnce))
+          await rows.remove(table, { user: userId, chain_ts: { in: some } });
         if (fresh.length > 0) await rows.put(table, fresh);
         if (kept !== undefined) await rows.put(places, [{ user: userId, places: packValue(kept) }]);
         const counted = drafts === undefined ? state : { ...state, drafts: drafts.length };
@@ -111,9 +116,3 @@ function rowOf(user: string, record: TripRecord, written_ts: number): TripRow {
 
 /** The most links per statement: engines have a limit, and a chain of many years is longer. */
 const linksAtOnce = 10_000;
-
-function slicesOf(chainTs: readonly number[]): number[][] {
-  const slices: number[][] = [];
-  for (let i = 0; i < chainTs.length; i += linksAtOnce) slices.push(chainTs.slice(i, i + linksAtOnce));
-  return slices;
-}
