@@ -1,6 +1,5 @@
-// Every label, survey and note of the recorded cases is found at the trip it belongs to: pushes a case's day and its
-// labels over HTTP, runs the pipeline, and compares what the composite trips say with what was expected. Needs a built
-// program.
+// Checks that every label, survey and note of the recorded cases is found at its trip: pushes the days and the labels of a
+// case over HTTP, runs the pipeline, and compares the composite trips with the expected ones. Needs a built program.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
@@ -57,12 +56,15 @@ async function checkCase(name) {
     server.removeAllListeners('exit');
     const ended = server.exitCode === null && server.signalCode === null && once(server, 'exit');
     server.kill();
-    await ended; // it writes until then
+    await ended; // the server writes until it ends
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** What the original has at trips that are one here belongs to that one; of several labels the last counts. */
+/**
+ * Compares labels and notes by trip. If several trips of the original server are one trip here, their labels and notes
+ * belong to it; of several labels of one key, the one written last counts.
+ */
 function compare(name, expected, trips, pushed) {
   const problems = [];
   const overlap = (a, b) => Math.min(a.end_ts, b.end_ts) - Math.max(a.start_ts, b.start_ts);
@@ -73,7 +75,7 @@ function compare(name, expected, trips, pushed) {
       if (Object.keys(one.user_input).length + one.additions.length > 0) problems.push(`no trip at ${one.start_ts}`);
     } else homes.get(home).push(one);
   }
-  const textOf = (said) => (typeof said === 'string' ? said : said.data.label);
+  const textOf = (label) => (typeof label === 'string' ? label : label.data.label);
   const written = (key, label) =>
     Math.max(
       ...pushed
@@ -87,7 +89,7 @@ function compare(name, expected, trips, pushed) {
         if (input[key] === undefined || written(key, label) >= written(key, input[key])) input[key] = label;
       }
     }
-    const found = Object.fromEntries(Object.entries(trip.user_input).map(([key, said]) => [key, textOf(said)]));
+    const found = Object.fromEntries(Object.entries(trip.user_input).map(([key, label]) => [key, textOf(label)]));
     if (JSON.stringify(sorted(found)) !== JSON.stringify(sorted(input))) {
       problems.push(`trip ${trip.start_ts}: expected ${JSON.stringify(input)}, found ${JSON.stringify(found)}`);
     }

@@ -1,10 +1,10 @@
-// How sure the modes are said to be, and how often they are right, over the true time in motion.
+// Compares the confidence of modes with the share of the true time in motion that had the right mode.
 import { modeClass } from '../../dist/model/modes.js';
 
-/** Seconds by tenth of what was said: all, said times seconds, and right. */
+/** Seconds by tenth of confidence: all, multiplied by the confidence, and with the right mode. */
 export class Calibration {
   constructor() {
-    this.rows = Array.from({ length: 10 }, () => ({ seconds: 0, said: 0, right: 0 }));
+    this.rows = Array.from({ length: 10 }, () => ({ seconds: 0, weighted: 0, right: 0 }));
   }
 
   add(truth, trips) {
@@ -16,18 +16,18 @@ export class Calibration {
         if (seconds <= 0 || wanted === 'still') continue;
         const row = this.rows[Math.min(9, Math.floor(confidence * 10))];
         row.seconds += seconds;
-        row.said += seconds * confidence;
+        row.weighted += seconds * confidence;
         if (wanted === mode || (wanted === 'scooter' && mode === 'bike')) row.right += seconds;
       }
   }
 
-  /** Mean difference between said and right, weighted by time. */
+  /** Mean difference between confidence and the right share, weighted by time. */
   error() {
     const all = this.rows.reduce((sum, { seconds }) => sum + seconds, 0);
-    return this.rows.reduce((sum, { said, right }) => sum + Math.abs(said - right), 0) / all;
+    return this.rows.reduce((sum, { weighted, right }) => sum + Math.abs(weighted - right), 0) / all;
   }
 
-  /** Of what is said with `least` or more: its share of the time, and how much of it is wrong. */
+  /** Of the sections with a confidence of `least` or more: their share of the time, and the wrong share of theirs. */
   wrongFrom(least) {
     const sum = (rows, name) => rows.reduce((total, row) => total + row[name], 0);
     const high = this.rows.slice(Math.round(least * 10));
@@ -36,10 +36,10 @@ export class Calibration {
   }
 
   text() {
-    const rows = this.rows.flatMap(({ seconds, said, right }, i) =>
+    const rows = this.rows.flatMap(({ seconds, weighted, right }, i) =>
       seconds > 0
         ? [
-            `.${i}: ${(seconds / 3600).toFixed(1)} h, said ${(said / seconds).toFixed(2)}, right ${(right / seconds).toFixed(2)}`,
+            `.${i}: ${(seconds / 3600).toFixed(1)} h, confidence ${(weighted / seconds).toFixed(2)}, right ${(right / seconds).toFixed(2)}`,
           ]
         : [],
     );

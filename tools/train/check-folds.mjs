@@ -1,5 +1,5 @@
-// Scores each fold of dates with the committed models that were trained without it, and fails below the figures of
-// docs/quality.md: node tools/train/check-folds.mjs CASES
+// Scores each fold of dates with the committed models that were trained without it. Fails if a figure is worse than in the
+// row `at least` of docs/quality.md: node tools/train/check-folds.mjs CASES
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,6 @@ if (!cases) {
   console.error('usage: node tools/train/check-folds.mjs CASES; run `npm run build` before');
   process.exit(2);
 }
-// What CI holds is the row "| at least |" of docs/quality.md.
 const here = dirname(fileURLToPath(import.meta.url));
 const page = readFileSync(join(here, '../../docs/quality.md'), 'utf8');
 const cells = (row) =>
@@ -42,7 +41,7 @@ for (const file of readdirSync(folder)
   scores.push(...scored.map(({ score }) => score));
 }
 const summary = summarise(scores);
-/** Figures of which less is better. */
+/** Figures for which a lower value is better. */
 const falling = new Set(['start', 'end', 'false_s_per_hour', 'distance']);
 let failed = 0;
 for (const [name, bound] of Object.entries(bounds)) {

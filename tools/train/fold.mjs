@@ -1,5 +1,9 @@
-// Everything that is fitted, for some cases: the state models, and the decision on top of them by cases that these have
-// not seen.
+// Fits all models on some of the cases: first the state models, then the weights of modes and waits, on cases that the state
+// models were not trained on.
+//
+//   cases of even dates  ->  state models A  \  each case is decoded by the models that have not seen it  ->  weights
+//   cases of odd dates   ->  state models B  /
+//   all cases            ->  the state models that are used with these weights
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,24 +16,24 @@ import { fitJoint, jointFile } from './joint.mjs';
 import { perturbed } from './perturb.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-/** Copies without motion readings, as phones sample: by folder of cells, which of them are copies of recorded cases. */
+/** Copies of recorded cases without motion readings, by interval of their locations (`perturb.mjs`). */
 export const copies = ['sparse', 'sparse-3min', 'sparse-5min', 'sparse-500m'];
-/** A copy for phones with readings: a model must not trust that "walking" means it. Beside the made-up days. */
+/** Cells that phones with readings are trained on, too: in `walked`, cyclists are read as walking, as iPhones often do. */
 const readingCopies = ['made-up', 'walked'];
 /**
- * How the decision is fitted: the weight of a made-up day and of a thinned copy, where a recorded case has 1, and how
- * `fitJoint` does it. With readings a train is faster than a bus, also where the locations show no turn. Without them
- * the states hang on the speed already, and `unread` in `trip.ts` says how sharp the decision is.
+ * How weights are fitted: `madeUp` and `copy` are the weights of a made-up day and of a thinned copy (a recorded case has
+ * 1); the others are options of `fitJoint`. With readings, speed is a sign of a train even if the locations show no turns.
+ * Without readings, the states depend on the speed already.
  */
 const fits = {
   full: { madeUp: 20, copy: 1, penalty: 640, isScaled: true, more: { TRAIN: { 'ln speed': 1 } } },
   sparse: { madeUp: 3, copy: 0.3, penalty: 40, isScaled: false },
 };
 
-/** What `cells` holds of the recorded cases. */
+/** The recorded cases in a folder of cells. */
 export const casesOf = (cells) => JSON.parse(readFileSync(join(cells, 'full', 'cases.json'), 'utf8')).cases;
 
-/** Number, from 1 to 4, of the fold of a date; the dates of each itinerary are dealt out by turns. */
+/** The fold of each date, 1 to 4. Consecutive dates of an itinerary get different folds. */
 export function foldsOfDates(all) {
   const folds = new Map();
   for (const timeline of [...new Set(all.map((one) => one.timeline))].sort()) {
@@ -39,7 +43,7 @@ export function foldsOfDates(all) {
   return folds;
 }
 
-/** Trains and fits, and keeps what is done in a folder. `recorded`: the cases by name. */
+/** Trains and fits. Models that exist in `folder` are not fitted again. `recorded`: the cases by name. */
 export class Fitter {
   constructor({ cells, folder, python, recorded, about }) {
     Object.assign(this, { cells, folder, python, recorded, about });
@@ -94,7 +98,7 @@ export class Fitter {
     const copied = (copy, weight) => own.map((row) => ({ ...row, one: perturbed(row.one, copy), weight }));
     return {
       ...states,
-      joint: fitted(
+      crf: fitted(
         `journeys-${name}`,
         () => [
           ...own,

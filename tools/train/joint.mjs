@@ -1,7 +1,7 @@
-// Fits the weights by which modes and waits are decided together (src/analysis/modes/mode-crf.ts): maximum likelihood
-// with a penalty for leaving what is plain without data, without chance. Cases must not be those that the state models
-// were trained on. Fitted freely, the weights learn routes: with an itinerary left out, .67 of the time of legs was
-// right instead of .90. Held hard, they say too little of what they know: so one factor of them all may be free.
+// Fits the weights of modes and waits (src/analysis/modes/mode-crf.ts) by maximum likelihood, with a penalty for each step
+// away from the expectations in `plain`. It uses no random numbers. The state models must not have been trained on the
+// cases. Without the penalty the weights learn routes: with an itinerary left out, .67 of the time of legs was right
+// instead of .90. With a strong penalty the probabilities are too low: so one factor of all weights may be fitted freely.
 
 import { legFeatures, modes } from '../../dist/analysis/modes/leg-evidence.js';
 import { forwardBackward, pairFeatures, pairKinds } from '../../dist/analysis/modes/mode-crf.js';
@@ -20,10 +20,10 @@ const modeOf = {
   LIGHT_RAIL: 4,
 };
 const n = modes.length;
-const waitPenalty = 10; // of a squared step away from what is plain
+const waitPenalty = 10; // for a squared step of a weight of waits away from `plain`
 const steps = 200;
 
-/** What is plain without data, in round log odds: who waits boards a bus or train, rails bend slowly and run in tunnels. */
+/** Expectations without data, as log odds: a person who waits boards a bus or train; rails have few bends, and tunnels. */
 const plain = {
   modes: {
     WALKING: { 'ln share walk': 1 },
@@ -44,7 +44,7 @@ const plain = {
 
 const listOf = (names, weights) => names.map((name) => weights[name] ?? 0);
 
-/** Weights before any fit; `more`: figures of modes that are plain besides. */
+/** Weights before the fit. `more`: further expectations by mode. */
 const plainWeights = (id, more = {}) => ({
   id,
   modes: modes.map((mode) => listOf(legFeatures, { ...plain.modes[mode], ...more[mode] })),
@@ -52,7 +52,7 @@ const plainWeights = (id, more = {}) => ({
   waits: listOf(stopFeatures, plain.waits),
 });
 
-/** The true mode of most of a leg's time; null where it was mostly none of ours. */
+/** The true mode in more than half of a leg's time, as an index of `modes`; null: none, or another mode. */
 export function trueMode({ start, end }, truth) {
   const seconds = modes.map(() => 0);
   for (const section of truth.trips.flatMap(({ sections }) => sections)) {
@@ -66,9 +66,9 @@ export function trueMode({ start, end }, truth) {
 const stretchOf = ({ locations, motions, events }) => ({ locations, motions, events, loadedUntil: Infinity });
 
 /**
- * The weights for cases with the state models that each is decoded by: `[{ one, models, weight }]`, where `models` are
- * `full` and `sparse`. `penalty`: of a squared step of a mode's weight; `isScaled`: one factor of these is free; `more`:
- * see `plainWeights`.
+ * Fits the weights. `cases`: `[{ one, models, weight }]`, with the state models (`full`, `sparse`) that decode the case.
+ * `penalty`: for a squared step of a mode's weight; `isScaled`: a factor of all weights is fitted freely; `more`: see
+ * `plainWeights`.
  */
 export function fitJoint(cases, id, { penalty, isScaled, more }) {
   const groups = (crf) =>
@@ -89,7 +89,7 @@ export function fitJoint(cases, id, { penalty, isScaled, more }) {
   return model;
 }
 
-/** Adam: steps against a gradient, each as large as its own history allows. */
+/** Gradient descent by Adam (Kingma and Ba 2015), with a rate that falls to 0. */
 function descend(weights, gradientOf) {
   const [mean, square] = [weights.map(() => 0), weights.map(() => 0)];
   for (let step = 1; step <= steps; step += 1) {
@@ -162,7 +162,7 @@ function fitWaits(groups, model) {
   });
 }
 
-/** As the program reads it. */
+/** The text of a file in `models`, as `readModeCrf` reads it. */
 export function jointFile(model, origin) {
   const rounded = (list) => list.map((w) => Math.round(w * 1000) / 1000);
   const { id, pairs, waits } = model;

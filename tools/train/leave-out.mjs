@@ -1,9 +1,9 @@
 // The leave-out table: node tools/train/leave-out.mjs CASES CELLS [--python PYTHON] [--folds dates,itinerary,os,regime]
 // [--perturb NAME,NAME] [--draws N] [--save FOLDER]. For each fold everything is fitted without its cases (fold.mjs), and
 // scored on them alone; the table pools the cases of all folds. There are four folds of whole dates, since phones of one
-// day carry one journey. --perturb: the cases are scored as perturbed (perturb.mjs), with the same models. --draws: two
-// rows below each row, between which 95 % of so many draws of the cases (with replacement) lie. Below them comments say
-// how sure the modes were said to be, of all cases and by kind of phone. CELLS: made by `all-cells.sh`.
+// day carry one journey. --perturb: scores perturbed copies of the cases (perturb.mjs) with the same models. --draws: adds
+// two rows below each row, the bounds of 95 % of so many draws of the cases with replacement. Comments below the rows have
+// the calibration of all cases and by platform. CELLS: a folder made by `all-cells.sh`.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,8 +64,8 @@ const digits = { start: 0, end: 0, false_s_per_hour: 0, distance: 1 };
 const shown = (name, value) =>
   Array.isArray(value) ? value.map((x) => x?.toFixed(0) ?? '-').join('/') : (value?.toFixed(digits[name] ?? 3) ?? '-');
 console.log(`| left out | ${columns.join(' | ')} |\n|---|${columns.map(() => '---').join('|')}|`);
-/** The figures that a share of draws of the cases stays below. */
-function drawn(found, shares) {
+/** Rows of quantiles over random draws of the cases. */
+function quantileRows(found, shares) {
   const { next } = seededRandom('draws');
   const draws = Array.from({ length: Number(values.draws) }, () =>
     summarise(found.map(() => found[Math.floor(next() * found.length)])),
@@ -89,27 +89,27 @@ for (const name of values.folds.split(',')) {
   const kinds = ['all', ...new Set(all.map(({ platform }) => platform))].sort();
   const scores = new Map(
     values.perturb.split(',').map((how) => {
-      return [how, { found: [], said: new Map(kinds.map((kind) => [kind, new Calibration()])) }];
+      return [how, { found: [], calibrations: new Map(kinds.map((kind) => [kind, new Calibration()])) }];
     }),
   );
   for (const fold of [...new Set(all.map(foldOf[name]))].filter((one) => one !== null).sort()) {
     const out = all.filter((one) => foldOf[name](one) === fold).map((one) => one.name);
     const models = fitter.models(`${name}-${fold}`, out);
     for (const one of out.map((case_) => recorded.get(case_)))
-      for (const [how, { found, said }] of scores) {
+      for (const [how, { found, calibrations }] of scores) {
         const day = perturbed(one, how);
         const trips = tripsFound(day, models);
         found.push(scoreCase(day.truth, trips));
-        for (const kind of ['all', day.truth.platform]) said.get(kind).add(day.truth, trips);
+        for (const kind of ['all', day.truth.platform]) calibrations.get(kind).add(day.truth, trips);
       }
   }
-  for (const [how, { found, said }] of scores) {
+  for (const [how, { found, calibrations }] of scores) {
     const summary = summarise(found);
     const label = how === 'none' ? name : `${name}, ${how}`;
     console.log(`| ${label} | ${columns.map((column) => shown(column, summary[column])).join(' | ')} |`);
     if (Number(values.draws) > 0)
-      for (const [i, row] of drawn(found, [0.025, 0.975]).entries())
+      for (const [i, row] of quantileRows(found, [0.025, 0.975]).entries())
         console.log(`| ${label}, ${['2.5 %', '97.5 %'][i]} | ${row.join(' | ')} |`);
-    for (const [kind, one] of said) console.log(`<!-- ${label}, ${kind}: ${one.text()} -->`);
+    for (const [kind, one] of calibrations) console.log(`<!-- ${label}, ${kind}: ${one.text()} -->`);
   }
 }

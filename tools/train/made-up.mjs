@@ -1,6 +1,6 @@
-// Made-up days: the commonest trips, in streets of no real town, as phones of several kinds record them. Each is a
-// function of its seed, kind, phone and number alone. Nothing of them comes from a recorded day: speeds, spacing of
-// stops and waits are what timetables and traffic counts say, and drawn anew for each.
+// Made-up days: common trips in a town that does not exist, as several kinds of phones record them. A day depends only on its
+// seed, kind, phone and number, and on no recorded day. Speeds, distances between stops and waits are drawn from ranges
+// that timetables and traffic counts show.
 import { seededRandom } from '../../dist/simulate/random.js';
 
 const walk = (seconds, speed = 1.35) => ({ mode: 'WALKING', seconds, speed, corner: 120, halt: [250, 8] });
@@ -35,7 +35,7 @@ const stopAndGo = { corner: 900, halt: [70, 22] };
 /** A car that follows a bus line from stop to stop: the corners and traffic lights of the line, without its stops. */
 const alongLine = { corner: 900, halt: [700, 18] };
 
-/** Legs of the days by kind: seconds and m/s are drawn around these. */
+/** Legs of the days by kind. Seconds and m/s are means: each day draws its own around them. */
 export const kinds = {
   walk: [walk(1500)],
   run: [walk(1800, 2.9)],
@@ -95,7 +95,7 @@ export const kinds = {
   'car along a bus line in a jam': [walk(120), car(1400, 6, { ...alongLine, halt: [260, 25] }), walk(150)],
 };
 
-/** How phones sample: s or m between locations, with motion readings or not; `awake`: also in rest. */
+/** How phones sample: s or m between locations, and with or without motion readings. `awake`: they sample at rest, too. */
 export const phones = {
   android: { every: 30, readings: true },
   iphone: { metres: 50, readings: true },
@@ -111,7 +111,7 @@ const start = 1_700_000_000 - (1_700_000_000 % 86_400) + 6 * 3600;
 /** Where and when a made-up day takes place: s since the epoch, and latitude and longitude of the plane's zero. */
 const setting = { start, home: [48, 11] };
 
-/** Where the user is in every second of a day, and its legs as seconds of it. */
+/** The position of the user in every second of a day, and the first and last second of each leg. */
 function livedDay(legs, random) {
   const [pace, block] = [random.between(0.75, 1.25), random.between(0.7, 1.4)];
   const at = { x: 0, y: 0, course: random.between(0, 6.28) };
@@ -168,7 +168,7 @@ function ride(leg, count, { at, seconds, pace, block }, random) {
   }
 }
 
-/** What a phone records of a day: where its owner is in each second, and its legs as seconds of it. */
+/** What a phone records of a day (`livedDay`). */
 export function recorded({ seconds, sections }, phone, random, { start, home } = setting) {
   const noise = random.pick([4, 8, 14]);
   const found = { locations: [], motions: [], events: [] };
@@ -242,7 +242,7 @@ export function recorded({ seconds, sections }, phone, random, { start, home } =
 
 const codes = { WALKING: 7, BICYCLING: 1 };
 
-/** Motion readings: of an Android phone every half minute, of an iPhone when something changes. */
+/** Motion readings: every half minute from an Android phone, at changes from an iPhone. */
 function readings(seconds, sampling, random, start) {
   const found = [];
   let before = -1;

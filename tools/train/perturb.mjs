@@ -1,5 +1,5 @@
-// Days as other phones and other weather would have recorded them: a recorded case -> the same case, perturbed. Training
-// takes copies of some, the leave-out table is made for all. Each is a function of the case and its name alone.
+// Copies of a recorded case as another phone, or the same phone in other conditions, would have recorded it. Training uses
+// some of them, the leave-out table all. A copy depends only on the case and the name of the perturbation.
 import { distance } from '../../dist/model/geo/distance.js';
 import { motionTypes } from '../../dist/model/payloads.js';
 import { seededRandom } from '../../dist/simulate/random.js';
@@ -15,7 +15,7 @@ const moved = (l, east, north) => ({
 
 const every = (n) => (one) => ({ ...one, locations: one.locations.filter((_, i) => i % n === 0) });
 
-/** Locations for which `keep` says so, given the last one that was kept. */
+/** Locations for which `keep(last, here)` is true; `last` is the last one that was kept. */
 function kept(locations, keep) {
   let before = null;
   return locations.filter((here) => {
@@ -33,7 +33,7 @@ const silentEvery = (seconds) => (one) => ({
 
 const later = (seconds) => (one) => ({ ...one, ts: one.ts + seconds });
 
-/** By name: what it stands for, and how a case becomes it. */
+/** By name: what the copy stands for, and the function that makes it. */
 export const perturbations = {
   second: { text: 'every second location', of: every(2) },
   third: { text: 'every third location', of: every(3) },
@@ -94,7 +94,7 @@ export const perturbations = {
     of: (one, random) => ({ ...one, motions: one.motions.filter(() => random.next() < 0.5) }),
   },
   'wrong-readings': {
-    text: 'a fifth of the motion readings says anything',
+    text: 'a fifth of the motion readings is random',
     of: (one, random) => ({
       ...one,
       motions: one.motions.map((m) => (random.next() < 0.2 ? { ...m, type: Math.floor(5 * random.next()) } : m)),
@@ -136,7 +136,7 @@ function shiftedTruth(truth, seconds) {
   return { ...truth, range: shifted(truth.range), trips };
 }
 
-/** The case, perturbed; `name` undefined or `none`: as it is. Throws for an unknown name. */
+/** The perturbed copy of a case; the case itself if `name` is undefined or `none`. Throws for an unknown name. */
 export function perturbed(one, name) {
   if (name === undefined || name === 'none') return one;
   const found = perturbations[name];

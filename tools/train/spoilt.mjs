@@ -1,4 +1,4 @@
-// How well observed time tells what was taken out of days: copies of recorded and simulated days, each spoilt in one way.
+// How well the observed time of a day shows missing data: copies of recorded and simulated days, each spoilt in one way.
 //
 //     node tools/train/spoilt.mjs SEED COPIES FOLDER...
 //
@@ -19,17 +19,17 @@ import { openStore } from '../../dist/store/open.js';
 
 const minute = 60;
 const day = 86_400;
-/** s by which wrong clocks are ahead. */
+/** s by which a wrong clock is ahead. */
 const ahead = 3 * day;
-/** s without a word after which a rest had no entries: what is taken out of it counts as neither. */
+/** s; a rest without entries for longer than this counts neither as missing nor as found */
 const longest = 15 * minute;
 
 const timeOf = ({ metadata, data }) => (typeof data.ts === 'number' ? data.ts : metadata.write_ts);
-const lastOf = (entries) => wordsOf(entries).words.at(-1);
+const lastOf = (entries) => timesOf(entries).times.at(-1);
 const isIos = (entries) => entries.some(({ metadata }) => metadata.platform === 'ios');
 
-/** A word of the phone's state machine, by which a spoilt copy says what happened. */
-function word(entries, ts, android, ios, state = 'waiting_for_trip_start') {
+/** An event of the phone's state machine that reports what happened in a spoilt copy. */
+function event(entries, ts, android, ios, state = 'waiting_for_trip_start') {
   const [like] = entries.filter(({ metadata }) => metadata.key === 'statemachine/transition');
   const names = isIos(entries)
     ? { currState: `STATE_${state.toUpperCase()}`, transition: ios }
@@ -45,57 +45,57 @@ const within =
   ({ from, to }) =>
   (entry) =>
     timeOf(entry) >= from && timeOf(entry) <= to;
-const without = (entries, hole) => entries.filter((entry) => !within(hole)(entry));
+const without = (entries, gap) => entries.filter((entry) => !within(gap)(entry));
 const later = (entry, seconds) => ({
   metadata: { ...entry.metadata, write_ts: entry.metadata.write_ts + seconds },
   data: { ...entry.data, ...(typeof entry.data.ts === 'number' && { ts: entry.data.ts + seconds }) },
 });
 
-/** By kind: the puts of a spoilt copy, `[entries, when]` each. */
+/** By kind: the puts of a spoilt copy, each `[entries, time of receipt]`. */
 const kinds = {
-  hole: (entries, hole) => [[without(entries, hole)]],
-  'no location': (entries, hole) => [
-    [entries.filter((entry) => !within(hole)(entry) || !/location/.test(entry.metadata.key))],
+  gap: (entries, gap) => [[without(entries, gap)]],
+  'no location': (entries, gap) => [
+    [entries.filter((entry) => !within(gap)(entry) || !/location/.test(entry.metadata.key))],
   ],
-  'tracking off': (entries, hole) => [
+  'tracking off': (entries, gap) => [
     [
       [
-        ...without(entries, hole),
-        word(entries, hole.from, 'local.transition.stop_tracking', 'T_FORCE_STOP_TRACKING'),
-        word(entries, hole.to, 'local.transition.start_tracking', 'T_START_TRACKING', 'tracking_stopped'),
+        ...without(entries, gap),
+        event(entries, gap.from, 'local.transition.stop_tracking', 'T_FORCE_STOP_TRACKING'),
+        event(entries, gap.to, 'local.transition.start_tracking', 'T_START_TRACKING', 'tracking_stopped'),
       ],
     ],
   ],
-  'no permission': (entries, hole) => [
+  'no permission': (entries, gap) => [
     [
       [
-        ...without(entries, hole),
-        ...(isIos(entries) ? [] : [word(entries, hole.from, 'local.transition.tracking_error', '')]), // iPhones have no such word
-        word(entries, hole.to, 'local.transition.initialize', 'T_INITIALIZE', 'start'),
+        ...without(entries, gap),
+        ...(isIos(entries) ? [] : [event(entries, gap.from, 'local.transition.tracking_error', '')]), // iPhones have no such event
+        event(entries, gap.to, 'local.transition.initialize', 'T_INITIALIZE', 'start'),
       ],
     ],
   ],
-  'phone off': (entries, hole) => [
+  'phone off': (entries, gap) => [
     [
       [
-        ...without(entries, hole),
-        word(entries, hole.to, 'booted', 'T_INITIALIZE', isIos(entries) ? 'start' : 'unknown'),
+        ...without(entries, gap),
+        event(entries, gap.to, 'booted', 'T_INITIALIZE', isIos(entries) ? 'start' : 'unknown'),
       ],
     ],
   ],
-  'clock wrong': (entries, hole) => [
-    [without(entries, hole).filter((entry) => timeOf(entry) < hole.from), hole.from],
-    [entries.filter(within(hole)).map((entry) => later(entry, ahead)), lastOf(entries.filter(within(hole)))],
-    [without(entries, hole).filter((entry) => timeOf(entry) > hole.to)],
+  'clock wrong': (entries, gap) => [
+    [without(entries, gap).filter((entry) => timeOf(entry) < gap.from), gap.from],
+    [entries.filter(within(gap)).map((entry) => later(entry, ahead)), lastOf(entries.filter(within(gap)))],
+    [without(entries, gap).filter((entry) => timeOf(entry) > gap.to)],
   ],
-  'late arrival': (entries, hole) => [[without(entries, hole)], [entries.filter(within(hole))]],
-  'borrowed phone': (entries, hole) => [
+  'late arrival': (entries, gap) => [[without(entries, gap)], [entries.filter(within(gap))]],
+  'borrowed phone': (entries, gap) => [
     [
       [
         ...entries,
         {
-          metadata: { key: 'manual/correction', platform: 'other', type: 'message', write_ts: hole.to + 7 },
-          data: { kind: 'set_aside', start_ts: hole.from, end_ts: hole.to },
+          metadata: { key: 'manual/correction', platform: 'other', type: 'message', write_ts: gap.to + 7 },
+          data: { kind: 'set_aside', start_ts: gap.from, end_ts: gap.to },
         },
       ],
     ],
@@ -106,7 +106,7 @@ const folder = mkdtempSync(join(tmpdir(), 'spoilt-'));
 const store = await openStore(`sqlite:${folder}`);
 let users = 0;
 
-/** Unobserved spans of the days that the entries tell of, after the puts. */
+/** Pushes the entries of a new user, and returns the spans that are not observed, and all spans. */
 async function unobserved(puts, { from, to }, zone) {
   users += 1;
   const { user } = await store.users.register(`copy-${users}`, { now: 0 });
@@ -131,7 +131,7 @@ const secondsIn = (ranges, limits) =>
     0,
   );
 
-/** Seconds in `limits` in which one of two lists of ranges holds and the other does not. */
+/** Seconds in `limits` that only one of two lists of ranges covers. */
 function different(some, others, limits) {
   const cuts = [...new Set([...some, ...others, ...limits].flatMap(({ from, to }) => [from, to]))].sort(
     (a, b) => a - b,
@@ -161,21 +161,21 @@ function* simulatedLives(seed, count) {
   }
 }
 
-/** The time behind a hole, but that of which entries with a wrong clock claim to tell, up to the words around it. */
-function aroundClaimed(words, cut, after) {
-  const begin = words.findLast((ts) => ts < cut[0] + ahead) ?? after;
-  const end = words.find((ts) => ts > cut.at(-1) + ahead) ?? Number.MAX_SAFE_INTEGER;
+/** The time after a gap, without the time that entries with a wrong clock claim, extended to the entries around it. */
+function aroundClaimed(times, cut, after) {
+  const begin = times.findLast((ts) => ts < cut[0] + ahead) ?? after;
+  const end = times.find((ts) => ts > cut.at(-1) + ahead) ?? Number.MAX_SAFE_INTEGER;
   return [
     { from: after, to: begin },
     { from: end, to: Number.MAX_SAFE_INTEGER },
   ].filter(({ from, to }) => from < to);
 }
 
-/** Where the phone sent its words, ascending. */
-function wordsOf(entries) {
+/** Times of locations, readings and events, ascending, and of locations alone. */
+function timesOf(entries) {
   const { locations, motions, events } = observationsOf(entries);
   const times = [...locations, ...motions, ...events].map(({ ts }) => ts);
-  return { words: [...new Set(times)].sort((a, b) => a - b), located: locations.map(({ ts }) => ts) };
+  return { times: [...new Set(times)].sort((a, b) => a - b), located: locations.map(({ ts }) => ts) };
 }
 
 const [seed = 'a', copies = '100', ...folders] = process.argv.slice(2);
@@ -189,8 +189,8 @@ for (let n = 0; tried < Number(copies) && n < 4 * Number(copies); n += 1) {
   const one = random.pick(cases);
   const kind = names[tried % names.length];
   const zone = one.entries[0].metadata.time_zone ?? 'UTC';
-  const { words, located } = wordsOf(one.entries);
-  const range = { from: words[0], to: words.at(-1) };
+  const { times, located } = timesOf(one.entries);
+  const range = { from: times[0], to: times.at(-1) };
   if (!baselines.has(one.name)) {
     const found = await unobserved([[one.entries]], range, zone);
     baselines.set(one.name, found);
@@ -199,39 +199,39 @@ for (let n = 0; tried < Number(copies) && n < 4 * Number(copies); n += 1) {
   const moves = base.all.filter((span) => span.kind === 'moving');
   if (moves.length === 0) continue;
   const move = random.pick(moves);
-  // Holes begin in a trip, or just before it.
+  // Gaps begin in a trip, or up to 20 minutes before it.
   const from = random.between(move.from - 20 * minute, move.to);
   const most = range.to - range.from > 2 * day ? 3 * day : 4 * 3600;
   const to = from + 20 * minute * (most / (20 * minute)) ** random.next();
-  const hole = { from, to };
-  const cut = words.filter((ts) => ts >= from && ts <= to);
-  const before = words.findLast((ts) => ts < from);
-  const after = words.find((ts) => ts > to);
+  const gap = { from, to };
+  const cut = times.filter((ts) => ts >= from && ts <= to);
+  const before = times.findLast((ts) => ts < from);
+  const after = times.find((ts) => ts > to);
   const first = base.all.find((span) => span.kind !== 'unobserved').from;
   if (cut.length < 3 || !(first < from) || after === undefined) continue;
-  // What is taken out: from the first to the last word of the hole, without rests that had no entries.
+  // The removed time: from the first to the last entry in the gap, without rests that had no entries.
   const pieces = cut.slice(1).flatMap((ts, i) => {
     const piece = { from: cut[i], to: ts };
     return ts - cut[i] <= longest || secondsIn([piece], moves) > 0 ? [piece] : [];
   });
-  const taken = secondsIn(pieces, [hole]) - secondsIn(base.spans, pieces);
-  if (taken < 15 * minute || (kind === 'no location' && secondsIn(moves, [hole]) < 10 * minute)) continue;
+  const taken = secondsIn(pieces, [gap]) - secondsIn(base.spans, pieces);
+  if (taken < 15 * minute || (kind === 'no location' && secondsIn(moves, [gap]) < 10 * minute)) continue;
   tried += 1;
-  const found = await unobserved(kinds[kind](one.entries, hole), range, zone);
-  // What lies around the hole without a location that tells when the person moved counts as neither, if nothing was sent.
-  const near = [located.findLast((ts) => ts < from) ?? 0, located.find((ts) => ts > to) ?? words.at(-1)];
-  const silent = words.slice(1).flatMap((ts, i) => (ts - words[i] > longest ? [{ from: words[i], to: ts }] : []));
+  const found = await unobserved(kinds[kind](one.entries, gap), range, zone);
+  // Silent time beside the gap, up to the next location, counts as neither: nothing shows when the person moved.
+  const near = [located.findLast((ts) => ts < from) ?? 0, located.find((ts) => ts > to) ?? times.at(-1)];
+  const silent = times.slice(1).flatMap((ts, i) => (ts - times[i] > longest ? [{ from: times[i], to: ts }] : []));
   const rests = silent.filter((rest) => rest.to >= near[0] && rest.from <= near[1]);
   const outside = [
     { from: Number.MIN_SAFE_INTEGER, to: Math.min(before, from) },
     ...(kind === 'clock wrong'
-      ? aroundClaimed(words, cut, after)
+      ? aroundClaimed(times, cut, after)
       : [{ from: Math.max(after, to), to: Number.MAX_SAFE_INTEGER }]),
   ];
   const isRestored = kind === 'late arrival';
   const missing = isRestored
     ? different(found.spans, base.spans, [{ from: before, to: after }])
-    : secondsIn(pieces, [hole]) - secondsIn(found.spans, pieces);
+    : secondsIn(pieces, [gap]) - secondsIn(found.spans, pieces);
   const neither = rests.flatMap(({ from, to }) =>
     outside.map((limit) => ({ from: Math.max(from, limit.from), to: Math.min(to, limit.to) })),
   );
@@ -245,13 +245,13 @@ for (let n = 0; tried < Number(copies) && n < 4 * Number(copies); n += 1) {
   const stays = ({ all }) =>
     secondsIn(
       all.filter((span) => span.kind === 'staying'),
-      [hole],
+      [gap],
     );
-  // Who moved without locations may be shown as moving or as not observed, but not as staying.
+  // Movement without locations may be shown as moving or as not observed, but not as staying.
   const hidden = stays(found) - stays(base);
   const holds =
     kind === 'no location'
-      ? hidden <= Math.max(minute, 0.1 * secondsIn(moves, [hole]))
+      ? hidden <= Math.max(minute, 0.1 * secondsIn(moves, [gap]))
       : missing <= Math.max(minute, 0.05 * taken) && surplus <= Math.max(minute, 0.05 * taken);
   const result = results.get(kind);
   result[1] += 1;
